@@ -1,5 +1,6 @@
 # capstan_library(NAME HDRS ... SRCS ... DEPS ...)   a library; others depend on capstan::NAME
-# capstan_binary(NAME SRCS ... DEPS ...)             a program, put into bin/
+# capstan_program(NAME SRCS ... DEPS ...)            the main() of a program that capstan_add_programs makes
+# capstan_binary(NAME SRCS ... DEPS ...)             any other program, put into bin/
 # capstan_test(NAME SRCS ... DEPS ... LABELS ...)    a GoogleTest program; ctest sees each of its tests,
 #                                                    and tests_<label> builds all of a label
 # capstan_benchmark(NAME SRCS ... DEPS ...)          a Google Benchmark program, put into bin/
@@ -60,8 +61,24 @@ function(capstan_library name)
     set(scope INTERFACE)
   endif()
   add_library(capstan::${name} ALIAS capstan_${name})
-  target_include_directories(capstan_${name} ${scope} ${PROJECT_SOURCE_DIR}/services)
+  add_library(Capstan::${name} ALIAS capstan_${name})  # As it is called where it is installed.
+  target_include_directories(capstan_${name} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/services>)
+  target_compile_features(capstan_${name} ${scope} cxx_std_20)
   target_link_libraries(capstan_${name} ${scope} ${ARG_DEPS})
+endfunction()
+
+function(capstan_program name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_library(capstan_${name}_main OBJECT ${ARG_SRCS})
+  add_library(Capstan::${name}_main ALIAS capstan_${name}_main)
+  target_link_libraries(capstan_${name}_main PUBLIC ${ARG_DEPS})
+endfunction()
+
+# Where a program has a folder lib beside its own, as in a wheel, it finds its libraries there, and these each other: RPATH,
+# unlike RUNPATH, is theirs too.
+function(capstan_find_libraries_beside name)
+  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
+  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
 endfunction()
 
 function(capstan_binary name)
@@ -69,10 +86,7 @@ function(capstan_binary name)
   add_executable(${name} ${ARG_SRCS})
   capstan_unite_later(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
-  # Where a program has a folder lib beside its own, as in a wheel, it finds its libraries there, and these each other: RPATH,
-  # unlike RUNPATH, is theirs too.
-  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
-  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+  capstan_find_libraries_beside(${name})
 endfunction()
 
 function(capstan_test name)

@@ -114,7 +114,8 @@ TEST_F(ArgumentsTest, CheckSaysHowATowerOfOnesOwnIsBuiltIn) {
             "job: demo\n"
             "data: {format: synthetic}\n"
             "model: {towers: [{kind: mine}], loss: logistic}\n");
-  EXPECT_THAT(Run({"config", "check", "job.yaml"}).output, HasSubstr("cmake -DCAPSTAN_TOWERS="));
+  EXPECT_THAT(Run({"config", "check", "job.yaml"}).output,
+              HasSubstr("capstan_add_programs(TOWERS "));
 }
 
 TEST_F(ArgumentsTest, NamesAFolderWithoutAModelOnceAndSaysWhatIsExpected) {

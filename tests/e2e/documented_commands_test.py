@@ -47,6 +47,10 @@ COMMANDS = {
         "capstan checkpoint export MODEL folder": HERE,
         "capstan data generate data/clicks": HERE,
         'eval "$(capstan completion bash)"': HERE,
+        "cmake -S . -B build/release -G Ninja -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF":
+            "not run: tests/run builds the same with tests",
+        "cmake --build build/release": "not run: tests/run builds the same with tests",
+        "cmake --install build/release --prefix ~/.local/capstan": "extensions/installed_test.py installs to a prefix of its own",
     },
     "CONTRIBUTING.md": {
         "./tests/run --quick": "not run: it is what runs this test",

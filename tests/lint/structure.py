@@ -114,14 +114,14 @@ def doors(tree):
 def targets_of(text):
     """{target: its DEPS of our own} of one list of CMake."""
     found = {}
-    for name, body in re.findall(r"(?s)capstan_(?:library|binary)\((\w+)(.*?)\)\n", text + "\n"):
+    for name, body in re.findall(r"(?s)capstan_(?:library|binary|program)\((\w+)(.*?)\)\n", text + "\n"):
         found[name] = set(re.findall(r"capstan::(\w+)", body.split("DEPS", 1)[-1])) if "DEPS" in body else set()
     return found
 
 
 def files_of(text, folder):
     """{file: target} of one list of CMake."""
-    return {f"{folder}/{file}": name for name, body in re.findall(r"(?s)capstan_(?:library|binary)\((\w+)(.*?)\)\n", text + "\n")
+    return {f"{folder}/{file}": name for name, body in re.findall(r"(?s)capstan_(?:library|binary|program)\((\w+)(.*?)\)\n", text + "\n")
             for file in re.findall(r"[\w./-]+\.(?:h|cc)\b", body)}
 
 

@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Tower>> MakeTower(const v1::TowerSpec& spec,
         absl::StrCat("tower ", spec.name(), ": kind \"", spec.kind(), "\" is not one of ",
                      absl::StrJoin(TowerKinds(), ", "),
                      "; a tower of your own is built into chief, worker and capstan by "
-                     "cmake -DCAPSTAN_TOWERS=<its file>"));
+                     "CMake's capstan_add_programs(TOWERS <its file>)"));
   }
   absl::StatusOr<std::unique_ptr<Tower>> tower = found->second(spec, shape);
   if (tower.ok()) return tower;

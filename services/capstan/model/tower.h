@@ -3,8 +3,8 @@
 //
 // To add one: derive from Tower in a file of your own, say
 //   const TowerRegistration kMine("mine", NewMine);
-// there, build it into chief, worker and command by cmake -DCAPSTAN_TOWERS=<its path>, and name it
-// in job.yaml: `towers: [{kind: mine}]`.
+// there, build it into chief, worker and command by CMake's capstan_add_programs(TOWERS <its
+// file>), as deploy/examples/extension does, and name it in job.yaml: `towers: [{kind: mine}]`.
 // tests/unit/model/gradient_test.cc checks every registered kind against numerical gradients.
 #ifndef CAPSTAN_MODEL_TOWER_H_
 #define CAPSTAN_MODEL_TOWER_H_

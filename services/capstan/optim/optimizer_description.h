@@ -10,9 +10,9 @@
 // and `mine` among the kinds in CMakeLists.txt. A test says what docs/job-yaml.md lacks then.
 //
 // One of your own, which is no part of Capstan: a file anywhere, with an OptimizerRegistration, as
-// deploy/examples/optimizers/lion.cc has it. It takes a number from kFirstKindOfOnesOwn on, and
-// fields of OptimizerSpec that there are. cmake -DCAPSTAN_OPTIMIZERS=<its file> builds it into all
-// programs.
+// deploy/examples/extension/lion.cc has it. It takes a number from kFirstKindOfOnesOwn on, and
+// fields of OptimizerSpec that there are. CMake's capstan_add_programs(OPTIMIZERS <its file>)
+// builds it into all programs.
 #ifndef CAPSTAN_OPTIM_OPTIMIZER_DESCRIPTION_H_
 #define CAPSTAN_OPTIM_OPTIMIZER_DESCRIPTION_H_
 

@@ -1,4 +1,4 @@
-"""An optimizer of one's own, deploy/examples/optimizers, built into the programs: the reader of job.yaml knows it and its settings, and
+"""An optimizer of one's own, deploy/examples/extension, built into the programs: the reader of job.yaml knows it and its settings, and
 the shards follow its rule."""
 
 import math
@@ -12,7 +12,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 BIN = pathlib.Path(os.environ["CAPSTAN_BIN"])
-EXTENDED = pathlib.Path(os.environ["CAPSTAN_EXTENDED"])
+EXTENDED = pathlib.Path(os.environ["CAPSTAN_EXTENDED"]) / "bin"
 RECORDS, EPOCHS, RATE = 64, 5, 0.125
 # A weight a record, which begins at 0; all labels are 1, so every gradient has one sign.
 JOB = f"""

@@ -1,4 +1,4 @@
-"""A tower of one's own, deploy/examples/towers, built into the programs: every command knows it, it trains what no other
+"""A tower of one's own, deploy/examples/extension, built into the programs: every command knows it, it trains what no other
 tower of the job could learn, and its export scores with a formula of three lines."""
 
 import os
@@ -12,7 +12,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 BIN = pathlib.Path(os.environ["CAPSTAN_BIN"])
-EXTENDED = pathlib.Path(os.environ["CAPSTAN_EXTENDED"])
+EXTENDED = pathlib.Path(os.environ["CAPSTAN_EXTENDED"]) / "bin"
 VALUES, RECORDS = 6, 6000
 JOB = """
 job: own
@@ -77,7 +77,7 @@ class OwnTowerTest(unittest.TestCase):
     def test_programs_without_it_say_how_it_is_built_in(self):
         said = self.run_it(BIN / "capstan", "config", "check", "job.yaml", expect=2)
         self.assertIn('kind "field_weighted_fm" is not one of', said)
-        self.assertIn("cmake -DCAPSTAN_TOWERS=", said)
+        self.assertIn("capstan_add_programs(TOWERS ", said)
 
 
 if __name__ == "__main__":

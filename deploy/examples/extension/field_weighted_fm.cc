@@ -2,7 +2,8 @@
 // For an example with the embeddings e_0 .. e_(n-1) it adds the sum of weights[p] <e_a, e_b> over
 // all pairs a < b, where p counts the pairs (0, 1), (0, 2), ..., (1, 2), ...
 //
-//   cmake -S . -B build -DCAPSTAN_TOWERS=$PWD/deploy/examples/towers/field_weighted_fm.cc
+// CMakeLists.txt builds it into the programs.
+//
 //   job.yaml:  model: {towers: [{kind: linear}, {kind: field_weighted_fm}, {kind: bias}]}
 #include <algorithm>
 #include <cstdint>

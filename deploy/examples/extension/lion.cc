@@ -3,7 +3,8 @@
 //   u = sign(beta1 * m + (1 - beta1) * g); w -= rate * (u + weight_decay * w);
 //   m = beta2 * m + (1 - beta2) * g.
 //
-//   cmake -S . -B build -DCAPSTAN_OPTIMIZERS=$PWD/deploy/examples/optimizers/lion.cc
+// CMakeLists.txt builds it into the programs.
+//
 //   job.yaml:  optimizer: {sparse: {kind: lion, learning_rate: 0.0003}}
 #include <algorithm>
 #include <cstring>
