@@ -1,9 +1,6 @@
-"""What a step's records are, as PyTorch sees them: keys, numbers and labels, and the rows that the step has pulled."""
+"""What a step's records are: keys, numbers and labels, and the rows that the step has pulled, in the arrays of any library."""
 
 import difflib
-
-import torch
-from torch import nn
 
 
 class UnknownName(KeyError):
@@ -27,61 +24,6 @@ class Named(dict):
         raise UnknownName(f"job.yaml has no {self._what} {name!r}; it has {', '.join(self)}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
-class Bags:
-    """The keys of one feature, or of whole records: those of record e are `index[offsets[e]:offsets[e + 1]]`, places in `rows`."""
-
-    def __init__(self, offsets, index, rows, values=None, weights=None):
-        self.offsets = offsets  # [examples + 1]
-        self.index = index
-        self.rows = rows  # Of the table, which features may share.
-        self.weights = weights  # By what each key's row counts in its record's bag: [keys of all records]; None: by 1.
-        self._values = values  # By what each key's row is multiplied; None: by 1.
-
-    def each(self):
-        """The row of each key of each record, times its value: [keys of all records, dim]."""
-        if not self.index.numel():
-            return self.rows.new_zeros(0, self.rows.shape[1])
-        rows = nn.functional.embedding(self.index, self.rows)
-        return rows if self._values is None else rows * self._values.unsqueeze(1)
-
-    def counts(self):
-        """The keys of each record: [examples]."""
-        return (self.offsets[1:] - self.offsets[:-1]).long()
-
-    def sums(self):
-        """The sum of the rows of each record's keys, each times its weight: [examples, dim]."""
-        rows = self.each()
-        return self._added(rows if self.weights is None else rows * self.weights.unsqueeze(1))
-
-    def means(self):
-        """Likewise, divided by the sum of the weights; zeros for a record without keys, or whose weights are all 0."""
-        if self.weights is None:
-            return self.sums() / self.counts().clamp(min=1).unsqueeze(1)
-        total = self._added(self.weights.unsqueeze(1))
-        return self.sums() / torch.where(total > 0, total, torch.ones_like(total))
-
-    def _added(self, of_keys):
-        counts = self.counts()
-        example = torch.repeat_interleave(torch.arange(len(counts)), counts)
-        return of_keys.new_zeros(len(counts), of_keys.shape[1]).index_add(0, example, of_keys)
-
-    def padded(self, most):
-        """The first `most` keys of each record: [examples, most, dim], zeros behind a record's last key, and a mask [examples, most] that
-        is true where there is one."""
-        return self._padded(self.each(), most)
-
-    def padded_weights(self, most):
-        """The weights of the first `most` keys of each record: [examples, most], zeros behind a record's last key."""
-        weights = self.weights if self.weights is not None else self.rows.new_ones(self.index.numel())
-        return self._padded(weights.unsqueeze(1), most)[0].squeeze(2)
-
-    def _padded(self, of_keys, most):
-        counts = self.counts()
-        place = torch.arange(len(of_keys)) - torch.repeat_interleave(self.offsets[:-1].long(), counts)  # Of a key in its record.
-        mask = torch.arange(most).unsqueeze(0) < counts.unsqueeze(1)
-        return of_keys.new_zeros(len(counts), most, of_keys.shape[1]).masked_scatter(mask.unsqueeze(2), of_keys[place < most]), mask
-
-
 class Negatives:
     """Keys that were drawn for a batch as what its records might have had instead: places in `rows`, as those of the feature's bags are."""
 
@@ -92,59 +34,52 @@ class Negatives:
         # [examples]: the same of each record's own key; -inf: the file of candidates lacks it. None where a record may have many.
         self.log_share_of_records = log_share_of_records
 
-    def each(self):
-        """The row of each: [per_batch, dim]."""
-        return nn.functional.embedding(self.index, self.rows)
-
 
 class Batch:
     """The records of a step. A record's keys are `index[offsets[e]:offsets[e + 1]]`, places in `rows` and `keys`; with
-    data.features, those of each feature are in `features[name]`, and all of these are None."""
+    data.features, those of each feature are in `features[name]`, and all of these are None. What derives from it says whose arrays these
+    are, by the functions `array`, of what a step hands out (buffers that DLPack knows, too), `make_bags` and `make_negatives`."""
 
     def __init__(self, step, job):
-        self.labels = _labels(step.labels(), job.labels)  # [examples]; of several, that of each by its name.
-        self.weights = step.weights()  # [examples]; None: all are 1. Capstan multiplies the losses by them.
-        self.numbers = step.numbers()  # [examples, job.numbers]
-        self.values = step.values()    # One a key of a record; None: all are 1.
+        self.labels = _labels(self._array(step.labels()), job.labels)  # [examples]; of several, that of each by its name.
+        self.weights = self._array(step.weights())  # [examples]; None: all are 1. Capstan multiplies the losses by them.
+        self.numbers = self._array(step.numbers())  # [examples, job.numbers]
+        self.values = self._array(step.values())    # One a key of a record; None: all are 1.
         self.examples = step.examples
         # By table, [distinct keys, dim]: the embeddings. Leaves: their gradients are pushed.
-        self.tables = [_of_width(step.rows(table), dim) for table, dim in enumerate(job.dims or [0])]
+        self.tables = [_of_width(self._array(step.rows(table)), dim) for table, dim in enumerate(job.dims or [0])]
         self.offsets = self.index = self.keys = self.rows = self.bags = None
         # Negatives: by the feature's name, while training a job with data.negatives.
         self.features, self.negatives = Named("feature", {}), Named("drawn feature", {})
         if job.features:
-            index = [step.index(table) for table in range(len(job.dims))]
+            index = [self._array(step.index(table)) for table in range(len(job.dims))]
             self.features.update({feature.name: self._bags(step, place, feature.weighted, index[feature.table], self.tables[feature.table])
                                   for place, feature in enumerate(job.features)})
             if drawn := step.negatives():
                 feature = job.features[drawn[0]]
                 self.negatives[feature.name] = self._negatives(drawn, feature, index[feature.table], self.tables[feature.table])
         else:
-            self.offsets = step.offsets()  # [examples + 1]
-            self.index = step.index(0)     # A key of a record -> its row.
-            self.keys = step.keys(0)       # [rows]: the distinct keys.
-            self.rows = self.tables[0]     # [rows, job.dim]
-            self.bags = Bags(self.offsets, self.index, self.rows, self.values)
+            self.offsets = self._array(step.offsets())  # [examples + 1]
+            self.index = self._array(step.index(0))     # A key of a record -> its row.
+            self.keys = self._array(step.keys(0))       # [rows]: the distinct keys.
+            self.rows = self.tables[0]                  # [rows, job.dim]
+            self.bags = self.make_bags(self.offsets, self.index, self.rows, self.values)
         self._image = (*job.image, job.channels)
 
-    @staticmethod
-    def _bags(step, place, weighted, index, rows):
-        offsets, begin = step.feature_offsets(place), step.feature_begin(place)
-        weights = step.feature_weights(place)
+    def _array(self, handed):
+        return None if handed is None else self.array(handed)
+
+    def _bags(self, step, place, weighted, index, rows):
+        offsets, begin = self._array(step.feature_offsets(place)), step.feature_begin(place)
+        weights = self._array(step.feature_weights(place))
         if weights is None and weighted:  # No record of the batch has a key.
-            weights = rows.new_zeros(0)
-        return Bags(offsets, index[begin:begin + int(offsets[-1])], rows, weights=weights)
+            weights = rows.reshape(-1)[:0]
+        return self.make_bags(offsets, index[begin:begin + int(offsets[-1])], rows, weights=weights)
 
-    @staticmethod
-    def _negatives(drawn, feature, index, rows):
+    def _negatives(self, drawn, feature, index, rows):
         _, begin, log_share, of_records = drawn
-        return Negatives(index[begin:begin + len(log_share)], rows, log_share, None if feature.many else of_records)
-
-    @property
-    def images(self):
-        """[examples, channels, height, width], where records are images: a view of `numbers`, which have the channels of a pixel side by
-        side."""
-        return self.numbers.view(self.examples, *self._image).permute(0, 3, 1, 2)
+        log_share, of_records = self._array(log_share), self._array(of_records)
+        return self.make_negatives(index[begin:begin + len(log_share)], rows, log_share, None if feature.many else of_records)
 
     def __len__(self):
         return self.examples

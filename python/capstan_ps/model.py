@@ -79,19 +79,25 @@ class Model:
         from capstan_ps import onnx
         return onnx.inputs_of(self._exported, self.job, self._exported.parsed(lines))
 
-    def batch(self, lines):
-        """Records in the job's format, without a line of names, as one batch."""
-        return self._batch(self._exported.parsed(lines))
+    def parameters(self):
+        """{name: array} of the dense part, as NumPy has it."""
+        return dict(self._exported.tensors)
 
-    def batches(self, path):
+    def batch(self, lines, kind=None):
+        """Records in the job's format, without a line of names, as one batch. `kind`: capstan_ps.numpy.Batch for one of NumPy's arrays;
+        None: of PyTorch's tensors."""
+        return self._batch(self._exported.parsed(lines), kind)
+
+    def batches(self, path, kind=None):
         """The records of a file in the job's format, in batches; of a job on a folder of images, those of such a folder. A label may be in
         front of each, and is not read."""
         for records in self._exported.records(path):
-            yield self._batch(records)
+            yield self._batch(records, kind)
 
-    def _batch(self, records):
-        from capstan_ps.batch import Batch
-        return Batch(_Records(self, records), self.job)
+    def _batch(self, records, kind):
+        if kind is None:
+            from capstan_ps.torch_batch import Batch as kind
+        return kind(_Records(self, records), self.job)
 
 
 class _Exported(_score.Exported):
@@ -205,8 +211,7 @@ class _Records(Unlabelled):
     """Of records that no worker has, looked up here."""
 
     def __init__(self, model, records):
-        import torch
-        self._torch, self.examples = torch, len(records)
+        self.examples = len(records)
         self._numbers = records.numbers(model.job.numbers)
         self._values = np.array(records.values, np.float32)
         job = model.job
@@ -225,28 +230,28 @@ class _Records(Unlabelled):
         self._rows = [of[i].rows(keys) if i < len(of) else np.zeros((0, 0), np.float32) for i, keys in enumerate(self._keys)]
 
     def numbers(self):
-        return self._torch.from_numpy(self._numbers)
+        return self._numbers
 
     def values(self):
-        return self._torch.from_numpy(self._values) if (self._values != 1).any() else None
+        return self._values if (self._values != 1).any() else None
 
     def rows(self, table):
-        return self._torch.from_numpy(self._rows[table])
+        return self._rows[table]
 
     def index(self, table):
-        return self._torch.from_numpy(self._index[table])
+        return self._index[table]
 
     def keys(self, table):
-        return self._torch.from_numpy(self._keys[table].view(np.int64))
+        return self._keys[table].view(np.int64)
 
     def offsets(self):
-        return self._torch.from_numpy(self._offsets[0])
+        return self._offsets[0]
 
     def feature_offsets(self, place):
-        return self._torch.from_numpy(self._offsets[place])
+        return self._offsets[place]
 
     def feature_weights(self, place):
-        return self._torch.from_numpy(self._weights[place]) if len(self._weights[place]) else None
+        return self._weights[place] if len(self._weights[place]) else None
 
     def feature_begin(self, place):
         return self._begin[place]

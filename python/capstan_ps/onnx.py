@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from capstan_ps import score as _score
-from capstan_ps.batch import Batch
+from capstan_ps.torch_batch import Batch
 
 OPSET = 13
 

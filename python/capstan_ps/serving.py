@@ -1,7 +1,6 @@
 """The program behind `capstan serve --program`: the command reads checkpoints and requests, looks up rows, and hands over batches;
 what the program's predict gives of them goes back. services/cli/serve/program_socket.h tells what the messages are."""
 
-import ctypes
 import json
 import os
 import socket
@@ -9,7 +8,7 @@ import struct
 import sys
 import traceback
 
-import torch
+import numpy as np
 
 from capstan_ps import _capstan
 from capstan_ps import worker as _worker
@@ -61,14 +60,14 @@ def channel():
 
 
 def serve(to, begin, logits):
-    """Answers until the command closes its end, and ends the process. `begin(job)` gives the module and its tensors, `logits(model, asked,
+    """Answers until the command closes its end, and ends the process. `begin(job)` gives the model and its tensors, `logits(model, asked,
     job)` those of a batch, as finish_logits takes them."""
     try:
         _, (text, parameters) = to.receive()
         job = _capstan.Job.from_json(text.decode())
         try:
             model, tensors = begin(job)
-            tensors.fit({one["name"]: one.get("shape", []) for one in json.loads(text).get("tensors", [])})
+            _fit(tensors.shapes(), {one["name"]: one.get("shape", []) for one in json.loads(text).get("tensors", [])})
             tensors.take(_Parameters(parameters))
         except Exception as error:
             _tell(to, error)
@@ -78,14 +77,21 @@ def serve(to, begin, logits):
             _, parts = to.receive()
             try:
                 asked = _Asked(parts, job)
-                found = logits(model, asked, job)
-                answer = ctypes.string_at(found.data_ptr(), 4 * found.numel())
+                answer = np.asarray(logits(model, asked, job)).tobytes()
             except Exception as error:
                 _tell(to, error)
             else:
                 to.send(LOGITS, answer)
     except (Gone, OSError):  # Nobody waits for an answer.
         raise SystemExit(0) from None
+
+
+def _fit(own, shapes):
+    """Refuses a program whose tensors have other names or shapes than the model's, {name: shape}."""
+    for name in sorted({*own, *shapes}, key=str.encode):
+        if own.get(name) != shapes.get(name):
+            program, model = (f"a tensor of {of[name]}" if name in of else "no such tensor" for of in (own, shapes))
+            raise _worker.Refused(f"{name}: the program has {program}, and the model {model}")
 
 
 def _tell(to, error):
@@ -98,13 +104,13 @@ def _tell(to, error):
     to.send(FAILED, said.encode("utf-8", "replace"))
 
 
-def _tensor(data, dtype):
-    return torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
+def _array(data, dtype):
+    return np.frombuffer(data, dtype) if data else np.empty(0, dtype)
 
 
 class _Parameters:
     def __init__(self, data):
-        self._flat = _tensor(data, torch.float32)
+        self._flat = _array(data, np.float32)
 
     def parameters(self):
         return self._flat
@@ -115,25 +121,25 @@ class _Asked(Unlabelled):
 
     def __init__(self, parts, job):
         rest = iter(parts)
-        self._numbers, self._values = (_tensor(next(rest), torch.float32) for _ in range(2))
-        self._begins = _tensor(next(rest), torch.int64).tolist()
+        self._numbers, self._values = (_array(next(rest), np.float32) for _ in range(2))
+        self._begins = _array(next(rest), np.int64).tolist()
         self._offsets, self._weights = [], []
         for _ in job.features:
-            self._offsets.append(_tensor(next(rest), torch.int32))
-            self._weights.append(_tensor(next(rest), torch.float32))
+            self._offsets.append(_array(next(rest), np.int32))
+            self._weights.append(_array(next(rest), np.float32))
         if not job.features:
-            self._offsets.append(_tensor(next(rest), torch.int32))
+            self._offsets.append(_array(next(rest), np.int32))
         self.examples = len(self._offsets[0]) - 1
         self._tables = [self._table(rest, dim) for dim in job.dims or [0]]
         self._width = job.numbers
 
     @staticmethod
     def _table(rest, dim):
-        keys, index, rows = (_tensor(next(rest), dtype) for dtype in (torch.int64, torch.int32, torch.float32))
-        return keys, index, rows.view(len(keys) if dim else 0, dim)
+        keys, index, rows = (_array(next(rest), dtype) for dtype in (np.int64, np.int32, np.float32))
+        return keys, index, rows.reshape(len(keys) if dim else 0, dim)
 
     def numbers(self):
-        return self._numbers.view(self.examples, self._width)
+        return self._numbers.reshape(self.examples, self._width)
 
     def values(self):
         return self._values if len(self._values) else None

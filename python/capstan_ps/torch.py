@@ -7,18 +7,15 @@
 a batch that is held out: a tensor, or, of several labels, one for each by its name. The parameters live on the shards: each step sees those that it has pulled, and its gradients
 are pushed; what optimizers do with them is job.yaml's. docs/python.md tells the whole of it."""
 
-import random
 import sys
 
 import torch
 from torch import nn
 
-from capstan_ps import serving as _serving
+from capstan_ps import loop as _loop
 from capstan_ps import worker as _worker
-from capstan_ps.batch import Bags, Batch, Named  # noqa: F401  Programs know them by this name.
-
-
-UNUSED_AFTER = 10  # Steps without a gradient, of which it is told.
+from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
+from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  Likewise.
 
 
 class Embeddings(nn.Module):
@@ -99,46 +96,11 @@ def train(build, step, predict=None):
     """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
     was asked to end; 2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
     the scores that are asked for, by `predict`, and no job is there."""
-    if (to := _serving.channel()) is not None:
-        _serve(to, build, predict)
-    worker = _worker.from_environment()
-    job = _worker.await_job(worker)
-    if job is None:
-        raise SystemExit(worker.end())
-    try:
-        model, tensors = _begin(build, job)
-    except _worker.Refused as error:
-        _worker.refuse(worker, error)
-    except Exception as error:
-        _worker.fail(worker, None, error)
-    except BaseException:  # Ctrl-C. Nobody has given it a step, so nobody waits for it.
-        worker.stop()
-        worker.end()
-        raise
-    if job.evaluates and predict is None:
-        _worker.refuse(worker, "job.yaml holds records out (data.eval), and train() was given no predict")
-    worker.declare(tensors.declaration(), _outputs(job) if predict else [], _facts(job), _worker.name())
-    for taken in _worker.steps(worker):
-        try:
-            if taken.evaluates:
-                _evaluate(model, tensors, predict, taken, job)
-            else:
-                _train(model, tensors, step, taken, job)
-        except Exception as error:
-            _worker.fail(worker, taken, error)
-        except BaseException:  # Ctrl-C: what this worker holds goes to others.
-            worker.stop()
-            worker.end()
-            raise
-    raise SystemExit(worker.end())
-
-
-def _serve(to, build, predict):
-    def begin(job):
-        if predict is None:
-            raise _worker.Refused("train() was given no predict, which gives the scores that are served")
-        return _begin(build, job)
-    _serving.serve(to, begin, lambda model, asked, job: _logits(model, predict, asked, job))
+    _loop.run(_loop.Front(
+        begin=lambda job: _begin(build, job),
+        train=lambda model, tensors, taken, job: _train(model, tensors, step, taken, job),
+        logits=lambda model, taken, job: _logits(model, predict, taken, job),
+        facts=_facts), step, predict)
 
 
 def _begin(build, job):
@@ -156,13 +118,12 @@ def _train(model, tensors, step, taken, job):
     batch = Batch(taken, job)
     for rows in batch.tables:
         rows.requires_grad_(rows.numel() > 0)
-    # The same batch has the same draws, whoever computes it.
-    _seed(_mix(_mix(job.seed, taken.stream), taken.seq))
+    _seed(_loop.number_of(taken, job))
     model.train()
     losses = step(model, batch)
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
         hint = "; use reduction=\"none\": the mean of them is taken afterwards" if isinstance(losses, torch.Tensor) and not losses.dim() else ""
-        raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {_shape_of(losses)}{hint}")
+        raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {_loop.shape_of(losses, torch.Tensor)}{hint}")
     if batch.weights is not None:
         losses = losses * batch.weights
     (losses.sum() if job.sum_loss else losses.mean()).backward()
@@ -170,48 +131,12 @@ def _train(model, tensors, step, taken, job):
     taken.finish(float(losses.detach().double().sum()), gradients, tensors.results())
 
 
-def _evaluate(model, tensors, predict, taken, job):
-    tensors.take(taken)
-    taken.finish_logits(_logits(model, predict, taken, job))
-
-
 def _logits(model, predict, taken, job):
     model.eval()
     with torch.no_grad():
-        logits = predict(model, Batch(taken, job))
-        if job.labels:
-            logits = _of_labels(logits, taken.examples, _outputs(job))
-        else:
-            _check_logits(logits, taken.examples, job.outputs)
+        found = _loop.logits_of(predict(model, Batch(taken, job)), job, taken.examples, torch.Tensor, "a tensor")
+        logits = torch.stack(found, 1) if job.labels else found[0]
     return logits.detach().float().contiguous()
-
-
-def _shape_of(value):
-    return list(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
-
-
-def _check_logits(logits, examples, outputs):
-    wanted = [examples] if outputs == 1 else [examples, outputs]
-    one = isinstance(logits, torch.Tensor) and outputs == 1 and list(logits.shape) == [examples, 1]
-    if not one and _shape_of(logits) != wanted:
-        many = "one logit" if outputs == 1 else f"{outputs} logits"
-        raise ValueError(f"predict gives {many} an example, a tensor of {wanted}, and gave {_shape_of(logits)}")
-
-
-def _outputs(job):
-    return [label.name for label in job.labels] or ["label"]
-
-
-def _of_labels(logits, examples, names):
-    """What predict gave for each of several labels, side by side."""
-    if not isinstance(logits, dict) or set(logits) != set(names):
-        gave = f"of {', '.join(sorted(map(str, logits)))}" if isinstance(logits, dict) else type(logits).__name__
-        raise ValueError(f"predict gives the logits of {', '.join(names)}, by name, and gave {gave}")
-    for name in names:
-        if tuple(logits[name].shape) != (examples,):
-            raise ValueError(f"predict gives one logit an example, a tensor of [{examples}], and gave {list(logits[name].shape)} "
-                             f"for {name}")
-    return torch.stack([logits[name] for name in names], 1)
 
 
 class _Tensors:
@@ -236,23 +161,18 @@ class _Tensors:
                 raise _worker.Refused(f"{name} has no elements")
         # As the chief sorts them: by their bytes.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
-        self._steps = 0
-        self._unused = {name for name, _, role in self._all if role == "trained"}  # Of which no step had a gradient.
+        self._unused = _loop.Unused([name for name, _, role in self._all if role == "trained"],
+                                    "is it used? declare what is not trained frozen, with requires_grad=False")
 
     def declaration(self):
         return [(name, role, list(tensor.shape), tensor.detach().contiguous()) for name, tensor, role in self._all]
 
-    def fit(self, shapes):
-        """Refuses a program whose tensors have other names or shapes than the model's, {name: shape}."""
-        own = {name: list(tensor.shape) for name, tensor, _ in self._all}
-        for name in sorted({*own, *shapes}, key=str.encode):
-            if own.get(name) != shapes.get(name):
-                program, model = (f"a tensor of {of[name]}" if name in of else "no such tensor" for of in (own, shapes))
-                raise _worker.Refused(f"{name}: the program has {program}, and the model {model}")
+    def shapes(self):
+        return {name: list(tensor.shape) for name, tensor, _ in self._all}
 
     def take(self, taken):
         """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""
-        flat, begin = taken.parameters(), 0
+        flat, begin = Batch.array(taken.parameters()), 0
         with torch.no_grad():
             for _, tensor, role in self._all:
                 view = flat[begin:begin + tensor.numel()].view(tensor.shape)
@@ -267,20 +187,8 @@ class _Tensors:
         for name, (tensor, before) in self._counters.items():
             if not torch.equal(tensor, before):
                 raise TypeError(f"buffer {name} of {tensor.dtype} has changed; only float buffers reach other workers")
-        self._tell_unused()
+        self._unused.saw(name for name, tensor, _ in self._all if tensor.grad is not None)
         return [self._result(tensor, role) for _, tensor, role in self._all]
-
-    def _tell_unused(self):
-        """Once: a parameter that is not used is most often a mistake, and costs as much as any other."""
-        if self._steps == UNUSED_AFTER:
-            return
-        self._steps += 1
-        self._unused -= {name for name, tensor, _ in self._all if tensor.grad is not None}
-        if self._steps == UNUSED_AFTER and self._unused:
-            names = sorted(self._unused)
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            print(f"capstan_ps: {', '.join(names[:5])}{more}: no gradient in {UNUSED_AFTER} steps; is it used? declare what is not "
-                  "trained frozen, with requires_grad=False", file=sys.stderr)
 
     @staticmethod
     def _result(tensor, role):
@@ -290,19 +198,9 @@ class _Tensors:
         return (result.to_dense() if result.is_sparse else result).contiguous()
 
 
-def _mix(a, b):
-    """Both numbers, stirred: splitmix64's."""
-    z = (a ^ (b * 0x9E3779B97F4A7C15)) & 0xFFFFFFFFFFFFFFFF
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
-    return z ^ (z >> 31)
-
-
 def _seed(number):
     torch.manual_seed(number & 0x7FFFFFFFFFFFFFFF)
-    random.seed(number)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(number & 0xFFFFFFFF)
+    _loop.seed(number)
 
 
 def _facts(job):

@@ -50,6 +50,12 @@ std::vector<Label> NamedLabels(const v1::JobSpec& spec) {
   return labels;
 }
 
+std::vector<std::string> TableNames(const v1::JobSpec& spec) {
+  std::vector<std::string> names;
+  for (const v1::TableSpec& table : spec.tables()) names.push_back(table.name());
+  return names;
+}
+
 std::vector<uint32_t> DimsOf(const v1::JobSpec& spec) {
   std::vector<uint32_t> dims;
   for (const v1::TableSpec& table : spec.tables()) dims.push_back(table.dim());
@@ -65,6 +71,7 @@ Job::Job(const v1::JobSpec& spec)
       fields(spec.data().fields()),
       numbers(spec.data().dense_width()),
       features(FeaturesOf(spec)),
+      tables(TableNames(spec)),
       dims(DimsOf(spec)),
       dim(dims.empty() ? 0 : dims.front()),
       outputs(spec.model().outputs()),

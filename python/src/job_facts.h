@@ -37,6 +37,7 @@ struct Job {
   uint32_t fields;
   uint32_t numbers;
   std::vector<Feature> features;
+  std::vector<std::string> tables;
   std::vector<uint32_t> dims;  // Of the tables' rows.
   uint32_t dim;                // Of the first one's; 0: there is none.
   uint32_t outputs;

@@ -149,6 +149,7 @@ NB_MODULE(_capstan, m) {
       .def_ro("fields", &Job::fields, "Keys a record has; 0: none, or a varying number.")
       .def_ro("numbers", &Job::numbers, "Numbers a record has.")
       .def_ro("features", &Job::features, "Those of data.features.")
+      .def_ro("tables", &Job::tables, "The names of the tables.")
       .def_ro("dims", &Job::dims, "Of the rows of each table; empty: the data have no keys.")
       .def_ro("dim", &Job::dim, "Of an embedding of the only table; 0: the data have no keys.")
       .def_ro("outputs", &Job::outputs, "Logits an example.")

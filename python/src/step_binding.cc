@@ -67,8 +67,9 @@ v1::UserCodeError UserError(const std::string& type, const std::string& place,
 
 namespace {
 
-// A view of memory of the step; `self` keeps it. What is empty has an address, too: PyTorch 1.13
-// never lets go of the owner of memory whose address is null, and so the step would stay for ever.
+// A view of memory of the step, for NumPy by the buffer protocol and for PyTorch by DLPack; `self`
+// keeps it. What is empty has an address, too: PyTorch 1.13 never lets go of the owner of memory
+// whose address is null, and so the step would stay for ever.
 template <typename T, typename From>
 nb::object View(nb::handle self, const std::vector<From>& from, std::vector<size_t> shape) {
   static_assert(sizeof(T) == sizeof(From));
@@ -76,7 +77,7 @@ nb::object View(nb::handle self, const std::vector<From>& from, std::vector<size
   const From* const begin = from.empty() ? &nothing : from.data();
   auto* const data = const_cast<T*>(reinterpret_cast<const T*>(begin));
   return nb::cast(
-      nb::ndarray<nb::pytorch, T, nb::device::cpu>(data, shape.size(), shape.data(), self));
+      nb::ndarray<nb::array_api, T, nb::device::cpu>(data, shape.size(), shape.data(), self));
 }
 
 }  // namespace

@@ -80,6 +80,8 @@ COMMANDS = {
     "docs/python.md": {
         "capstan train deploy/examples/python/deepfm.yaml --worker 'python3 deploy/examples/python/deepfm.py' --shards 2 --workers 2":
             "tests/python/training_test.py",
+        "capstan train deploy/examples/python/factorization_machine.yaml --worker 'python3 deploy/examples/python/factorization_machine.py'":
+            "tests/python/numpy_test.py",
         r"helm install ctr helm/capstan -f values.yaml --set-file 'worker.code.deepfm\.py=deploy/examples/python/deepfm.py'":
             "rendered by tests/helm/program_test.py; kubernetes_python_test.py installs one like it",
         "helm install ctr helm/capstan -f values.yaml --set worker.image.repository=team/model --set worker.image.tag=v7":

@@ -122,13 +122,13 @@ class FeaturesTest(unittest.TestCase):
         item = feature("item")
         item.many = False
         batch = ct.Batch(step, types.SimpleNamespace(features=[item], dims=[2], labels=[], image=[], channels=0))
-        rows.requires_grad_()
+        of_table = batch.tables[0].requires_grad_()
         drawn = batch.negatives["item"]
         self.assertEqual(drawn.index.tolist(), [3, 2, 3])
         self.assertEqual(drawn.each().tolist(), [[6.0, 7.0], [4.0, 5.0], [6.0, 7.0]])
         self.assertEqual((drawn.log_share.tolist(), drawn.log_share_of_records.tolist()), ([-1.0, -2.0, -1.0], [-0.5, -3.0, -0.5]))
         drawn.each().sum().backward()
-        self.assertEqual(rows.grad[:, 0].tolist(), [0.0, 0.0, 1.0, 2.0])
+        self.assertEqual(of_table.grad[:, 0].tolist(), [0.0, 0.0, 1.0, 2.0])
         item.many = True
         self.assertIsNone(ct.Batch(step, types.SimpleNamespace(features=[item], dims=[2], labels=[], image=[], channels=0)).negatives["item"].log_share_of_records)
 

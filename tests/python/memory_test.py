@@ -29,8 +29,8 @@ class MemoryTest(unittest.TestCase):
         status = pathlib.Path(f"/proc/{crew.processes['worker-0'].pid}/status").read_text()
         return int(status.split("RssAnon:")[1].split()[0]) / 1000
 
-    def check_grows_no_more(self, job, example):
-        with PythonCrew(job, example=example, environment={"WIDTH": str(WIDTH)}, workers=1, name=example) as crew:
+    def check_grows_no_more(self, job, example, program="program.py"):
+        with PythonCrew(job, example=example, environment={"WIDTH": str(WIDTH)}, workers=1, name=example, program=program) as crew:
             crew.until_examples(40 * BATCH)
             before = self.held(crew)
             crew.until_examples((40 + STEPS) * BATCH)
@@ -48,6 +48,10 @@ class MemoryTest(unittest.TestCase):
         job = LIKES % (self.folder / "train.csv", self.folder / "test.csv")
         job = job.replace(", numeric: [price]", "").replace("epochs: 6", "epochs: 1000")
         self.check_grows_no_more(job, "recommender")
+
+    def test_records_without_keys_in_numpy(self):
+        job = job_of_images(self.folder).replace("clip_norm: 1", "clip_norm: 1, epochs: 1000")
+        self.check_grows_no_more(job + SYNC, "numpy_softmax", "numpy_program.py")
 
 
 if __name__ == "__main__":

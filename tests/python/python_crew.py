@@ -8,10 +8,10 @@ from python_data import PYTHON, ROOT
 
 
 class PythonCrew(Crew):
-    """Its workers are tests/python/program.py, with the crew's environment."""
+    """Its workers are tests/python/program.py or another program beside it, with the crew's environment."""
 
-    def __init__(self, job, example="deepfm", environment=None, **more):
-        self.example, self.common = example, environment or {}
+    def __init__(self, job, example="deepfm", environment=None, program="program.py", **more):
+        self.example, self.common, self.program = example, environment or {}, program
         super().__init__(job, **more)
 
     def add_worker(self, name, **environment):
@@ -21,7 +21,7 @@ class PythonCrew(Crew):
                      "CAPSTAN_PORTS_FILE": str(self.ports_file(name)), **self.common, **environment}
         with open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(
-                [PYTHON, str(ROOT / "tests/python/program.py"), self.example], stdout=log, stderr=log,
+                [PYTHON, str(ROOT / "tests/python" / self.program), self.example], stdout=log, stderr=log,
                 stdin=subprocess.DEVNULL, env={**os.environ, **variables})
 
     def end_of(self, name, timeout=30):

@@ -1,0 +1,139 @@
+"""The life of a process of a user's program, whatever library it computes with: it works on the job, or serves a trained model."""
+
+import dataclasses
+import random
+import sys
+import typing
+
+from capstan_ps import serving as _serving
+from capstan_ps import worker as _worker
+
+UNUSED_AFTER = 10  # Steps without a gradient, of which it is told.
+
+
+@dataclasses.dataclass(frozen=True)
+class Front:
+    """What a program computes, in the arrays of its library. `begin(job)` gives the model as the job begins and its tensors, which have
+    `declaration()`, `shapes()` and `take(taken)`; `train(model, tensors, taken, job)` finishes a step; `logits(model, taken, job)` gives
+    those of records as finish_logits takes them; `facts(job)` are what bits depend on."""
+
+    begin: typing.Callable
+    train: typing.Callable
+    logits: typing.Callable
+    facts: typing.Callable
+
+
+def run(front, step, predict):
+    """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
+    was asked to end; 2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
+    the scores that are asked for, by `predict`, and no job is there."""
+    if (to := _serving.channel()) is not None:
+        _serve(to, front, predict)
+    worker = _worker.from_environment()
+    job = _worker.await_job(worker)
+    if job is None:
+        raise SystemExit(worker.end())
+    try:
+        model, tensors = front.begin(job)
+    except _worker.Refused as error:
+        _worker.refuse(worker, error)
+    except Exception as error:
+        _worker.fail(worker, None, error)
+    except BaseException:  # Ctrl-C. Nobody has given it a step, so nobody waits for it.
+        worker.stop()
+        worker.end()
+        raise
+    if step is None:
+        _worker.refuse(worker, "train() was given no step, which gives one loss an example")
+    if job.evaluates and predict is None:
+        _worker.refuse(worker, "job.yaml holds records out (data.eval), and train() was given no predict")
+    worker.declare(tensors.declaration(), outputs(job) if predict else [], front.facts(job), _worker.name())
+    for taken in _worker.steps(worker):
+        try:
+            if taken.evaluates:
+                tensors.take(taken)
+                taken.finish_logits(front.logits(model, taken, job))
+            else:
+                front.train(model, tensors, taken, job)
+        except Exception as error:
+            _worker.fail(worker, taken, error)
+        except BaseException:  # Ctrl-C: what this worker holds goes to others.
+            worker.stop()
+            worker.end()
+            raise
+    raise SystemExit(worker.end())
+
+
+def _serve(to, front, predict):
+    def begin(job):
+        if predict is None:
+            raise _worker.Refused("train() was given no predict, which gives the scores that are served")
+        return front.begin(job)
+    _serving.serve(to, begin, front.logits)
+
+
+def outputs(job):
+    return [label.name for label in job.labels] or ["label"]
+
+
+def logits_of(found, job, examples, kind, word):
+    """What predict gave, in a list: of each label by its name, or the only one. `kind`: the library's arrays, which people call `word`."""
+    if job.labels:
+        return _of_labels(found, examples, outputs(job), kind, word)
+    wanted = [examples] if job.outputs == 1 else [examples, job.outputs]
+    one = isinstance(found, kind) and job.outputs == 1 and list(found.shape) == [examples, 1]
+    if not one and shape_of(found, kind) != wanted:
+        many = "one logit" if job.outputs == 1 else f"{job.outputs} logits"
+        raise ValueError(f"predict gives {many} an example, {word} of {wanted}, and gave {shape_of(found, kind)}")
+    return [found]
+
+
+def _of_labels(found, examples, names, kind, word):
+    if not isinstance(found, dict) or set(found) != set(names):
+        gave = f"of {', '.join(sorted(map(str, found)))}" if isinstance(found, dict) else type(found).__name__
+        raise ValueError(f"predict gives the logits of {', '.join(names)}, by name, and gave {gave}")
+    for name in names:
+        if shape_of(found[name], kind) != [examples]:
+            raise ValueError(f"predict gives one logit an example, {word} of [{examples}], and gave {shape_of(found[name], kind)} for {name}")
+    return [found[name] for name in names]
+
+
+def shape_of(value, kind):
+    return list(value.shape) if isinstance(value, kind) else type(value).__name__
+
+
+class Unused:
+    """Tells once of tensors that had no gradient in a worker's first steps: that is most often a mistake, and costs as much as any other."""
+
+    def __init__(self, names, advice):
+        self._names, self._advice, self._steps = set(names), advice, 0
+
+    def saw(self, used):
+        if self._steps == UNUSED_AFTER:
+            return
+        self._steps += 1
+        self._names -= set(used)
+        if self._steps == UNUSED_AFTER and self._names:
+            names = sorted(self._names)
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            print(f"capstan_ps: {', '.join(names[:5])}{more}: no gradient in {UNUSED_AFTER} steps; {self._advice}", file=sys.stderr)
+
+
+def number_of(taken, job):
+    """What the draws of a step begin with: those of the same batch are the same, whoever computes it."""
+    return _mix(_mix(job.seed, taken.stream), taken.seq)
+
+
+def _mix(a, b):
+    """Both numbers, stirred: splitmix64's."""
+    z = (a ^ (b * 0x9E3779B97F4A7C15)) & 0xFFFFFFFFFFFFFFFF
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+    return z ^ (z >> 31)
+
+
+def seed(number):
+    """Of Python's own draws, and of NumPy's where the program uses it."""
+    random.seed(number)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(number & 0xFFFFFFFF)

@@ -1,0 +1,84 @@
+"""What a step's records are, as PyTorch sees them."""
+
+import torch
+from torch import nn
+
+from capstan_ps import batch as _batch
+
+
+class Bags:
+    """The keys of one feature, or of whole records: those of record e are `index[offsets[e]:offsets[e + 1]]`, places in `rows`."""
+
+    def __init__(self, offsets, index, rows, values=None, weights=None):
+        self.offsets = offsets  # [examples + 1]
+        self.index = index
+        self.rows = rows  # Of the table, which features may share.
+        self.weights = weights  # By what each key's row counts in its record's bag: [keys of all records]; None: by 1.
+        self._values = values  # By what each key's row is multiplied; None: by 1.
+
+    def each(self):
+        """The row of each key of each record, times its value: [keys of all records, dim]."""
+        if not self.index.numel():
+            return self.rows.new_zeros(0, self.rows.shape[1])
+        rows = nn.functional.embedding(self.index, self.rows)
+        return rows if self._values is None else rows * self._values.unsqueeze(1)
+
+    def counts(self):
+        """The keys of each record: [examples]."""
+        return (self.offsets[1:] - self.offsets[:-1]).long()
+
+    def sums(self):
+        """The sum of the rows of each record's keys, each times its weight: [examples, dim]."""
+        rows = self.each()
+        return self._added(rows if self.weights is None else rows * self.weights.unsqueeze(1))
+
+    def means(self):
+        """Likewise, divided by the sum of the weights; zeros for a record without keys, or whose weights are all 0."""
+        if self.weights is None:
+            return self.sums() / self.counts().clamp(min=1).unsqueeze(1)
+        total = self._added(self.weights.unsqueeze(1))
+        return self.sums() / torch.where(total > 0, total, torch.ones_like(total))
+
+    def _added(self, of_keys):
+        counts = self.counts()
+        example = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        return of_keys.new_zeros(len(counts), of_keys.shape[1]).index_add(0, example, of_keys)
+
+    def padded(self, most):
+        """The first `most` keys of each record: [examples, most, dim], zeros behind a record's last key, and a mask [examples, most] that
+        is true where there is one."""
+        return self._padded(self.each(), most)
+
+    def padded_weights(self, most):
+        """The weights of the first `most` keys of each record: [examples, most], zeros behind a record's last key."""
+        weights = self.weights if self.weights is not None else self.rows.new_ones(self.index.numel())
+        return self._padded(weights.unsqueeze(1), most)[0].squeeze(2)
+
+    def _padded(self, of_keys, most):
+        counts = self.counts()
+        place = torch.arange(len(of_keys)) - torch.repeat_interleave(self.offsets[:-1].long(), counts)  # Of a key in its record.
+        mask = torch.arange(most).unsqueeze(0) < counts.unsqueeze(1)
+        return of_keys.new_zeros(len(counts), most, of_keys.shape[1]).masked_scatter(mask.unsqueeze(2), of_keys[place < most]), mask
+
+
+class Negatives(_batch.Negatives):
+
+    def each(self):
+        """The row of each: [per_batch, dim]."""
+        return nn.functional.embedding(self.index, self.rows)
+
+
+class Batch(_batch.Batch):
+    """The records of a step in tensors, which are views of the worker's memory."""
+
+    make_bags, make_negatives = Bags, Negatives
+
+    @staticmethod
+    def array(handed):
+        return torch.utils.dlpack.from_dlpack(handed)
+
+    @property
+    def images(self):
+        """[examples, channels, height, width], where records are images: a view of `numbers`, which have the channels of a pixel side by
+        side."""
+        return self.numbers.view(self.examples, *self._image).permute(0, 3, 1, 2)
