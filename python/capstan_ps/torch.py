@@ -124,6 +124,8 @@ def _train(model, tensors, step, taken, job):
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
         hint = "; use reduction=\"none\": the mean of them is taken afterwards" if isinstance(losses, torch.Tensor) and not losses.dim() else ""
         raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {_loop.shape_of(losses, torch.Tensor)}{hint}")
+    if not losses.requires_grad:
+        raise ValueError("the losses that step gave depend on no parameter: they were detached, computed under no_grad, or by another library")
     if batch.weights is not None:
         losses = losses * batch.weights
     (losses.sum() if job.sum_loss else losses.mean()).backward()
@@ -148,12 +150,12 @@ class _Tensors:
                 raise _worker.Refused(f"{where}: momentum=None counts batches, which no worker sees all of; give it a momentum")
         found = {name: (tensor, "trained" if tensor.requires_grad else "frozen")
                  for name, tensor in model.named_parameters()}
-        self._counters = {}
+        self._model, self._counters = model, {}
         for name, tensor in model.named_buffers():
             if tensor.is_floating_point():
                 found[name] = (tensor, "running")
             elif name.rpartition(".")[2] != "num_batches_tracked":
-                self._counters[name] = (tensor, tensor.clone())
+                self._counters[name] = tensor.clone()
         for name, (tensor, _) in found.items():
             if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
                 raise _worker.Refused(f"{name} is {tensor.dtype} on {tensor.device}; expected torch.float32 on the CPU")
@@ -174,27 +176,33 @@ class _Tensors:
         """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""
         flat, begin = Batch.array(taken.parameters()), 0
         with torch.no_grad():
-            for _, tensor, role in self._all:
+            for name, tensor, role in self._all:
                 view = flat[begin:begin + tensor.numel()].view(tensor.shape)
                 begin += tensor.numel()
                 if role == "running":
-                    tensor.copy_(view)
+                    self._model.get_buffer(name).copy_(view)
                 else:
                     tensor.data, tensor.grad = view, None
 
     def results(self):
         """A gradient for what is trained, and what buffers have become."""
-        for name, (tensor, before) in self._counters.items():
-            if not torch.equal(tensor, before):
-                raise TypeError(f"buffer {name} of {tensor.dtype} has changed; only float buffers reach other workers")
+        for name, before in self._counters.items():
+            if not torch.equal(self._model.get_buffer(name), before):
+                raise TypeError(f"buffer {name} of {before.dtype} has changed; only float buffers reach other workers")
         self._unused.saw(name for name, tensor, _ in self._all if tensor.grad is not None)
-        return [self._result(tensor, role) for _, tensor, role in self._all]
+        return [self._result(name, tensor, role) for name, tensor, role in self._all]
 
-    @staticmethod
-    def _result(tensor, role):
-        if role == "frozen" or role == "trained" and tensor.grad is None:
+    def _result(self, name, tensor, role):
+        if role == "running":  # `self.mean = 0.9 * self.mean + ...` puts another tensor there.
+            result = self._model.get_buffer(name).detach()
+            if result.shape != tensor.shape or result.dtype != tensor.dtype:
+                raise TypeError(f"buffer {name} has become {list(result.shape)} of {result.dtype}, and was {list(tensor.shape)} of {tensor.dtype}")
+        elif self._model.get_parameter(name) is not tensor:
+            raise TypeError(f"parameter {name} is another tensor than when the job began; what is assigned to it reaches no shard")
+        elif role == "frozen" or tensor.grad is None:
             return None
-        result = tensor.detach() if role == "running" else tensor.grad
+        else:
+            result = tensor.grad
         return (result.to_dense() if result.is_sparse else result).contiguous()
 
 

@@ -33,6 +33,16 @@ def line_of(text):
     return "program.py:%d" % (1 + next(i for i, line in enumerate(PROGRAM.read_text().splitlines()) if text in line))
 
 
+def taken_step():
+    """A step of three records with two numbers each, its job, and tensors that take nothing from it."""
+    step = types.SimpleNamespace(
+        examples=3, stream=0, seq=0, labels=lambda: torch.zeros(3, 1), weights=lambda: None, numbers=lambda: torch.zeros(3, 2),
+        values=lambda: None, rows=lambda table: torch.zeros(0, 0), offsets=lambda: torch.zeros(4, dtype=torch.int32),
+        index=lambda table: torch.zeros(0, dtype=torch.int32), keys=lambda table: torch.zeros(0, dtype=torch.int64))
+    job = types.SimpleNamespace(labels=[], dims=[], features=[], image=(0, 0), channels=1, seed=1, sum_loss=False, outputs=1)
+    return step, job, types.SimpleNamespace(take=lambda taken: None)
+
+
 class HangsTest(unittest.TestCase):
 
     def test_a_step_that_hangs_is_told_with_its_stack_and_ends_the_job_when_it_comes_again(self):
@@ -102,12 +112,7 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(str(raised.exception), "job.yaml has no pooled feature 'xyz'; it has user")
 
     def test_shapes_that_do_not_fit_are_told_with_those_that_do(self):
-        step = types.SimpleNamespace(
-            examples=3, stream=0, seq=0, labels=lambda: torch.zeros(3, 1), weights=lambda: None, numbers=lambda: torch.zeros(3, 2),
-            values=lambda: None, rows=lambda table: torch.zeros(0, 0), offsets=lambda: torch.zeros(4, dtype=torch.int32),
-            index=lambda table: torch.zeros(0, dtype=torch.int32), keys=lambda table: torch.zeros(0, dtype=torch.int64))
-        job = types.SimpleNamespace(labels=[], dims=[], features=[], image=(0, 0), channels=1, seed=1, sum_loss=False, outputs=1)
-        tensors = types.SimpleNamespace(take=lambda taken: None)
+        step, job, tensors = taken_step()
         model = torch.nn.Linear(2, 1)
         with self.assertRaisesRegex(ValueError, r"step gives one loss an example, a tensor of \[3\], and gave \[\]; use reduction=\"none\""):
             ct._train(model, tensors, lambda net, batch: net(batch.numbers).mean(), step, job)
@@ -117,6 +122,35 @@ class WordsTest(unittest.TestCase):
         job.outputs = 4
         with self.assertRaisesRegex(ValueError, r"predict gives 4 logits an example, a tensor of \[3, 4\], and gave \[3, 2\]"):
             ct._logits(model, lambda net, batch: batch.numbers, step, job)
+
+    def test_losses_that_depend_on_no_parameter_are_told_in_the_users_words(self):
+        step, job, tensors = taken_step()
+        with self.assertRaisesRegex(ValueError, "the losses that step gave depend on no parameter: they were detached"):
+            ct._train(torch.nn.Linear(2, 1), tensors, lambda net, batch: net(batch.numbers).squeeze(1).detach(), step, job)
+
+    def test_a_buffer_that_a_step_puts_in_the_place_of_another_is_the_one_that_is_told_and_renewed(self):
+        class Mean(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("mean", torch.zeros(2))
+
+            def forward(self, numbers):
+                self.mean = 0.5 * self.mean + numbers
+
+        model = Mean()
+        tensors = ct._Tensors(model)
+        for pulled, told in (([4., 8.], [3., 5.]), ([0., 2.], [1., 2.])):
+            tensors.take(types.SimpleNamespace(parameters=lambda: torch.tensor(pulled)))
+            model(torch.ones(2))
+            self.assertEqual(tensors.results()[0].tolist(), told)
+        model.mean = torch.zeros(3)
+        with self.assertRaisesRegex(TypeError, r"buffer mean has become \[3\] of torch.float32, and was \[2\] of torch.float32"):
+            tensors.results()
+        model = torch.nn.Linear(2, 1)
+        tensors = ct._Tensors(model)
+        model.weight = torch.nn.Parameter(torch.zeros(1, 2))
+        with self.assertRaisesRegex(TypeError, "parameter weight is another tensor than when the job began"):
+            tensors.results()
 
     def test_a_parameter_without_a_gradient_is_named_once(self):
         model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Linear(2, 1))
