@@ -7,25 +7,23 @@
 
 namespace capstan {
 
-struct HeapLimits {
-  // Threads share so many heaps. What one thread frees in its heap no thread of another heap can
-  // use, so each heap keeps some megabytes of messages that have come and gone.
-  int heaps = 1;
-  // A heap keeps so much free memory at its end, and gives back to the system what is above it. By
-  // default it would give back, and the kernel clear anew, the memory of every large message, which
-  // costs more than the copy of the message.
-  size_t kept_bytes = 0;
-};
+// So many heaps may the threads of a process share that may take `memory_bytes`: one for every
+// 256 MiB, at least two, and no more than the eight a core that glibc would make. What one thread
+// frees in its heap no thread of another heap can use, so each heap keeps megabytes of messages
+// that have come and gone. Measured on two cores with ten shards of 384 MiB, a model of 102 MB and
+// a hundred lanes: with sixteen heaps the largest shard took 402 MiB, with two 336.
+int HeapsFor(uint64_t memory_bytes);
 
-// For a process that may take `memory_bytes`: a heap for every 128 MiB, at least two, and no more
-// than the eight a core that glibc would make; each keeps a sixteenth of the memory, from 1 MiB to
-// 64 MiB. Measured with ten shards of 384 MiB, a model of 102 MB, and a hundred lanes on two cores:
-// with sixteen heaps the largest shard took 402 MiB, with two 336.
-HeapLimits HeapLimitsFor(uint64_t memory_bytes);
+// Bounds the heaps of this process. Call before the process starts threads: those that are there
+// keep the heaps that they have.
+void LimitHeaps(int heaps);
 
-// Sets them for this process. Call before the process starts threads: those that are there keep the
-// heaps that they have.
-void LimitHeaps(const HeapLimits& limits);
+// A heap keeps so much free memory at its end, and gives back to the system what is above it:
+// a sixteenth of what the process may take, from 1 MiB to 64 MiB. By default glibc would give back,
+// and the kernel clear anew, the memory of every large message, which costs more than the copy of
+// the message.
+size_t KeptBytesFor(uint64_t memory_bytes);
+void KeepFreeBytes(size_t bytes);
 
 }  // namespace capstan
 

@@ -163,7 +163,8 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
 }  // namespace
 
 absl::Status RunPs(const ProcessOptions& options) {
-  LimitHeaps(HeapLimitsFor(MemoryOf(options)));
+  LimitHeaps(HeapsFor(MemoryOf(options)));
+  KeepFreeBytes(KeptBytesFor(MemoryOf(options)));
   int index = options.index;
   if (index < 0) {
     CAPSTAN_ASSIGN_OR_RETURN(index, OrdinalOf(HostName()));

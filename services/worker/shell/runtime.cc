@@ -5,6 +5,8 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/version.h"
+#include "capstan/metrics/cgroup.h"
+#include "capstan/process/heaps.h"
 #include "capstan/process/identity.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/event_loop.h"
@@ -22,6 +24,7 @@ constexpr absl::Duration kTryAgain = absl::Seconds(1);
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Start(const RuntimeOptions& options,
                                                         ModelSource& model,
                                                         const Shutdown& shutdown) {
+  LimitHeaps(HeapsFor(metrics::UsableMemoryBytes()));
   CAPSTAN_RETURN_IF_ERROR(SetUpProcess(options.service, "worker", options.name));
   std::unique_ptr<Runtime> runtime(new Runtime(options, model, shutdown));
   MeasureProcess(runtime->registry_);

@@ -32,8 +32,8 @@ struct RuntimeOptions {
 // Installs no handler of a signal: `shutdown` is whoever's the process is. Thread-safe.
 class Runtime {
  public:
-  // Sets the process up (SetUpProcess), opens its ports, and begins. `model` and `shutdown` must
-  // outlive the runtime.
+  // Sets the process up (SetUpProcess, LimitHeaps), opens its ports, and begins. `model` and
+  // `shutdown` must outlive the runtime.
   static absl::StatusOr<std::unique_ptr<Runtime>> Start(const RuntimeOptions& options,
                                                         ModelSource& model,
                                                         const Shutdown& shutdown);

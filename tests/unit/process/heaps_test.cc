@@ -45,22 +45,21 @@ void TakeMemoryIn(int threads) {
 }
 
 TEST(HeapsTest, AThreadMoreMakesNoHeapMoreThanTheLimit) {
-  LimitHeaps({.heaps = 2, .kept_bytes = kMebibyte});
+  LimitHeaps(2);
   TakeMemoryIn(6);
   EXPECT_LE(Heaps(), 2);
 }
 
 TEST(HeapsTest, AProcessOfLittleMemoryHasTwoHeapsAndKeepsLittleInThem) {
-  const HeapLimits small = HeapLimitsFor(256 * kMebibyte);
-  EXPECT_EQ(small.heaps, 2);
-  EXPECT_EQ(small.kept_bytes, 16 * kMebibyte);
-  EXPECT_EQ(HeapLimitsFor(kMebibyte).kept_bytes, kMebibyte);
+  EXPECT_EQ(HeapsFor(256 * kMebibyte), 2);
+  EXPECT_EQ(HeapsFor(1024 * kMebibyte), 4);
+  EXPECT_EQ(KeptBytesFor(256 * kMebibyte), 16 * kMebibyte);
+  EXPECT_EQ(KeptBytesFor(kMebibyte), kMebibyte);
 }
 
 TEST(HeapsTest, HoweverMuchMemoryThereIsNoCoreHasMoreThanEightHeaps) {
-  const HeapLimits large = HeapLimitsFor(uint64_t{1} << 50);
-  EXPECT_EQ(large.heaps, static_cast<int>(8 * std::thread::hardware_concurrency()));
-  EXPECT_EQ(large.kept_bytes, 64 * kMebibyte);
+  EXPECT_EQ(HeapsFor(uint64_t{1} << 50), static_cast<int>(8 * std::thread::hardware_concurrency()));
+  EXPECT_EQ(KeptBytesFor(uint64_t{1} << 50), 64 * kMebibyte);
 }
 
 }  // namespace
