@@ -100,7 +100,11 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
   row_staleness_ = {};
   if (context.row_policy != nullptr && !WeighRows(*context.row_policy)) return false;
   const size_t admitted = AdmitNew();
-  if (index_.size() + admitted > max_rows_) MakeRoom(admitted);
+  if (counted_rows() + admitted > max_rows_) {
+    EvictFor(admitted);
+  } else if (index_.size() + admitted > max_rows_) {
+    SweepFor(admitted);
+  }
 
   const float rate = LearningRate(spec_.optimizer(), progress_examples_);
   const bool near = RowsAreNear();
@@ -111,7 +115,7 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
     }
     UpdateRow(group, context, rate);
   }
-  SweepExpired(2 * groups_.size());
+  SweepSome(2 * groups_.size());
   return true;
 }
 
@@ -176,7 +180,7 @@ bool Table::EraseExpired() {
 // Marks the keys that shall have a row and returns their number.
 size_t Table::AdmitNew() {
   size_t admitted = 0;
-  const size_t max_candidates = std::max({kMinCandidates, index_.size(), 2 * groups_.size()});
+  const size_t max_candidates = std::max({kMinCandidates, counted_rows(), 2 * groups_.size()});
   for (size_t group = 0; group < groups_.size(); ++group) {
     if (found_[group] != kMissing) continue;
     const uint32_t times = groups_.GradientsWith(group);
@@ -191,10 +195,15 @@ size_t Table::AdmitNew() {
   return admitted;
 }
 
-// Evicts the least frequently pushed rows, those longer untouched first, then by key: a choice that
-// depends on the rows alone. Rows of this update stay.
-void Table::MakeRoom(size_t wanted) {
-  const size_t excess = index_.size() + wanted - max_rows_;
+// Lets the rows go that have expired, then the least frequently pushed ones, those longer untouched
+// first, then by key: a choice that depends on the rows that count and on progress alone. Rows of
+// this update stay.
+void Table::EvictFor(size_t wanted) {
+  const size_t counted = counted_rows();
+  const size_t excess = std::max(counted + wanted - max_rows_, max_rows_ / kEvictedShare);
+  EraseAllExpired();
+  FindRowsAgain();
+  const size_t gone = counted - index_.size();
   std::vector<bool> stays(slabs_.size());
   for (uint32_t row : found_) {
     if (row < kNew) stays[row] = true;
@@ -205,14 +214,35 @@ void Table::MakeRoom(size_t wanted) {
     const RowSlabs::Row row = slabs_.at(i);
     if (!stays[i]) rows.emplace_back(row.frequency(), row.touched(), row.key());
   }
-  const size_t victims = std::min(rows.size(), std::max(excess, max_rows_ / kEvictedShare));
+  const size_t victims = std::min(rows.size(), excess - std::min(excess, gone));
   std::nth_element(rows.begin(), rows.begin() + victims, rows.end());
   for (size_t i = 0; i < victims; ++i) {
     const uint64_t key = std::get<uint64_t>(rows[i]);
     Erase(FindRow(key, index_.TagOf(key)));
   }
   counters_.evicted += victims;
-  // Rows have moved.
+  FindRowsAgain();
+}
+
+// Frees the memory of rows that do not count any more: of as few as there must be room for.
+void Table::SweepFor(size_t wanted) {
+  while (index_.size() + wanted > max_rows_) SweepNext();
+  FindRowsAgain();
+}
+
+void Table::EraseAllExpired() {
+  for (uint32_t row = 0; row < slabs_.size();) {
+    if (!Expired(row)) {
+      ++row;
+      continue;
+    }
+    Erase(row);
+    ++counters_.expired;
+  }
+}
+
+// Rows have moved, none of this update is gone.
+void Table::FindRowsAgain() {
   for (size_t group = 0; group < groups_.size(); ++group) {
     if (found_[group] >= kNew) continue;
     found_[group] = FindRow(groups_.key(group), index_.TagOf(groups_.key(group)));
@@ -249,7 +279,9 @@ void Table::Touch(uint32_t row, uint32_t times) {
   changes_.SetFresh(row);
   at.frequency() += std::min(times, UINT32_MAX - at.frequency());
   hot_.Add(at.frequency(), RowChange::kFresh);
-  at.touched() = TouchUnits(progress_examples_);
+  const uint32_t now = TouchUnits(progress_examples_);
+  epochs_.Move(at.touched(), now);
+  at.touched() = now;
 }
 
 void Table::FillInitialRow(uint64_t key, void* weights) const {
@@ -265,6 +297,8 @@ uint32_t Table::CreateRow(uint64_t key) {
   const RowSlabs::Row row = slabs_.at(number);
   row.key() = key;
   row.frequency() = 0;
+  row.touched() = TouchUnits(progress_examples_);
+  epochs_.Add(row.touched());
   erased_.Remove(key);
   FillInitialRow(key, row.state());
   InitializeSlots(row);
@@ -282,6 +316,7 @@ uint32_t Table::AppendRow() {
 void Table::Erase(uint32_t row) {
   if (mark_ != nullptr) KeepImage(row);
   hot_.Remove(slabs_.at(row).frequency(), changes_.of(row));
+  epochs_.Remove(slabs_.at(row).touched());
   changes_.Remove(row);
   if (updates_) updates_->Remove(row);
   erased_.Add(slabs_.at(row).key(), index_.size());
@@ -301,18 +336,21 @@ bool Table::Expired(uint32_t row) const {
 }
 
 // A little of it at each update. Expired rows read as missing whether swept or not; sweeping frees
-// their memory.
-void Table::SweepExpired(size_t at_most) {
+// the memory of those that do not count any more.
+void Table::SweepSome(size_t at_most) {
   if (spec_.expire_after_examples() == 0) return;
-  for (size_t i = 0; i < at_most && slabs_.size() != 0; ++i) {
-    if (sweep_next_ >= slabs_.size()) sweep_next_ = 0;
-    if (!Expired(sweep_next_)) {
-      ++sweep_next_;
-      continue;
-    }
-    Erase(sweep_next_);
-    ++counters_.expired;
+  for (size_t i = 0; i < at_most && slabs_.size() != 0; ++i) SweepNext();
+}
+
+// REQUIRES: there is a row.
+void Table::SweepNext() {
+  if (sweep_next_ >= slabs_.size()) sweep_next_ = 0;
+  if (!epochs_.Lapsed(slabs_.at(sweep_next_).touched(), TouchUnits(progress_examples_))) {
+    ++sweep_next_;
+    return;
   }
+  Erase(sweep_next_);
+  ++counters_.expired;
 }
 
 size_t Table::memory_bytes() const {

@@ -4,7 +4,8 @@
 // that does not exist reads as its initial values; pushes create rows, pulls never do.
 //
 // What becomes of a key depends on this partition's own history alone, never on addresses, wall
-// time or the order of rows in memory: a restore of the same rows goes on bit-equal.
+// time or the order of rows in memory: a restore of the same rows goes on bit-equal. Nor does it
+// depend on which of the rows that have expired are swept already.
 #ifndef CAPSTAN_STORE_TABLE_H_
 #define CAPSTAN_STORE_TABLE_H_
 
@@ -27,6 +28,7 @@
 #include "capstan/store/gradient_sum.h"
 #include "capstan/store/hot_rows.h"
 #include "capstan/store/row_changes.h"
+#include "capstan/store/row_epochs.h"
 #include "capstan/store/row_index.h"
 #include "capstan/store/row_slabs.h"
 #include "capstan/store/row_updates.h"
@@ -93,7 +95,8 @@ class Table {
   absl::Status RestoreRow(const RowState& row);
   absl::Status RestoreCandidate(const Candidate& candidate);
   void RestoreProgress(uint64_t examples) { progress_examples_ = examples; }
-  // The rows begin another job: schedules and expiry count from 0.
+  // The rows begin another job: schedules and expiry count from 0. Those that have expired are
+  // gone.
   void RestartProgress();
 
   // Restores the weights of a row that another optimizer has left; its slots begin as those of a
@@ -144,7 +147,12 @@ class Table {
   const v1::TableSpec& spec() const { return spec_; }
   size_t dim() const { return spec_.dim(); }
   size_t slot_count() const { return slot_count_; }
+  // In memory: rows that have expired are among them until they are swept.
   size_t row_count() const { return index_.size(); }
+  // Those that count for the byte budget: the same in every copy of the table, see RowEpochs.
+  size_t counted_rows() const {
+    return index_.size() - epochs_.LapsedRows(TouchUnits(progress_examples_));
+  }
   size_t row_bytes() const { return slabs_.row_bytes(); }
   static constexpr uint32_t kHotPushes = HotRows::kPushes;  // That have held a row: it is hot.
   uint64_t hot_rows() const { return hot_.all(); }
@@ -177,9 +185,13 @@ class Table {
   bool EraseExpired();
   bool WeighRows(const v1::UpdatePolicy& policy);
   size_t AdmitNew();
-  void MakeRoom(size_t wanted);
+  void EvictFor(size_t wanted);
+  void SweepFor(size_t wanted);
+  void EraseAllExpired();
+  void FindRowsAgain();
   void UpdateRow(size_t group, const UpdateContext& context, float rate);
-  void SweepExpired(size_t at_most);
+  void SweepSome(size_t at_most);
+  void SweepNext();
 
   template <typename KeyAt, typename Found>
   void ForEachFound(size_t count, const KeyAt& key_at, size_t bytes, const Found& found) const;
@@ -208,6 +220,7 @@ class Table {
 
   RowIndex index_;
   RowSlabs slabs_;
+  RowEpochs epochs_;  // Counts the rows of slabs_.
   Admission admission_;
   uint64_t progress_examples_ = 0;
   uint32_t sweep_next_ = 0;

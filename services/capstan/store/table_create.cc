@@ -76,6 +76,7 @@ Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, Sl
       touch_shift_(TouchShift(spec)),
       index_(spec.seed()),
       slabs_(segments_.back().slot_end, arena),
+      epochs_(spec.expire_after_examples() >> touch_shift_),
       admission_(spec.admission_count()),
       erased_(least_erased) {}
 
@@ -134,6 +135,7 @@ void Table::Write(uint32_t number, const RowState& state) {
   changes_.SetSaved(number);
   hot_.Add(row.frequency(), RowChange::kSaved);
   row.touched() = TouchUnits(state.touched_examples);
+  epochs_.Add(row.touched());
   std::memcpy(row.state(), state.state.data(), state.state.size() * sizeof(float));
   if (updates_ && state.version != RowVersion::kNoRow) updates_->Restore(number, state.version);
 }
@@ -178,6 +180,7 @@ absl::Status Table::RestoreChangedRow(const RowState& state) {
   if (number == RowIndex::kNone) return RestoreRow(state);
   CAPSTAN_RETURN_IF_ERROR(CheckWidth(state));
   hot_.Remove(slabs_.at(number).frequency(), changes_.of(number));
+  epochs_.Remove(slabs_.at(number).touched());
   Write(number, state);
   return absl::OkStatus();
 }
@@ -188,8 +191,12 @@ void Table::RestoreErased(uint64_t key) {
 }
 
 void Table::RestartProgress() {
+  EraseAllExpired();
   progress_examples_ = 0;
-  for (uint32_t i = 0; i < slabs_.size(); ++i) slabs_.at(i).touched() = 0;
+  for (uint32_t i = 0; i < slabs_.size(); ++i) {
+    epochs_.Move(slabs_.at(i).touched(), 0);
+    slabs_.at(i).touched() = 0;
+  }
 }
 
 absl::Status Table::RestoreCandidate(const Candidate& candidate) {

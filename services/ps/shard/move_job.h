@@ -101,7 +101,7 @@ class MoveJob {
   const Order order_;
   Partition& partition_;
   uint32_t files_ = 0;                           // That the target has.
-  size_t last_bytes_ = 0;                        // Of the last of them.
+  size_t last_bytes_ = 0;                        // The last of them has so many.
   std::optional<CoordinatorState> coordinator_;  // As of Freeze(),
   uint64_t told_ = 0;                            // as what its backup had been told by then.
   std::atomic<bool> cancelled_{false};

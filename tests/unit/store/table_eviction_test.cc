@@ -58,6 +58,8 @@ TEST(TableExpiryTest, ForgetsARowThatHasNotBeenPushedForSoManyExamples) {
   EXPECT_THAT(PullRows(*table, {1, 2}), ElementsAre(1, 2));  // Exactly 100: still there.
   PushOnes(*table, {2}, /*progress_examples=*/111);
   EXPECT_THAT(PullRows(*table, {1, 2}), ElementsAre(0, 3));
+  // Its memory is free when all have expired that were touched in the same eighth of that time.
+  PushOnes(*table, {2}, /*progress_examples=*/120);
   EXPECT_THAT(Keys(*table), ElementsAre(2));
   EXPECT_EQ(table->counters().expired, 1u);
 }
