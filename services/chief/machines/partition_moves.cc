@@ -149,10 +149,12 @@ void PartitionMoves::Switch() {
 
 absl::Status PartitionMoves::Failure(absl::Time now) const {
   if (!refused_.ok()) return refused_;
-  if (asks() && now - progress_at_ > options_.patience) {
+  const absl::Duration patience =
+      phase_ == Phase::kFinishing ? options_.finish_patience : options_.patience;
+  if (asks() && now - progress_at_ > patience) {
     return absl::DeadlineExceededError(absl::StrCat("no progress for ",
-                                                    absl::FormatDuration(options_.patience),
-                                                    " by shard ", absl::StrJoin(awaited_, ", ")));
+                                                    absl::FormatDuration(patience), " by shard ",
+                                                    absl::StrJoin(awaited_, ", ")));
   }
   const bool waits = copied() || phase_ == Phase::kCatchingUp;
   if (waits && quiet_since_ && now - *quiet_since_ > options_.switch_patience) {

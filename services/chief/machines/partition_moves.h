@@ -45,9 +45,10 @@ struct MoveOptions {
   uint64_t batch_bytes = uint64_t{256} << 20;  // One partition may be larger.
   uint64_t bytes_per_second = 0;               // That a shard may send; 0: no bound.
   absl::Duration call_deadline = absl::Seconds(10);
-  absl::Duration patience = absl::Seconds(30);            // Without progress a batch is given up.
-  absl::Duration switch_patience = absl::Minutes(5);      // For the switch to become possible.
-  absl::Duration copy_poll = absl::Milliseconds(50);      // Between two questions;
+  absl::Duration patience = absl::Seconds(30);        // Without progress a batch is given up,
+  absl::Duration finish_patience = absl::Seconds(3);  // and while partitions stand still for it.
+  absl::Duration switch_patience = absl::Minutes(5);  // For the switch to become possible.
+  absl::Duration copy_poll = absl::Milliseconds(50);  // Between two questions;
   absl::Duration catch_up_poll = absl::Milliseconds(10);  // while sources catch up.
   // Sources that wait for the switch catch up after that, and not for more than a fifth of the
   // time.

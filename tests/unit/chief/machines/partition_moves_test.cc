@@ -155,6 +155,16 @@ TEST_F(PartitionMovesTest, ASwitchThatDoesNotBecomePossibleIsGivenUpThoughSource
   EXPECT_TRUE(absl::IsDeadlineExceeded(moves_.Failure(now_)));
 }
 
+TEST_F(PartitionMovesTest, PartitionsDoNotStandStillLongForASourceThatHangs) {
+  Copy();
+  moves_.Finish(now_, calls_);
+  Answer(0, /*copied=*/true, /*done=*/true);
+  now_ += absl::Seconds(3);
+  EXPECT_TRUE(moves_.Failure(now_).ok());
+  now_ += absl::Milliseconds(1);
+  EXPECT_EQ(moves_.Failure(now_).message(), "no progress for 3s by shard 1");
+}
+
 TEST_F(PartitionMovesTest, TheSwitchTakesFromTheOrderToTheView) {
   Copy();
   moves_.Finish(now_, calls_);
