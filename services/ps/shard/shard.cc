@@ -212,8 +212,18 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(CheckHeader(head.header()));
     CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));
-    if (!IsNext(head)) return room.status();
-    room = memory_.ReserveAnyway(MemoryUse::kWaitingGradients, buffer.Length());
+    if (!MayWait(head) || IsNext(head)) {
+      room = memory_.ReserveAnyway(MemoryUse::kWaitingGradients, buffer.Length());
+    } else {
+      // What waits may do so for a round of whose end nobody else will tell: others are refused,
+      // too.
+      if (head.has_stage()) {
+        CAPSTAN_RETURN_IF_ERROR(
+            LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer));
+      }
+      room = memory_.Reserve(MemoryUse::kWaitingGradients, buffer.Length());
+      CAPSTAN_RETURN_IF_ERROR(room.status());
+    }
   }
   return PushMessage::Read(buffer, catalog_, *std::move(room));
 }

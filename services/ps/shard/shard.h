@@ -223,6 +223,8 @@ class Shard {
 
   ShardMetrics::MemoryByUse Memory() const;
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
+  // Whether something of the push may have to wait for others.
+  bool MayWait(const v1::PushRequest& head) const;
   // Whether it is the turn of the push's lane in its round.
   bool IsNext(const v1::PushRequest& head) const;
   // True: a later timeline has begun.

@@ -48,6 +48,13 @@ bool Shard::AddsCounted() const {
   return AddsAhead(catalog_.policy(Part::kDense)) || AddsAhead(catalog_.policy(Part::kSparse));
 }
 
+// Without a round it waits in a queue, or not at all: where steps are told, or rows applied at
+// once.
+bool Shard::MayWait(const v1::PushRequest& head) const {
+  return head.has_stage() || catalog_.policy(Part::kDense).aggregate() > 1 ||
+         catalog_.policy(Part::kSparse).aggregate() > 1;
+}
+
 bool Shard::IsNext(const v1::PushRequest& head) const {
   if (!AddsCounted() || !head.has_stage()) return false;
   bool next = false;

@@ -21,7 +21,7 @@ void ExpectFinds(
     WorldOptions world = WorldOf(seed);
     world.lie = lie;
     world.job.policy = policy;
-    world.job.max_steps = 0;  // Drawn for a synchronous job.
+    world.job.max_steps = world.job.waiting_bytes = 0;  // Drawn for a synchronous job.
     world.job.lanes = std::max(world.job.lanes, 3u);
     world.shards = std::max(world.shards, 2u);
     world.troubles.between = absl::Milliseconds(500);
