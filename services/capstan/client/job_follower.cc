@@ -44,9 +44,7 @@ void JobFollower::Watch() {
   loop_.Stream<v1::View>(
       to_chief_, "/capstan.v1.Chief/WatchView", v1::WatchViewRequest(),
       [this](v1::View view) {
-        if (view.owners().empty()) return;
-        view_ = std::move(view);
-        ++heard_;
+        if (!view.owners().empty()) view_ = std::move(view);
       },
       [this](const absl::Status& end) {
         End(end.ok() ? absl::UnavailableError("the chief has ended the stream of views") : end);
