@@ -225,7 +225,7 @@ class Shard {
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
   // Whether something of the push may have to wait for others.
   bool MayWait(const v1::PushRequest& head) const;
-  // Whether it is the turn of the push's lane in its round.
+  // Whether it is the turn of the push's lane in its round, or the round is over.
   bool IsNext(const v1::PushRequest& head) const;
   // True: a later timeline has begun.
   bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);

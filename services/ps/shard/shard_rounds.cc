@@ -59,9 +59,10 @@ bool Shard::IsNext(const v1::PushRequest& head) const {
   if (!AddsCounted() || !head.has_stage()) return false;
   bool next = false;
   counted_.Read([&](const LaneCounts& counts) {
+    const uint64_t round = head.stage().round();
+    const bool over = round < counts.round();  // It does not wait: its sender is told so.
     next = counts.timeline() == Timeline{head.header().timeline()} &&
-           head.stage().round() >= counts.round() &&
-           counts.NextOf(head.stage().round()) == static_cast<LaneIndex>(head.stage().lane());
+           (over || counts.NextOf(round) == static_cast<LaneIndex>(head.stage().lane()));
   });
   return next;
 }
