@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <map>
 
+#include "capstan/base/check.h"
+
 namespace capstan {
 
 // Every row is added with the time of its last touch, and taken away with it. All times are in the
@@ -29,6 +31,7 @@ class RowEpochs {
   void Remove(uint32_t touched) {
     if (expiry_ == 0) return;
     const auto at = rows_.find(touched >> shift_);
+    CAPSTAN_CHECK(at != rows_.end());
     if (--at->second == 0) rows_.erase(at);
   }
   void Move(uint32_t from, uint32_t to) {

@@ -35,6 +35,7 @@ class ClosedLog {
   // Every partition has passed `round`.
   void Forget(uint64_t round);
 
+  bool empty() const { return sets_.empty(); }  // All are forgotten.
   uint64_t last_round() const { return base_ + sets_.size(); }
   // Whether a partition that has passed `round` can pass the next ones.
   bool Follows(uint64_t round) const { return base_ <= round && round <= last_round(); }

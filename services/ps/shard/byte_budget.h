@@ -17,7 +17,8 @@ class ByteBudget {
   ByteBudget(const ByteBudget&) = delete;
   ByteBudget& operator=(const ByteBudget&) = delete;
 
-  // The bytes count until it is destroyed, before the budget. Null: they would be above the limit.
+  // The bytes count until it is destroyed; it may outlive the budget, as a message that waits to be
+  // sent outlives its shard. Null: they would be above the limit.
   class Hold;
   std::unique_ptr<Hold> TryHold(size_t bytes);
   // Counts them although they may be above the limit.
@@ -26,34 +27,34 @@ class ByteBudget {
   // Sets the limit of what is held from now on; what is held already stays.
   void SetLimit(size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
 
-  size_t held() const { return held_.load(std::memory_order_relaxed); }
+  size_t held() const { return held_->load(std::memory_order_relaxed); }
   size_t limit() const { return limit_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<size_t> limit_;
-  std::atomic<size_t> held_{0};
+  const std::shared_ptr<std::atomic<size_t>> held_ = std::make_shared<std::atomic<size_t>>(0);
 };
 
 class ByteBudget::Hold {
  public:
-  Hold(ByteBudget& budget, size_t bytes) : budget_(budget), bytes_(bytes) {}
-  ~Hold() { budget_.held_.fetch_sub(bytes_, std::memory_order_relaxed); }
+  Hold(const ByteBudget& budget, size_t bytes) : held_(budget.held_), bytes_(bytes) {}
+  ~Hold() { held_->fetch_sub(bytes_, std::memory_order_relaxed); }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
 
  private:
-  ByteBudget& budget_;
+  const std::shared_ptr<std::atomic<size_t>> held_;
   const size_t bytes_;
 };
 
 inline std::unique_ptr<ByteBudget::Hold> ByteBudget::HoldAnyway(size_t bytes) {
-  held_.fetch_add(bytes, std::memory_order_relaxed);
+  held_->fetch_add(bytes, std::memory_order_relaxed);
   return std::make_unique<Hold>(*this, bytes);
 }
 
 inline std::unique_ptr<ByteBudget::Hold> ByteBudget::TryHold(size_t bytes) {
   auto hold = std::make_unique<Hold>(*this, bytes);
-  if (held_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit()) return hold;
+  if (held_->fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit()) return hold;
   return nullptr;  // What was added goes with the hold.
 }
 

@@ -15,7 +15,7 @@
 
 namespace capstan::ps {
 
-// Bytes of one use, which count until it is destroyed, before the budget. Null: none.
+// Bytes of one use, which count until it is destroyed. Null: none.
 using Reservation = std::unique_ptr<ByteBudget::Hold>;
 
 // A value of the label `use` of the shard's metrics: "waiting_pulls".

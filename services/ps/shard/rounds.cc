@@ -70,6 +70,11 @@ RoundCommit Rounds::SetOf(uint64_t round) const {
   return log_.SetOf(round);
 }
 
+bool Rounds::KeepsAny() const {
+  absl::MutexLock lock(&mu_);
+  return !log_.empty();
+}
+
 void Rounds::Forget(uint64_t round) {
   absl::MutexLock lock(&mu_);
   log_.Forget(pins_.empty() ? round : std::min(round, *pins_.begin()));

@@ -50,6 +50,8 @@ class Rounds {
 
   // Every partition has passed `round`.
   void Forget(uint64_t round);
+  // Whether some are not forgotten, which a partition may have to pass yet.
+  bool KeepsAny() const;
 
   uint64_t last_round() const { return last_.load(std::memory_order_acquire); }
 

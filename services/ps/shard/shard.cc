@@ -200,18 +200,12 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(CheckHeader(head.header()));
     CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));
-    if (!MayWait(head) || IsNext(head)) {
-      room = memory_.ReserveAnyway(MemoryUse::kWaitingGradients, buffer.Length());
-    } else {
-      // What waits may do so for a round of whose end nobody else will tell: others are refused,
-      // too.
-      if (head.has_stage()) {
-        CAPSTAN_RETURN_IF_ERROR(
-            LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer));
-      }
-      room = memory_.Reserve(MemoryUse::kWaitingGradients, buffer.Length());
-      CAPSTAN_RETURN_IF_ERROR(room.status());
-    }
+    // What waits may wait for the end of a round of which nobody tells whose push is refused.
+    CAPSTAN_RETURN_IF_ERROR(LearnRoundOf(head));
+    if (rounds_.KeepsAny()) SweepRounds();  // No partition may be asked for anything, either.
+    room = MayWait(head) ? memory_.Reserve(MemoryUse::kWaitingGradients, buffer.Length())
+                         : memory_.ReserveAnyway(MemoryUse::kWaitingGradients, buffer.Length());
+    CAPSTAN_RETURN_IF_ERROR(room.status());
   }
   return PushMessage::Read(buffer, catalog_, *std::move(room));
 }
@@ -220,10 +214,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   const v1::PushRequest& head = push->head();
   CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));
   CAPSTAN_RETURN_IF_ERROR(CheckClock(head.header()));
-  if (head.has_stage()) {
-    CAPSTAN_RETURN_IF_ERROR(
-        LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer));
-  }
+  CAPSTAN_RETURN_IF_ERROR(LearnRoundOf(head));
   const absl::Time now = clock_.Now();
   const uint64_t progress = seals_.ProgressOf(head);
   Pushed pushed;

@@ -223,7 +223,9 @@ class Shard {
 
   ShardMetrics::MemoryByUse Memory() const;
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
-  // Whether something of the push may have to wait for others.
+  // What a push says of the last round, if it is of one. REQUIRES: its seals have been checked.
+  absl::Status LearnRoundOf(const v1::PushRequest& head);
+  // Whether something of the push may have to wait for other pushes.
   bool MayWait(const v1::PushRequest& head) const;
   // Whether it is the turn of the push's lane in its round, or the round is over.
   bool IsNext(const v1::PushRequest& head) const;

@@ -48,10 +48,16 @@ bool Shard::AddsCounted() const {
   return AddsAhead(catalog_.policy(Part::kDense)) || AddsAhead(catalog_.policy(Part::kSparse));
 }
 
+absl::Status Shard::LearnRoundOf(const v1::PushRequest& head) {
+  if (!head.has_stage()) return absl::OkStatus();
+  return LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer);
+}
+
 // Without a round it waits in a queue, or not at all: where steps are told, or rows applied at
 // once.
 bool Shard::MayWait(const v1::PushRequest& head) const {
-  return head.has_stage() || catalog_.policy(Part::kDense).aggregate() > 1 ||
+  if (head.has_stage()) return !IsNext(head);
+  return catalog_.policy(Part::kDense).aggregate() > 1 ||
          catalog_.policy(Part::kSparse).aggregate() > 1;
 }
 

@@ -186,6 +186,51 @@ TEST(RoundsTest, WhatIsCountedWaitsNoLongerThoughTheRoundIsOpen) {
   EXPECT_THAT(runners[0].rows(), Each(2));
 }
 
+// A shard that has no room is not told otherwise: whoever could tell it is refused.
+TEST(RoundsTest, ARefusedPushTellsOfTheRoundThatIsClosed) {
+  LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/0, kFourMebibytes), /*count=*/2);
+  Runner first(shards, 0), second(shards, 1);
+  first.Train(/*gradient=*/-1, /*examples=*/1);
+  second.Train(/*gradient=*/-1, /*examples=*/1);
+  ByteBudget& waiting = shards.at(1).shard().waiting_gradients();
+  waiting.SetLimit(3 << 20);  // Room for one gradient.
+  ASSERT_GT(waiting.held(), size_t{3} << 20) << "shard 1 has not heard of the end of the round";
+  ASSERT_EQ(second.Open().round(), 2u);
+  const PushResult staged = second.Stage(/*gradient=*/-1, /*examples=*/1);
+  EXPECT_TRUE(staged.status.ok()) << staged.status;
+  EXPECT_EQ(second.Report(), v1::ReportLaneReply::ANSWER_COUNTED);
+}
+
+TEST(RoundsTest, WhoIsLateForARoundIsToldSoThoughThereIsNoRoom) {
+  LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/0, kFourMebibytes), /*count=*/1);
+  const Links links(shards);
+  Runner late(shards, 0, /*generation=*/1), first(shards, 0, /*generation=*/2), second(shards, 1);
+  ASSERT_EQ(late.Open().round(), 1u);
+  first.Train(/*gradient=*/-1, /*examples=*/1);
+  second.Train(/*gradient=*/-1, /*examples=*/1);
+  second.Train(/*gradient=*/-1, /*examples=*/1);  // Waits for lane 0.
+  shards.at(0).shard().waiting_gradients().SetLimit(1);
+  PushResult told;
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  do {  // The shard is about to hear of the second round.
+    told = late.Stage(/*gradient=*/-1, /*examples=*/1);
+  } while (absl::IsResourceExhausted(told.status) && absl::Now() < deadline);
+  EXPECT_FALSE(absl::IsResourceExhausted(told.status)) << told.status;
+  EXPECT_EQ(told.count(v1::OUTCOME_STAGED), 0u);
+}
+
+TEST(RoundsTest, APushThatWaitsForNoRoundIsTakenInThoughThereIsNoRoomForThoseThatDo) {
+  v1::JobSpec job = SyncJob(/*lanes=*/2, /*backup_workers=*/0, kFourMebibytes);
+  *job.mutable_sparse_update() = {};
+  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  LocalShards shards(job, /*count=*/1);
+  Trainer trainer(shards);
+  trainer.Plan({1, 2, 3});
+  shards.at(0).shard().waiting_gradients().SetLimit(1);
+  const PushResult pushed = trainer.Push(/*seq=*/0, /*gradient=*/-1);
+  EXPECT_FALSE(absl::IsResourceExhausted(pushed.status)) << pushed.status;
+}
+
 TEST(RoundsTest, TheLaneWhoseTurnItIsIsTakenInThoughThereIsNoRoom) {
   LocalShards shards(SyncJob(/*lanes=*/3, /*backup_workers=*/0, kFourMebibytes), /*count=*/1);
   const Links links(shards);
