@@ -78,7 +78,7 @@ bool MoveDuty::Step(bool plans, absl::Time now) {
     OnSwitched(now);
     return true;
   }
-  if (job_->placement.moves.copied() && MaySwitch()) job_->placement.moves.Finish(now, job_->calls);
+  FinishIfPossible(now);
   if (job_->placement.moves.done()) {
     job_->placement.moves.Switch();
     job_->placement.views.CarryOutMoves();
@@ -90,6 +90,12 @@ bool MoveDuty::Step(bool plans, absl::Time now) {
   if (!job_->placement.moves.planned()) return false;
   Order(now);
   return true;
+}
+
+void MoveDuty::FinishIfPossible(absl::Time now) {
+  if (!job_->placement.moves.copied()) return;
+  if (MaySwitch()) return job_->placement.moves.Finish(now, job_->calls);
+  job_->placement.moves.CatchUpIfDue(now, job_->calls);
 }
 
 // What a switch would disturb is over. Streams closed on the source and not yet on the target would

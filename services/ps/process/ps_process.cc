@@ -132,7 +132,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Threads gentle_threads(Saver::kNiceness);
   Saver saver(*shard, {.background = gentle_threads, .places = &places});
   Loader loader(*shard, {.background = threads, .places = &places});
-  Mover mover(*shard, gentle_threads, OpenShardPeer);
+  Mover mover(*shard, {.gentle = gentle_threads, .hasty = threads}, OpenShardPeer);
   StagedPartitions staged(*shard, threads);
   Replicator replicator(*shard);
   const ServedShard served{*shard, saver, loader, mover, staged, replicator};

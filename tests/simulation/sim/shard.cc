@@ -89,7 +89,8 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
                             .background = threads_};
   saver_.emplace(*shard_, outside);
   loader_.emplace(*shard_, outside);
-  mover_.emplace(*shard_, busy_threads_, PeerOpenerOf(cast_, threads_), kPieceBytes);
+  mover_.emplace(*shard_, ps::Mover::Backgrounds{busy_threads_, busy_threads_},
+                 PeerOpenerOf(cast_, threads_), kPieceBytes);
   staged_.emplace(*shard_, busy_threads_);
   staged_->undecoded().SetLimit(kUndecodedBytes);
   replicator_.emplace(*shard_);
