@@ -151,11 +151,12 @@ void MoveDuty::Order(absl::Time now) {
     move.set_replica(planned.replica);
     move.set_hand_over(HandsOver(planned));
   }
-  // Nobody has two copies of a partition, and none has two backups.
+  // Nobody has two copies of a partition. A backup whose place another one is to take stays the
+  // backup until then (docs/spec, rule 32).
   job_->placement.views.DropPairs([&moves](const v1::PartitionPair& pair) {
     return std::any_of(moves.begin(), moves.end(), [&pair](const v1::PartitionMove& move) {
-      const bool anew = move.to() == pair.backup() && !move.hand_over();
-      return move.partition() == pair.partition() && (move.replica() || anew);
+      return move.partition() == pair.partition() && move.to() == pair.backup() &&
+             !move.hand_over();
     });
   });
   job_->placement.views.SetMoves(moves);
