@@ -215,7 +215,7 @@ TakeOp(s) == \E c \in Epochs : LET from == IF took[s].c = c THEN took[s].n ELSE 
 Decide(v) == view' = [v EXCEPT !.e = view.e + 1] /\ UNCHANGED <<cluster, told, p, q, hi, co, ops, got, took, gens, run>>
 Single(v) == [v EXCEPT !.bak = 0, !.binc = 0, !.bid = 0, !.c = 0]
 NoJoin(v) == [v EXCEPT !.join = 0, !.jinc = 0, !.jid = 0]
-Promote == view.bak # 0 /\ Decide(Single([view EXCEPT !.pri = view.bak, !.pinc = view.binc, !.pid = view.bid]))
+Promote == view.bak # 0 /\ Decide(NoJoin(Single([view EXCEPT !.pri = view.bak, !.pinc = view.binc, !.pid = view.bid])))
 Drop == view.bak # 0 /\ Decide(Single(view))
 OrderJoin == /\ view.bak = 0 \/ Replace
              /\ view.join = 0 /\ view.n < Joins

@@ -11,6 +11,7 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/store/memory_limits.h"
 #include "ps/shard/rejection.h"
 
@@ -206,6 +207,11 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 // ---- push ----
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::ByteBuffer& buffer) {
+  const size_t most = MostPushBytes(replicated_);
+  if (buffer.Length() > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a push of ", buffer.Length(), " bytes, and it may have ", most));
+  }
   if (!catalog_.KeepsGradients()) return PushMessage::Read(buffer, catalog_, nullptr);
   absl::StatusOr<Reservation> room = memory_.Reserve(MemoryUse::kWaitingGradients, buffer.Length());
   if (!room.ok()) {

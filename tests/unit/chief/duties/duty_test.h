@@ -36,7 +36,8 @@ class RecordedOrders : public Orders {
     orders.push_back(absl::StrCat("give up partial recovery: ", why.message()));
   }
   void CancelMoves(const absl::Status& why, absl::Time) override {
-    orders.push_back(absl::StrCat("cancel moves: ", why.message()));
+    orders.push_back(absl::StrCat(absl::IsCancelled(why) ? "cancel moves: " : "moves have failed: ",
+                                  why.message()));
   }
   void RefreshView(absl::Time) override { publish(); }
 
