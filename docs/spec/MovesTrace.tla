@@ -34,8 +34,10 @@ Replay(x) ==
     [] x.a = "crash"       -> Crash(x.s)
     [] x.a = "push"        -> Pushed(x)
     [] x.a = "clone"       -> Clone(x.s)
+    [] x.a = "delta"       -> Delta(x.s)
     [] x.a = "rest"        -> Rest(x.s)
     [] x.a = "take clone"  -> TakeClone(x.s)
+    [] x.a = "take delta"  -> TakeDelta(x.s)
     [] x.a = "take rest"   -> TakeRest(x.s)
     [] x.a = "ready"       -> Ready(x.s)
 

@@ -24,6 +24,8 @@ CONSTANTS
   InOrder,         \* a backup takes operations in order, without a gap
   PairFence,       \* ... and only those of its view's pair
   NothingStaged,   \* P freezes for a joiner only while nothing of the open round is staged in it, and no lane is counted
+  Replace,         \* a shard may join to take the backup's place
+  KeepOld,         \* ... which is the backup until the joiner is
   Disown           \* a copy whose round is closed with a stage that it has not seen is not served
 
 Lanes == 1..L
@@ -81,7 +83,7 @@ Init ==
 Is(s, who, i) == who = s /\ i = inc[s]
 Primary(s) == Is(s, seen[s].pri, seen[s].pinc) /\ p[s].id # 0
 Backup(s) == Is(s, seen[s].bak, seen[s].binc) /\ p[s].id # 0
-Paired(s) == IF s = 0 THEN FALSE ELSE seen[s].bak # 0
+Paired(s) == IF s = 0 THEN FALSE ELSE seen[s].bak # 0 /\ (KeepOld \/ seen[s].join = 0)
 OnBoth(s) == IF Paired(s) THEN got[seen[s].c] = Len(ops[seen[s].c]) ELSE TRUE
 Speaks(s) == IF ~Zero THEN s = 0 ELSE IF s = 0 THEN FALSE ELSE Primary(s) /\ p[s].froz = 0
 
@@ -213,10 +215,11 @@ TakeOp(s) == \E c \in Epochs : LET from == IF took[s].c = c THEN took[s].n ELSE 
 Decide(v) == view' = [v EXCEPT !.e = view.e + 1] /\ UNCHANGED <<cluster, told, p, q, hi, co, ops, got, took, gens, run>>
 Single(v) == [v EXCEPT !.bak = 0, !.binc = 0, !.bid = 0, !.c = 0]
 NoJoin(v) == [v EXCEPT !.join = 0, !.jinc = 0, !.jid = 0]
-Promote == view.bak # 0 /\ Decide(Single([view EXCEPT !.pri = view.bak, !.pinc = view.binc, !.pid = view.bid]))
+Promote == view.bak # 0 /\ Decide(NoJoin(Single([view EXCEPT !.pri = view.bak, !.pinc = view.binc, !.pid = view.bid])))
 Drop == view.bak # 0 /\ Decide(Single(view))
-OrderJoin == /\ view.bak = 0 /\ view.join = 0 /\ view.n < Joins
-             /\ \E s \in Shards \ {view.pri} :
+OrderJoin == /\ view.bak = 0 \/ Replace
+             /\ view.join = 0 /\ view.n < Joins
+             /\ \E s \in Shards \ {view.pri, view.bak} :
                   Decide([view EXCEPT !.join = s, !.jinc = inc[s], !.jid = view.e + 1, !.n = @ + 1])
 FormPair == LET j == view.join IN
   /\ j # 0 /\ inc[j] = view.jinc /\ stg[j].id = view.jid

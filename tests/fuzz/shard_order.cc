@@ -61,7 +61,7 @@ class Willing : public MovePeer {
   absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request,
                                               absl::FunctionRef<bool()> /*give_up*/) override {
     v1::TakePartitionReply reply;
-    reply.set_complete(request.rest() && request.last());
+    reply.set_complete(request.last());
     return reply;
   }
 };
@@ -183,8 +183,9 @@ class Ordered {
   const Outside outside_ = {
       .open_store = folders_.Opener(), .background = threads_, .places = &places_};
   StagedPartitions staged_{*small_.shard, threads_};
-  Mover mover_{*small_.shard, threads_,
-               [](const std::string&) { return std::make_unique<Willing>(); }};
+  Mover mover_{*small_.shard, {.gentle = threads_, .hasty = threads_}, [](const std::string&) {
+                 return std::make_unique<Willing>();
+               }};
   Saver saver_{*small_.shard, outside_};
   Loader loader_{*small_.shard, outside_};
 };

@@ -12,6 +12,7 @@ class MovesTelling(Telling):
 
     def __init__(self, events, partition):
         self.done = set()    # (what, move): what a source has done for a move.
+        self.deltas = {}     # Move -> how many deltas its source has sent.
         self.taken = {}      # (shard, push) -> the step by which the shard took it last.
         self.named = {}      # The model's epoch -> the move that its view names.
         super().__init__(events, partition)
@@ -59,12 +60,17 @@ class MovesTelling(Telling):
             self.answer(event, shard, self.push(event["push"]))
         elif kind == "cloned":
             self.once(event, "clone", shard)
+        elif kind == "delta":
+            self.deltas[move] = self.deltas.get(move, 0) + 1
+            self.add(event, "delta", s=shard)
         elif kind == "frozen":
             self.once(event, "rest", shard)
         elif kind == "thawed" and ("rest", self.named.get(self.seen.get(index))) in self.done:
             raise Unlike(f"{event['where']}: the source has thawed before a view said so, which is not modelled")
         elif kind == "took":
             self.add(event, "take clone", s=shard)
+            for _ in range(self.deltas.get(move, 0)):
+                self.add(event, "take delta", s=shard)
             self.add(event, "take rest", s=shard)
             self.add(event, "ready", s=shard)
 

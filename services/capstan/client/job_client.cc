@@ -12,6 +12,7 @@
 #include "capstan/client/answered_partitions.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/optim/vector_math.h"
+#include "capstan/rpc/status.h"
 
 namespace capstan {
 namespace {
@@ -108,7 +109,9 @@ absl::Status StatusOf(const PushResult& result) {
   for (int outcome = 0; outcome < v1::Outcome_ARRAYSIZE; ++outcome) {
     const auto of = static_cast<v1::Outcome>(outcome);
     if (result.count(of) == 0 || IsSettled(of)) continue;
-    return absl::FailedPreconditionError(absl::StrCat("a shard answers ", v1::Outcome_Name(of)));
+    return WithRetryAfter(
+        absl::FailedPreconditionError(absl::StrCat("a shard answers ", v1::Outcome_Name(of))),
+        result.retry_after);
   }
   return absl::OkStatus();
 }
@@ -334,10 +337,12 @@ absl::Status JobClient::AskShards(PsClient& shards, RequestPlan& plan, Ask ask) 
   return awaited;
 }
 
-absl::Status JobClient::Await(absl::FunctionRef<bool()> done) {
+absl::Status JobClient::Await(absl::FunctionRef<bool()> done, absl::Time until) {
   while (!done()) {
+    const absl::Duration left = until - clock_.Now();
+    if (left <= absl::ZeroDuration()) break;
     if (options_.interrupted()) return absl::CancelledError("interrupted");
-    (void)loop_.Poll(kGlance);
+    (void)loop_.Poll(std::min(left, kGlance));
   }
   return absl::OkStatus();
 }
@@ -356,7 +361,11 @@ absl::Status JobClient::Pause(const absl::Status& failure, absl::Time deadline,
                                                absl::FormatDuration(patience), ": ",
                                                failure.message()));
   }
-  return Await([this, until = now + kGlance] { return clock_.Now() >= until; });
+  const absl::Duration hint = RetryAfter(failure);
+  const absl::Duration pause = hint > absl::ZeroDuration() ? std::min(hint, kGlance) : kGlance;
+  const auto has_news = [this, heard = follower_.heard()]()
+                            ABSL_NO_THREAD_SAFETY_ANALYSIS { return follower_.heard() != heard; };
+  return Await(has_news, now + pause);
 }
 
 }  // namespace capstan

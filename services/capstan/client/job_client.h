@@ -123,10 +123,11 @@ class JobClient {
       absl::FunctionRef<RequestId(ShardIndex shard, absl::AnyInvocable<void(absl::Status)>)>;
   absl::Status AskShards(PsClient& shards, RequestPlan& plan, Ask ask)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // CANCELLED: interrupted before.
-  absl::Status Await(absl::FunctionRef<bool()> done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Waits a little after a failure that may pass. Another one, or one after the deadline, comes
-  // back with whose it is; after the deadline all is resolved anew.
+  // Until it is done, or the time has come. CANCELLED: interrupted before.
+  absl::Status Await(absl::FunctionRef<bool()> done, absl::Time until = absl::InfiniteFuture())
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Waits a little after a failure that may pass, or until another view has come. Another one, or
+  // one after the deadline, comes back with whose it is; after the deadline all is resolved anew.
   absl::Status Pause(const absl::Status& failure, absl::Time deadline, absl::Duration patience)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -44,7 +44,9 @@ void JobFollower::Watch() {
   loop_.Stream<v1::View>(
       to_chief_, "/capstan.v1.Chief/WatchView", v1::WatchViewRequest(),
       [this](v1::View view) {
-        if (!view.owners().empty()) view_ = std::move(view);
+        if (view.owners().empty()) return;
+        view_ = std::move(view);
+        ++heard_;
       },
       [this](const absl::Status& end) {
         End(end.ok() ? absl::UnavailableError("the chief has ended the stream of views") : end);

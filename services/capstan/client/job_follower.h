@@ -57,6 +57,8 @@ class JobFollower {
   // being asked.
   const absl::Status& status() const { return status_; }
 
+  // How many views have come so far.
+  uint64_t heard() const { return heard_; }
   // Goes by what has been told last. UNAVAILABLE: nobody serves the job's parameters yet.
   // REQUIRES: no request of known()->shards is under way, for another job makes another client.
   absl::StatusOr<Known*> Adopt();
@@ -97,6 +99,7 @@ class JobFollower {
   // have begun anew, and its newest view.
   std::optional<v1::JobSpec> told_;
   std::optional<v1::View> view_;
+  uint64_t heard_ = 0;
   bool following_ = false;
   absl::Status status_;
 };

@@ -8,7 +8,7 @@
 namespace capstan {
 
 size_t MostPushBytes(const v1::JobSpec& job) {
-  return job.replicas() > 0 ? kMaxMessageBytes : kMaxPushBytes;
+  return MostPushBytes(/*replicated=*/job.replicas() > 0);
 }
 
 absl::StatusOr<ParameterMap> ParameterMap::Create(const v1::JobSpec& job) {

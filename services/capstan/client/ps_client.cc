@@ -159,7 +159,8 @@ void PsClient::Continue(uint64_t id, Request& request) {
       PushInPieces& pieces =
           request.in_pieces.emplace(*next, PushInPieces(++last_push_in_pieces_, message))
               .first->second;
-      Send(id, request, *next, channel, kPushPiece, pieces.Next(Header(request.shard, 0)));
+      Send(id, request, *next, channel, kPushPiece,
+           pieces.Next(Header(request.shard, 0), OldestInPieces()));
     }
   }
 }
@@ -174,6 +175,16 @@ void PsClient::Send(uint64_t id, Request& request, size_t chunk, const Channel& 
       loop_.Call(channel, method, message, request.timeout, std::move(on_reply));
 }
 
+uint64_t PsClient::OldestInPieces() const {
+  uint64_t oldest = last_push_in_pieces_;
+  for (const auto& [id, request] : requests_) {
+    for (const auto& [chunk, pieces] : request->in_pieces) {
+      oldest = std::min(oldest, pieces.push());
+    }
+  }
+  return oldest;
+}
+
 bool PsClient::SendNextPiece(uint64_t id, Request& request, size_t chunk) {
   const auto pieces = request.in_pieces.find(chunk);
   if (pieces == request.in_pieces.end()) return false;
@@ -183,7 +194,8 @@ bool PsClient::SendNextPiece(uint64_t id, Request& request, size_t chunk) {
     request.in_pieces.erase(pieces);
     return false;
   }
-  Send(id, request, chunk, channel, kPushPiece, pieces->second.Next(Header(request.shard, 0)));
+  Send(id, request, chunk, channel, kPushPiece,
+       pieces->second.Next(Header(request.shard, 0), OldestInPieces()));
   return true;
 }
 

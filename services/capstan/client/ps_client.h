@@ -196,6 +196,8 @@ class PsClient {
   void Continue(uint64_t id, Request& request);
   void Send(uint64_t id, Request& request, size_t chunk, const Channel& channel,
             const std::string& method, const grpc::ByteBuffer& message);
+  // Returns the lowest number of a push that is being sent in pieces, or of the last one.
+  uint64_t OldestInPieces() const;
   // Returns false if the chunk does not go in pieces, or none of them is left.
   bool SendNextPiece(uint64_t id, Request& request, size_t chunk);
   void FinishIfOver(uint64_t id);

@@ -13,10 +13,11 @@ PushInPieces::PushInPieces(uint64_t push, const grpc::ByteBuffer& whole)
   CAPSTAN_CHECK(whole.Dump(&slices_).ok());
 }
 
-grpc::ByteBuffer PushInPieces::Next(const v1::RequestHeader& header) {
+grpc::ByteBuffer PushInPieces::Next(const v1::RequestHeader& header, uint64_t oldest) {
   v1::PushPieceRequest request;
   *request.mutable_header() = header;
   request.set_push(push_);
+  request.set_oldest(oldest);
   request.set_size(size_);
   request.set_offset(offset_);
   std::string& piece = *request.mutable_piece();

@@ -22,9 +22,11 @@ class PushInPieces {
   // `push`: its number among those of the trainer. `whole`: the PushRequest, which is not empty.
   PushInPieces(uint64_t push, const grpc::ByteBuffer& whole);
 
+  uint64_t push() const { return push_; }
   bool done() const { return offset_ == size_; }
-  // The next piece, as the request that carries it. REQUIRES: !done().
-  grpc::ByteBuffer Next(const v1::RequestHeader& header);
+  // The next piece, as the request that carries it. `oldest`: the lowest number of a push of the
+  // trainer that is still being sent. REQUIRES: !done().
+  grpc::ByteBuffer Next(const v1::RequestHeader& header, uint64_t oldest);
 
  private:
   const uint64_t push_;

@@ -4,6 +4,8 @@
 
 #include <grpc/impl/codegen/grpc_types.h>
 
+#include <cstddef>
+
 namespace capstan {
 
 // Above this a message is answered RESOURCE_EXHAUSTED. Chunks are about 1 MiB; of a partition whose
@@ -12,6 +14,12 @@ inline constexpr int kMaxMessageBytes = 64 << 20;
 
 // A push that comes in pieces is no larger. Protobuf reads less than 2 GiB.
 inline constexpr int kMaxPushBytes = 1 << 30;
+
+// How large a push may be. Where the job keeps replicas it goes on to a backup in one message, with
+// what has come of it.
+constexpr size_t MostPushBytes(bool replicated) {
+  return replicated ? kMaxMessageBytes - (1 << 20) : kMaxPushBytes;
+}
 
 // Calls under way over one connection; more wait at the client until others have ended. So a client
 // keeps fewer of them waiting for something that another call is to bring about.

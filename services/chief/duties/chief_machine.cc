@@ -46,7 +46,7 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
 }
 
 void ChiefMachine::OnShardGone(uint32_t index, uint64_t incarnation, absl::Time now) {
-  duties_.promotion.OnShardGone(index, incarnation);
+  duties_.promotion.OnShardGone(index, incarnation, now);
   duties_.Advance(now);
 }
 

@@ -6,7 +6,10 @@ void Duties::Advance(absl::Time now) {
   if (job_->writer.superseded()) return;
   end.CompleteIfSaved(now);
   checkpoints.AnswerIfEnded();
-  if (!promotion.ReplaceThoseThatDidNotComeBack(now)) takeover.Advance(now);
+  if (!promotion.ReplaceThoseThatDidNotComeBack(now)) {
+    if (!job_->takeover.settled()) members.GiveUpThoseThatLeft(now);
+    takeover.Advance(now);
+  }
   if (job_->state == v1::JOB_STATE_PENDING) recovery.Start(now);
   promotion.Listen(now);
   promotion.ReplaceLost(now);

@@ -89,8 +89,9 @@ void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
 std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
   std::set<uint32_t> gone = job_->placement.LeavingShards();
   std::erase_if(gone, [&](uint32_t index) {
-    return now - job_->placement.shards.Find(index)->heard <=
-           kLeasesForLeaver * job_->worker_lease();
+    const Shard& shard = *job_->placement.shards.Find(index);
+    return !job_->placement.hearing.IsSilent(shard, now) ||
+           now - shard.heard <= kLeasesForLeaver * job_->worker_lease();
   });
   return gone;
 }

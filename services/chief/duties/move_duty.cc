@@ -78,7 +78,7 @@ bool MoveDuty::Step(bool plans, absl::Time now) {
     OnSwitched(now);
     return true;
   }
-  if (job_->placement.moves.copied() && MaySwitch()) job_->placement.moves.Finish(now, job_->calls);
+  FinishIfPossible(now);
   if (job_->placement.moves.done()) {
     job_->placement.moves.Switch();
     job_->placement.views.CarryOutMoves();
@@ -90,6 +90,12 @@ bool MoveDuty::Step(bool plans, absl::Time now) {
   if (!job_->placement.moves.planned()) return false;
   Order(now);
   return true;
+}
+
+void MoveDuty::FinishIfPossible(absl::Time now) {
+  if (!job_->placement.moves.copied()) return;
+  if (MaySwitch()) return job_->placement.moves.Finish(now, job_->calls);
+  job_->placement.moves.CatchUpIfDue(now, job_->calls);
 }
 
 // What a switch would disturb is over. Streams closed on the source and not yet on the target would
@@ -145,11 +151,12 @@ void MoveDuty::Order(absl::Time now) {
     move.set_replica(planned.replica);
     move.set_hand_over(HandsOver(planned));
   }
-  // Nobody has two copies of a partition, and none has two backups.
+  // Nobody has two copies of a partition. A backup whose place another one is to take stays the
+  // backup until then (docs/spec, rule 32).
   job_->placement.views.DropPairs([&moves](const v1::PartitionPair& pair) {
     return std::any_of(moves.begin(), moves.end(), [&pair](const v1::PartitionMove& move) {
-      const bool anew = move.to() == pair.backup() && !move.hand_over();
-      return move.partition() == pair.partition() && (move.replica() || anew);
+      return move.partition() == pair.partition() && move.to() == pair.backup() &&
+             !move.hand_over();
     });
   });
   job_->placement.views.SetMoves(moves);

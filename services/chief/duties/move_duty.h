@@ -32,6 +32,7 @@ class MoveDuty : public Duty {
   bool Step(bool plans, absl::Time now);
   absl::Status WhatComesFirst(absl::Time now) const;
   absl::Status Failure(absl::Time now) const;
+  void FinishIfPossible(absl::Time now);
   bool MaySwitch() const;
   void OnSwitched(absl::Time now);
   bool MayMove(absl::Time now) const;

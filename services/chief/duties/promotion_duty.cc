@@ -19,10 +19,11 @@ double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time n
   return job_->placement.hearing.lease().Grant(incarnation, now);
 }
 
-void PromotionDuty::OnShardGone(uint32_t index, uint64_t incarnation) {
+void PromotionDuty::OnShardGone(uint32_t index, uint64_t incarnation, absl::Time now) {
   Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
   if (!job_->replicas() || shard == nullptr || shard->gone) return;
   shard->gone = true;
+  shard->gone_at = now;
   job_->placement.hearing.lease().Forget(incarnation);
   job_->outbox.Log(LogEvent::Level::kWarning,
                    "the process of a shard has ended: its port refuses connections",
@@ -70,7 +71,8 @@ absl::Status PromotionDuty::MayBeReplaced(uint32_t shard, absl::Time now) const 
 
 // REQUIRES: MayBeReplaced. A process that is lost is not listened to any more.
 void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time now) {
-  const absl::Status why = absl::UnavailableError(absl::StrCat("shard ", shard, " is lost"));
+  // It is nobody's failure: whoever sends to the shard, or is sent something, can do so again.
+  const absl::Status why = absl::CancelledError(absl::StrCat("shard ", shard, " is lost"));
   if (job_->placement.moves.phase() != PartitionMoves::Phase::kSwitched)
     orders_->CancelMoves(why, now);
   if (job_->checkpoints.checkpointer.saving()) {
@@ -104,7 +106,7 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
 void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
   const bool switched = job_->placement.moves.phase() == PartitionMoves::Phase::kSwitched;
   if (job_->placement.moves.Concerns(shard) && !switched) {
-    orders_->CancelMoves(absl::UnavailableError(absl::StrCat("shard ", shard, " was started anew")),
+    orders_->CancelMoves(absl::CancelledError(absl::StrCat("shard ", shard, " was started anew")),
                          now);
   }
   if (!job_->placement.views.Owns(shard)) {  // Nothing is lost with it.
@@ -126,8 +128,7 @@ void PromotionDuty::ReplaceOrReturn(uint32_t shard, absl::Time now) {
 }
 
 void PromotionDuty::Listen(absl::Time now) {
-  if (job_->replicas() || !job_->placement.views.current().pairs().empty())
-    job_->placement.hearing.Listen(job_->placement.shards, now);
+  job_->placement.hearing.Listen(job_->placement.shards, now);
 }
 
 // Where one of its partitions has no backup that could, all wait for the shard, or for another

@@ -24,7 +24,7 @@ class PromotionDuty : public Duty {
   // all.
   double LeaseOf(uint32_t shard, uint64_t incarnation, absl::Time now);
   // The process has ended, somebody has found: nobody waits for its lease.
-  void OnShardGone(uint32_t shard, uint64_t incarnation);
+  void OnShardGone(uint32_t shard, uint64_t incarnation, absl::Time now);
 
   // OK, or why the backups of all that the shard owns cannot take over. UNAVAILABLE: not now.
   absl::Status MayBeReplaced(uint32_t shard, absl::Time now) const;

@@ -38,10 +38,7 @@ std::vector<PlannedMove> PartitionMoves::Begin(
     batch_.push_back(plan_.front());
     plan_.pop_front();
   }
-  for (const PlannedMove& move : batch_) {
-    sources_[move.from].partitions.push_back(move.partition);
-    awaited_.insert(move.from);
-  }
+  for (const PlannedMove& move : batch_) sources_[move.from].partitions.push_back(move.partition);
   phase_ = Phase::kOrdered;
   refused_ = absl::OkStatus();
   Progress(now);
@@ -58,9 +55,7 @@ bool PartitionMoves::OnView(const v1::View& published, absl::Time now, ShardCall
     };
     if (!std::all_of(batch_.begin(), batch_.end(), named)) return false;
     id_ = published.moves(0).id();
-    phase_ = Phase::kCopying;
-    Progress(now);
-    for (const auto& [shard, source] : sources_) Ask(shard, now, calls);
+    AskAll(Phase::kCopying, now, calls);
   }
   if (phase_ != Phase::kSwitched) return false;
   // What has become of the shards since may be in the same view.
@@ -73,10 +68,29 @@ bool PartitionMoves::OnView(const v1::View& published, absl::Time now, ShardCall
     failures_.erase(move.from);
     failures_.erase(move.to);
   }
-  batch_.clear();
-  sources_.clear();
-  phase_ = Phase::kIdle;
+  Clear();
   return true;
+}
+
+void PartitionMoves::AskAll(Phase phase, absl::Time now, ShardCalls& calls) {
+  phase_ = phase;
+  asked_at_ = now;
+  Progress(now);
+  for (const auto& [shard, source] : sources_) {
+    awaited_.insert(shard);
+    Ask(shard, now, calls);
+  }
+}
+
+absl::Duration PartitionMoves::poll() const {
+  switch (phase_) {
+    case Phase::kCatchingUp:
+      return options_.catch_up_poll;
+    case Phase::kFinishing:
+      return options_.finish_poll;
+    default:
+      return options_.copy_poll;
+  }
 }
 
 void PartitionMoves::Ask(uint32_t shard, absl::Time due, ShardCalls& calls) {
@@ -91,8 +105,7 @@ void PartitionMoves::Ask(uint32_t shard, absl::Time due, ShardCalls& calls) {
 
 void PartitionMoves::OnAnswer(uint32_t shard, const absl::StatusOr<ShardReply>& reply,
                               absl::Time now, ShardCalls& calls) {
-  const bool copying = phase_ == Phase::kCopying;
-  if ((!copying && phase_ != Phase::kFinishing) || !awaited_.contains(shard)) return;
+  if (!asks() || !awaited_.contains(shard)) return;
   if (!reply.ok()) {
     refused_ = absl::Status(reply.status().code(),
                             absl::StrCat("shard ", shard, ": ", reply.status().message()));
@@ -103,23 +116,30 @@ void PartitionMoves::OnAnswer(uint32_t shard, const absl::StatusOr<ShardReply>& 
   if (answer.bytes() != source.bytes) Progress(now);
   source.bytes = answer.bytes();
   source.bytes_expected = answer.bytes_expected();
-  if (!(copying ? answer.copied() : answer.done())) {
-    return Ask(shard, now + (copying ? options_.copy_poll : options_.finish_poll), calls);
-  }
+  const bool done = phase_ == Phase::kFinishing ? answer.done() : answer.copied();
+  if (!done) return Ask(shard, now + poll(), calls);
   awaited_.erase(shard);
   Progress(now);
-  if (copying && awaited_.empty()) phase_ = Phase::kCopied;
+  if (awaited_.empty()) OnAllDone(now, calls);
+}
+
+void PartitionMoves::OnAllDone(absl::Time now, ShardCalls& calls) {
+  if (phase_ == Phase::kCopying) return AskAll(Phase::kCatchingUp, now, calls);
+  if (phase_ != Phase::kCatchingUp) return;
+  phase_ = Phase::kCopied;
+  if (!quiet_since_) quiet_since_ = now;
+  catch_up_at_ = now + std::max(options_.catch_up_pause, 4 * (now - asked_at_));
+}
+
+void PartitionMoves::CatchUpIfDue(absl::Time now, ShardCalls& calls) {
+  CAPSTAN_CHECK(copied());
+  if (now >= catch_up_at_) AskAll(Phase::kCatchingUp, now, calls);
 }
 
 void PartitionMoves::Finish(absl::Time now, ShardCalls& calls) {
   CAPSTAN_CHECK(copied());
-  phase_ = Phase::kFinishing;
   finish_begun_ = now;
-  Progress(now);
-  for (const auto& [shard, source] : sources_) {
-    awaited_.insert(shard);
-    Ask(shard, now, calls);
-  }
+  AskAll(Phase::kFinishing, now, calls);
 }
 
 void PartitionMoves::Switch() {
@@ -129,13 +149,15 @@ void PartitionMoves::Switch() {
 
 absl::Status PartitionMoves::Failure(absl::Time now) const {
   if (!refused_.ok()) return refused_;
-  const bool asks = phase_ == Phase::kCopying || phase_ == Phase::kFinishing;
-  if (asks && now - progress_at_ > options_.patience) {
+  const absl::Duration patience =
+      phase_ == Phase::kFinishing ? options_.finish_patience : options_.patience;
+  if (asks() && now - progress_at_ > patience) {
     return absl::DeadlineExceededError(absl::StrCat("no progress for ",
-                                                    absl::FormatDuration(options_.patience),
-                                                    " by shard ", absl::StrJoin(awaited_, ", ")));
+                                                    absl::FormatDuration(patience), " by shard ",
+                                                    absl::StrJoin(awaited_, ", ")));
   }
-  if (copied() && now - progress_at_ > options_.switch_patience) {
+  const bool waits = copied() || phase_ == Phase::kCatchingUp;
+  if (waits && quiet_since_ && now - *quiet_since_ > options_.switch_patience) {
     return absl::DeadlineExceededError(absl::StrCat(
         "the job did not stand still within ", absl::FormatDuration(options_.switch_patience)));
   }
@@ -156,9 +178,14 @@ void PartitionMoves::Cancel(bool failed, absl::Time now, ShardCalls& calls) {
     }
     for (uint32_t shard : concerned) ++failures_[shard];
   }
+  Clear();
+}
+
+void PartitionMoves::Clear() {
   batch_.clear();
   sources_.clear();
   awaited_.clear();
+  quiet_since_.reset();
   phase_ = Phase::kIdle;
 }
 

@@ -1,11 +1,14 @@
 // Partitions on their way between shards, a batch at a time. The source of each goes on serving
-// while its copy is sent; then it stands still for as long as it takes to send what has changed
-// meanwhile and to tell everybody of the new owner. See the rules 14 to 17 of docs/spec.
+// while its copy is sent, and what has changed meanwhile; then it stands still for as long as it
+// takes to send the little that is left, and to tell everybody of the new owner. See the rules 14
+// to 17 of docs/spec.
 //
 //   kIdle -> kOrdered: a view names the batch's moves; it is stored, and published
 //         -> kCopying: each source is asked until its copies are at the targets
+//         -> kCatchingUp: each source is asked until it has sent what has changed since it was last
+//            asked: some were done with their copies long before others
 //         -> kCopied: until nothing is under way that the switch would disturb: the closing of
-//            streams, a checkpoint, a round
+//            streams, a checkpoint, a round. Where that takes a while, back to kCatchingUp
 //         -> kFinishing: each source stands still, and is asked until the targets have all
 //         -> kSwitched: a view names the new owners, or the new backups where the moves make
 //         replicas;
@@ -19,6 +22,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,9 +45,14 @@ struct MoveOptions {
   uint64_t batch_bytes = uint64_t{256} << 20;  // One partition may be larger.
   uint64_t bytes_per_second = 0;               // That a shard may send; 0: no bound.
   absl::Duration call_deadline = absl::Seconds(10);
-  absl::Duration patience = absl::Seconds(30);         // Without progress a batch is given up.
-  absl::Duration switch_patience = absl::Minutes(5);   // For the switch to become possible.
-  absl::Duration copy_poll = absl::Milliseconds(50);   // Between two questions.
+  absl::Duration patience = absl::Seconds(30);        // Without progress a batch is given up,
+  absl::Duration finish_patience = absl::Seconds(3);  // and while partitions stand still for it.
+  absl::Duration switch_patience = absl::Minutes(5);  // For the switch to become possible.
+  absl::Duration copy_poll = absl::Milliseconds(50);  // Between two questions;
+  absl::Duration catch_up_poll = absl::Milliseconds(10);  // while sources catch up.
+  // Sources that wait for the switch catch up after that, and not for more than a fifth of the
+  // time.
+  absl::Duration catch_up_pause = absl::Milliseconds(200);
   absl::Duration finish_poll = absl::Milliseconds(3);  // The same, while a partition stands still.
   absl::Duration first_pause = absl::Seconds(1);       // After a batch that was given up.
   absl::Duration longest_pause = absl::Minutes(1);
@@ -54,7 +63,7 @@ class PartitionMoves {
  public:
   explicit PartitionMoves(const MoveOptions& options) : options_(options) {}
 
-  enum class Phase { kIdle, kOrdered, kCopying, kCopied, kFinishing, kSwitched };
+  enum class Phase { kIdle, kOrdered, kCopying, kCatchingUp, kCopied, kFinishing, kSwitched };
   Phase phase() const { return phase_; }
 
   // ---- the plan ----
@@ -69,8 +78,8 @@ class PartitionMoves {
   // ---- the batch under way ----
 
   bool under_way() const { return phase_ != Phase::kIdle; }
-  // From here to the switch nothing may begin that it would disturb.
-  bool wants_quiet() const { return phase_ >= Phase::kCopied; }
+  // From the first time that all is copied to the switch nothing may begin that it would disturb.
+  bool wants_quiet() const { return quiet_since_.has_value(); }
   bool copied() const { return phase_ == Phase::kCopied; }
   bool done() const { return phase_ == Phase::kFinishing && awaited_.empty(); }
   // The shard is the source or the target of a move under way.
@@ -90,6 +99,8 @@ class PartitionMoves {
   void OnAnswer(uint32_t shard, const absl::StatusOr<ShardReply>& reply, absl::Time now,
                 ShardCalls& calls);
 
+  // The switch has to wait: has the sources catch up if it is time for that. REQUIRES: copied().
+  void CatchUpIfDue(absl::Time now, ShardCalls& calls);
   // The sources are to stand still. REQUIRES: copied().
   void Finish(absl::Time now, ShardCalls& calls);
   // A view is made that names the new owners and backups. REQUIRES: done().
@@ -107,7 +118,15 @@ class PartitionMoves {
   v1::MoveStatus Status() const;
 
  private:
+  // The sources are asked, each until it says that it is done with the phase.
+  bool asks() const {
+    return phase_ == Phase::kCopying || phase_ == Phase::kCatchingUp || phase_ == Phase::kFinishing;
+  }
+  void AskAll(Phase phase, absl::Time now, ShardCalls& calls);
   void Ask(uint32_t shard, absl::Time due, ShardCalls& calls);
+  absl::Duration poll() const;
+  void OnAllDone(absl::Time now, ShardCalls& calls);
+  void Clear();
   void Progress(absl::Time now) { progress_at_ = now; }
 
   struct Source {
@@ -126,6 +145,9 @@ class PartitionMoves {
   std::set<uint32_t> awaited_;  // Sources that have not said yet that they are done with the phase.
   absl::Status refused_;
   absl::Time progress_at_;
+  absl::Time asked_at_;     // When all sources were asked for the present phase.
+  absl::Time catch_up_at_;  // In kCopied: when they are to catch up.
+  std::optional<absl::Time> quiet_since_;
   absl::Time finish_begun_;
   absl::Time again_ = absl::InfinitePast();
   int failures_in_a_row_ = 0;

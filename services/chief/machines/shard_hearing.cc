@@ -28,13 +28,13 @@ ShardHearing::ShardHearing(const v1::JobSpec& spec)
                                     : absl::Seconds(spec.lease().worker_lease_seconds())) {}
 
 void ShardHearing::Listen(const ShardTable& shards, absl::Time now) {
-  if (now > looked_at_ + lease_.patience() / kSleptShare) awake_since_ = now;
+  if (now > looked_at_ + patience_ / kSleptShare) awake_since_ = now;
   looked_at_ = now;
   absl::Time last = absl::InfinitePast();
   for (const auto& [index, shard] : shards.shards()) {
     if (!shard.gone) last = std::max(last, shard.heard);
   }
-  if (last < now - lease_.patience() / kDeafShare) deaf_until_ = now;
+  if (last < now - patience_ / kDeafShare) deaf_until_ = now;
 }
 
 bool ShardHearing::IsSilent(const Shard& shard, absl::Time now) const {

@@ -16,8 +16,7 @@ class ShardHearing {
  public:
   explicit ShardHearing(const v1::JobSpec& spec);
 
-  // Call it a few times a lease where partitions have replicas: it finds out whether this process
-  // has slept, or hears of nobody.
+  // Call it a few times a lease: it finds out whether this process has slept, or hears of nobody.
   void Listen(const ShardTable& shards, absl::Time now);
 
   // It has not been heard of for longer than its patience, counted from when this process was awake
@@ -25,7 +24,7 @@ class ShardHearing {
   bool IsSilent(const Shard& shard, absl::Time now) const;
   // Silence tells of a shard again: after this chief was cut off, whoever is alive has had as long
   // as ever to be heard of.
-  bool Hears(absl::Time now) const { return now > deaf_until_ + lease_.patience(); }
+  bool Hears(absl::Time now) const { return now > deaf_until_ + patience_; }
   // It is silent, and its lease is over.
   bool IsLost(const Shard& shard, absl::Time now) const;
 

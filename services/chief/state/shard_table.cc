@@ -21,6 +21,8 @@ constexpr size_t kMostZoneBytes = 253;  // As a name of Kubernetes; its labels a
 constexpr size_t kMostTables = 4096;
 constexpr size_t kMostPartitions = 65536;
 
+constexpr absl::Duration kOnTheWay = absl::Seconds(1);  // Longer than a heartbeat takes to come.
+
 constexpr double kCpuShareSeconds = 10;  // Time constant of its moving average.
 
 template <typename Field>
@@ -134,6 +136,7 @@ void ShardTable::Inherit(const v1::View& view, absl::Time now) {
     shard.heard = now;
     shard.report_at = now;
     shard.present = false;
+    shard.draining = info.draining();
   }
 }
 
@@ -179,6 +182,8 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.report_at = now;
   shard.heard = now;
   shard.present = true;
+  // What it sent before it ended would have come by now: it lives after all.
+  if (now - shard.gone_at > kOnTheWay) shard.gone = false;
   // Whoever leaves does not change its mind: what says otherwise was sent before.
   shard.draining = shard.draining || request.draining();
   shard.loaded_timeline = request.loaded_timeline();

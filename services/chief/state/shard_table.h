@@ -25,7 +25,8 @@ struct Shard {
   absl::Time heard;
   bool present = true;  // Heard of by this chief.
   bool draining = false;
-  bool gone = false;             // Its process is known to have ended.
+  bool gone = false;             // Its process is known to have ended,
+  absl::Time gone_at;            // as was found at this time.
   uint64_t memory_bytes = 0;     // That it may use; 0: not known.
   std::string zone;              // Where its machine is; empty: not known.
   uint64_t loaded_timeline = 0;  // Its partitions are loaded, and of this timeline.

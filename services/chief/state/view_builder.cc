@@ -221,6 +221,7 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
     info.set_index(index);
     info.set_address(shard.address);
     info.set_incarnation(Raw(shard.incarnation));
+    info.set_draining(shard.draining);
     return true;
   });
   if (names_trainers_) NameTrainers(workers, view_);
@@ -276,7 +277,7 @@ bool ViewBuilder::HasShards(const ShardTable& shards) const {
     if (next == view_.shards_size()) return false;
     const v1::ShardInfo& info = view_.shards(next++);
     return info.index() == index && info.incarnation() == Raw(shard.incarnation) &&
-           info.address() == shard.address;
+           info.address() == shard.address && info.draining() == shard.draining;
   });
   return same && next == view_.shards_size();
 }

@@ -64,6 +64,8 @@ void ClockMachine::TakeOver(std::span<const FinishedClock> clocks, bool had_none
     }
   }
   BoundStrangers();
+  // The slowest may be slower now: whoever waits from here on is released when it has caught up.
+  released_up_to_ = std::min(released_up_to_, slowest());
 }
 
 PullWait ClockMachine::Pull(WaiterId waiter, uint64_t step, absl::Time deadline, size_t bytes) {

@@ -19,7 +19,9 @@ constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
-constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
+// As long as a chief needs that starts on another machine, where both were to leave the same one;
+// a job that is taken away as a whole has no chief either, and is not to take longer.
+constexpr absl::Duration kChiefIsAway = absl::Seconds(15);
 
 // Not the time of day, which may jump.
 absl::Time Now() { return SteadyClock().Now(); }
@@ -161,8 +163,9 @@ void ChiefLink::RegisterAgain() {
       });
 }
 
-void ChiefLink::Drain() {
+void ChiefLink::Drain(absl::Duration grace) {
   draining_ = true;
+  chief_is_away_ = std::min(kChiefIsAway, grace / 2);
   heartbeat_ = std::min(heartbeat_, kDrainingBeat);
   next_heartbeat_ = absl::InfinitePast();
   heard_ = shard_->clock().Now();
@@ -171,7 +174,7 @@ void ChiefLink::Drain() {
 bool ChiefLink::MayLeave() const {
   // Without partitions there is nothing to lose, and without a chief nobody to take a checkpoint.
   return may_leave_ || job_over_ || !shard_->ready() ||
-         shard_->clock().Now() - heard_ > kChiefIsAway;
+         shard_->clock().Now() - heard_ > chief_is_away_;
 }
 
 }  // namespace capstan::ps

@@ -54,14 +54,23 @@ void CoordinatorLink::Watch() {
       channel_, kWatchCounts, request, kPatience,
       [this, request](const absl::StatusOr<v1::WatchCountsReply>& reply) {
         watching_ = false;
-        const absl::Status heard = reply.ok() ? watch_.Hear(request, *reply) : reply.status();
-        if (heard.ok()) unheard_.reset();
-        if (heard.ok() || absl::IsCancelled(heard)) return;  // Cancelled: the view has changed.
-        const bool refused = absl::IsUnimplemented(heard) || absl::IsPermissionDenied(heard);
-        if (refused) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", heard}});
-        if (!refused) TellSilence(heard);
-        next_watch_ = shard_.clock().Now() + (refused ? kLongPause : kPause);
+        const absl::StatusOr<bool> learned =
+            reply.ok() ? watch_.Hear(request, *reply) : reply.status();
+        if (learned.ok()) {
+          unheard_.reset();
+          if (!*learned) next_watch_ = shard_.clock().Now() + kPause;
+          return;
+        }
+        OnUnheard(learned.status());
       });
+}
+
+void CoordinatorLink::OnUnheard(const absl::Status& why) {
+  if (absl::IsCancelled(why)) return;  // The view has changed.
+  const bool refused = absl::IsUnimplemented(why) || absl::IsPermissionDenied(why);
+  if (refused) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", why}});
+  if (!refused) TellSilence(why);
+  next_watch_ = shard_.clock().Now() + (refused ? kLongPause : kPause);
 }
 
 // A coordinator that starts, or moves, is away for a moment; one that stays away lets rounds stand

@@ -38,6 +38,7 @@ class CoordinatorLink {
  private:
   void Run();
   void Watch();
+  void OnUnheard(const absl::Status& why);
   void TellSilence(const absl::Status& why);
 
   Shard& shard_;

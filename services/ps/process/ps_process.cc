@@ -38,7 +38,7 @@ constexpr absl::Duration kDrain = absl::Seconds(3);
 // Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
 void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration grace) {
   const absl::Time deadline = shard.clock().Now() + grace;
-  link.Drain();
+  link.Drain(grace);
   while (!link.MayLeave() && shard.clock().Now() < deadline) {
     if (!link.Poll(Shard::kTick).ok()) return;  // The chief counts on it no longer.
     shard.Tick();
@@ -132,7 +132,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Threads gentle_threads(Saver::kNiceness);
   Saver saver(*shard, {.background = gentle_threads, .places = &places});
   Loader loader(*shard, {.background = threads, .places = &places});
-  Mover mover(*shard, gentle_threads, OpenShardPeer);
+  Mover mover(*shard, {.gentle = gentle_threads, .hasty = threads}, OpenShardPeer);
   StagedPartitions staged(*shard, threads);
   Replicator replicator(*shard);
   const ServedShard served{*shard, saver, loader, mover, staged, replicator};

@@ -36,19 +36,19 @@ v1::WatchCountsRequest CoordinatorWatch::Request() const {
   return request;
 }
 
-absl::Status CoordinatorWatch::Hear(const v1::WatchCountsRequest& asked,
-                                    const v1::WatchCountsReply& reply) {
+absl::StatusOr<bool> CoordinatorWatch::Hear(const v1::WatchCountsRequest& asked,
+                                            const v1::WatchCountsReply& reply) {
   if (asked.header().timeline() != timeline_ ||
       asked.header().target_incarnation() != incarnation_) {
-    return absl::OkStatus();
+    return true;
   }
   CAPSTAN_ASSIGN_OR_RETURN(const LaneNews news, LaneNewsFromProto(reply));
+  if (!shard_.LearnCounts(timeline_, news)) return false;
   counted_ = (news.round == asked.round() ? asked.counted() : 0) +
              static_cast<uint32_t>(news.counted.size());
   ended_ = asked.ended() + static_cast<uint32_t>(news.ended.size());
   round_ = news.round;
-  shard_.LearnCounts(timeline_, news);
-  return absl::OkStatus();
+  return true;
 }
 
 }  // namespace capstan::ps

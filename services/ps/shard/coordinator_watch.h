@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "ps/shard/shard.h"
@@ -29,9 +29,10 @@ class CoordinatorWatch {
   // What has not been told in the view's timeline.
   v1::WatchCountsRequest Request() const;
 
-  // Tells the shard what the coordinator answered to `asked`. Nothing happens if the view has
-  // changed meanwhile. INVALID_ARGUMENT: it is no answer.
-  absl::Status Hear(const v1::WatchCountsRequest& asked, const v1::WatchCountsReply& reply);
+  // Tells the shard what the coordinator answered to `asked`. False: the shard does not serve the
+  // view's timeline yet and has learned nothing, so the same is to be asked again, a little later.
+  // Nothing happens if the view has changed meanwhile. INVALID_ARGUMENT: it is no answer.
+  absl::StatusOr<bool> Hear(const v1::WatchCountsRequest& asked, const v1::WatchCountsReply& reply);
 
  private:
   Shard& shard_;
@@ -39,7 +40,7 @@ class CoordinatorWatch {
   uint32_t coordinator_ = 0;
   uint64_t incarnation_ = 0;
   uint64_t timeline_ = 0;
-  // How much the coordinator has told in timeline_.
+  // How much of what the coordinator has told in timeline_ the shard has learned.
   uint64_t round_ = 0;
   uint32_t counted_ = 0;
   uint32_t ended_ = 0;

@@ -12,13 +12,16 @@
 #include "capstan/checkpoint/partition_encoder.h"
 #include "ps/shard/coordinator_start.h"
 #include "ps/shard/machine_state.h"
+#include "ps/shard/move_file.h"
 #include "ps/shard/read_copy.h"
 
 namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kPause = absl::Milliseconds(5);
-constexpr absl::Duration kBackupPause = absl::Milliseconds(1);  // While the partition stands still.
+// While the partition stands still.
+constexpr absl::Duration kRestPause = absl::Milliseconds(1);
+constexpr absl::Duration kBackupPause = absl::Milliseconds(1);
 constexpr absl::Duration kLongestPause = absl::Milliseconds(200);
 // How long a wait lasts before it looks again.
 constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);
@@ -38,10 +41,6 @@ MoveJob::MoveJob(Shard& shard, const Means& means, const Order& order)
       partition_(shard.partition(order.partition)),
       bytes_expected_(order.move.hand_over ? 0 : partition_.facts().bytes) {}
 
-std::string MoveJob::base() const {
-  return absl::StrCat("move-", order_.move.id.term, "-", order_.move.id.n);
-}
-
 bool MoveJob::IsOver() const {
   if (cancelled_ || shard_.timeline() != order_.timeline) return true;
   const std::optional<OutgoingMove> named = shard_.moves()->Outgoing(order_.partition);
@@ -55,17 +54,35 @@ absl::Status MoveJob::Check() const {
 absl::Status MoveJob::SendCopy(MovePeer& peer) {
   if (order_.move.hand_over) return Check();
   shard_.LimitKept();
-  absl::StatusOr<File> file = Read(/*parent=*/"");
-  if (!file.ok()) return Settle(file.status(), "");
-  bytes_expected_ = file->bytes.size();
+  absl::StatusOr<File> file = Read(Kind::kCopy);
+  if (!file.ok()) return Settle(file.status());
+  last_bytes_ = file->bytes.size();
+  bytes_expected_ = last_bytes_;
   CAPSTAN_FAILPOINT("move.copy_read");
-  return Settle(SendFile(*file, peer), base());
+  absl::Status sent = SendFile(*file, peer);
+  if (sent.ok()) sent = CAPSTAN_FAILPOINT_STATUS("move.copied");
+  return Settle(std::move(sent));
 }
 
-// A copy that the target has is what the rest is told against.
-absl::Status MoveJob::Settle(absl::Status status, const std::string& base) {
-  if (status.ok()) status = CAPSTAN_FAILPOINT_STATUS("move.copied");
-  partition_.SettleCopy(status.ok() ? base : "", shard_.clock().Now());
+absl::StatusOr<bool> MoveJob::SendChanges(MovePeer& peer) {
+  CAPSTAN_RETURN_IF_ERROR(Check());
+  if (order_.move.hand_over) return true;
+  absl::StatusOr<File> file = Read(Kind::kChanges);
+  if (!file.ok()) return Settle(file.status());
+  const size_t bytes = file->bytes.size();
+  bytes_expected_ += bytes;
+  absl::Status sent = CAPSTAN_FAILPOINT_STATUS("move.delta");
+  if (sent.ok()) sent = SendFile(*file, peer);
+  CAPSTAN_RETURN_IF_ERROR(Settle(std::move(sent)));
+  const bool little = bytes <= kFewBytes || bytes > last_bytes_ / 2;
+  last_bytes_ = bytes;
+  return little;
+}
+
+absl::Status MoveJob::Settle(absl::Status status) {
+  const std::string name = status.ok() ? MoveFileName(order_.move.id, files_) : "";
+  partition_.SettleCopy(name, shard_.clock().Now());
+  if (status.ok()) ++files_;
   return status;
 }
 
@@ -110,10 +127,9 @@ absl::Status MoveJob::AwaitBackup() const {
 
 absl::Status MoveJob::SendRest(MovePeer& peer) {
   if (order_.move.hand_over) return AwaitBackup();
-  absl::StatusOr<File> file = Read(base());
+  absl::StatusOr<File> file = Read(Kind::kRest);
   partition_.SettleCopy("", shard_.clock().Now());
   CAPSTAN_RETURN_IF_ERROR(file.status());
-  file->rest = true;
   Trace("copied");  // It stands still: this is all of it.
   bytes_expected_ += file->bytes.size();
   CAPSTAN_FAILPOINT("move.rest_read");
@@ -121,13 +137,14 @@ absl::Status MoveJob::SendRest(MovePeer& peer) {
   return CAPSTAN_FAILPOINT_STATUS("move.rest_sent");
 }
 
-absl::StatusOr<MoveJob::File> MoveJob::Read(const std::string& parent) {
+absl::StatusOr<MoveJob::File> MoveJob::Read(Kind kind) {
   const absl::Status gone = absl::FailedPreconditionError(absl::StrCat(
       "partition ", Raw(order_.partition), " is not here any more, in timeline ", order_.timeline));
+  const std::string parent = kind == Kind::kCopy ? "" : MoveFileName(order_.move.id, files_ - 1);
   const std::optional<PartitionCopy> copy =
       partition_.BeginCopy({.timeline = Timeline{order_.timeline},
                             .parent = parent,
-                            .move = parent.empty() ? order_.move.id : ViewEpoch{}},
+                            .move = kind == Kind::kRest ? ViewEpoch{} : order_.move.id},
                            shard_.clock().Now());
   if (!copy) return gone;
   CAPSTAN_FAILPOINT("move.copy_begun");
@@ -136,8 +153,7 @@ absl::StatusOr<MoveJob::File> MoveJob::Read(const std::string& parent) {
                             .machine = EncodeMachineState(copy->state),
                             .parent = copy->parent,
                             .moved = true});
-  File file;
-  file.state = copy->state;
+  File file{.kind = kind, .number = files_, .bytes = {}, .state = copy->state};
   const auto check = [this] { return Check(); };
   CAPSTAN_ASSIGN_OR_RETURN(const bool all,
                            ReadCopy(partition_, encoder, check, [&file](std::string piece) {
@@ -161,46 +177,54 @@ v1::TakePartitionRequest MoveJob::Piece(const File& file, size_t offset) const {
   piece.set_partition(static_cast<uint32_t>(Raw(order_.partition)));
   piece.mutable_move()->set_term(order_.move.id.term);
   piece.mutable_move()->set_n(order_.move.id.n);
-  piece.set_rest(file.rest);
+  piece.set_file(file.number);
+  piece.set_rest(file.kind == Kind::kRest);
   piece.set_offset(offset);
   piece.set_piece(file.bytes.substr(offset, means_.piece_bytes));
   return piece;
 }
 
 absl::Status MoveJob::SendFile(const File& file, MovePeer& peer) {
+  const bool rest = file.kind == Kind::kRest;
   for (size_t offset = 0;;) {
     v1::TakePartitionRequest piece = Piece(file, offset);
     const size_t size = piece.piece().size();
     const absl::Time turn = means_.pacer.Book(size, shard_.clock().Now());
-    if (!file.rest) CAPSTAN_RETURN_IF_ERROR(WaitUntil(turn));  // Pushes wait for the rest.
+    if (!rest) CAPSTAN_RETURN_IF_ERROR(WaitUntil(turn));  // Pushes wait for the rest.
     offset += size;
-    if (offset == file.bytes.size()) {
+    const bool last = offset == file.bytes.size();
+    if (last) {
       piece.set_last(true);
       piece.set_crc32c(Crc32c(file.bytes));
-      if (file.rest) AddState(file.state, piece);
+      if (rest) AddState(file.state, piece);
     }
-    CAPSTAN_RETURN_IF_ERROR(SendPiece(piece, peer).status());
+    // Other copies are sent while one is decoded.
+    const bool applied = last && file.kind != Kind::kCopy;
+    CAPSTAN_RETURN_IF_ERROR(SendPiece(std::move(piece), applied, peer));
     bytes_ += size;
     shard_.metrics().CountMoved(size);
     CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("move.piece_sent"));
-    if (piece.last()) return absl::OkStatus();
+    if (last) return absl::OkStatus();
   }
 }
 
-// Until it is taken, and the last one of the rest until all that came is decoded.
-absl::StatusOr<v1::TakePartitionReply> MoveJob::SendPiece(const v1::TakePartitionRequest& piece,
-                                                          MovePeer& peer) {
+absl::Status MoveJob::SendPiece(v1::TakePartitionRequest piece, bool applied, MovePeer& peer) {
   const absl::Time deadline = shard_.clock().Now() + kPatience;
-  const bool all = piece.rest() && piece.last();
-  for (absl::Duration pause = kPause;; pause = std::min(2 * pause, kLongestPause)) {
+  const absl::Duration first = piece.rest() ? kRestPause : kPause;
+  for (absl::Duration pause = first;; pause = std::min(2 * pause, kLongestPause)) {
     CAPSTAN_RETURN_IF_ERROR(Check());
-    absl::StatusOr<v1::TakePartitionReply> reply = peer.Take(piece, [this] { return IsOver(); });
-    if (reply.ok() && (!all || reply->complete())) return reply;
-    if (!reply.ok() && !MayChange(reply.status())) return reply;
+    const absl::StatusOr<v1::TakePartitionReply> reply =
+        peer.Take(piece, [this] { return IsOver(); });
+    if (reply.ok() && (!applied || reply->complete())) return absl::OkStatus();
+    if (!reply.ok() && !MayChange(reply.status())) return reply.status();
     const absl::Time now = shard_.clock().Now();
     if (now >= deadline) {
       return reply.ok() ? absl::DeadlineExceededError("the target does not get ready")
                         : reply.status();
+    }
+    if (reply.ok()) {  // It has the bytes: from now on it is only asked.
+      piece.set_offset(piece.offset() + piece.piece().size());
+      piece.clear_piece();
     }
     CAPSTAN_RETURN_IF_ERROR(WaitUntil(now + pause));
   }

@@ -12,7 +12,7 @@
 
 namespace capstan::ps {
 
-// *Confined to one thread*.
+// Used by one thread at a time.
 class MovePeer {
  public:
   virtual ~MovePeer() = default;
@@ -23,7 +23,7 @@ class MovePeer {
                                                       absl::FunctionRef<bool()> give_up) = 0;
 };
 
-// A peer at this address (host:port), for the calling thread. *Thread-safe*.
+// A peer at this address (host:port). *Thread-safe*.
 using PeerOpener = std::function<std::unique_ptr<MovePeer>(const std::string& address)>;
 
 }  // namespace capstan::ps

@@ -1,6 +1,7 @@
 #include "ps/shard/mover.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -23,7 +24,8 @@ Mover::~Mover() {
   absl::MutexLock lock(&mu_);
   stopping_ = true;
   for (auto& [partition, task] : tasks_) task->job.Cancel();
-  for (Sender& sender : senders_) works.push_back(std::move(sender.work));
+  for (Sender& sender : gentle_) works.push_back(std::move(sender.work));
+  for (Sender& sender : hasty_) works.push_back(std::move(sender.work));
 }
 
 absl::Status Mover::Check(const v1::MovePartitionsRequest& request) const {
@@ -55,7 +57,11 @@ absl::StatusOr<v1::MovePartitionsReply> Mover::Order(const v1::MovePartitionsReq
   ForgetOver();
   pacer_.SetRate(request.bytes_per_second());
   CAPSTAN_RETURN_IF_ERROR(Begin(request));
-  if (request.finish()) CAPSTAN_RETURN_IF_ERROR(Freeze(request));
+  if (request.finish()) {
+    CAPSTAN_RETURN_IF_ERROR(Freeze(request));
+  } else {
+    CatchUp(request);
+  }
   StartSenders();
   return AnswerOf(request);
 }
@@ -86,27 +92,44 @@ absl::Status Mover::Begin(const v1::MovePartitionsRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status Mover::Freeze(const v1::MovePartitionsRequest& request) {
-  std::vector<Task*> frozen;
-  absl::Status status;
+std::vector<Mover::Task*> Mover::TasksOf(const v1::MovePartitionsRequest& request) const {
+  std::vector<Task*> tasks;
   for (const uint32_t number : request.partitions()) {
-    Task& task = *tasks_.at(static_cast<PartitionIndex>(number));
-    if (task.phase != Phase::kCopied) continue;
-    status = task.job.Freeze();
-    if (!status.ok()) break;
-    task.phase = Phase::kToFinish;
-    frozen.push_back(&task);
+    tasks.push_back(tasks_.at(static_cast<PartitionIndex>(number)).get());
   }
-  if (status.ok()) return status;
-  for (Task* task : frozen) {
-    task->job.Thaw();
-    task->phase = Phase::kCopied;
+  return tasks;
+}
+
+void Mover::CatchUp(const v1::MovePartitionsRequest& request) {
+  const std::vector<Task*> tasks = TasksOf(request);
+  const bool all_told = std::all_of(tasks.begin(), tasks.end(), [](const Task* task) {
+    return task->phase == Phase::kCopied && task->told;
+  });
+  if (!all_told) return;
+  for (Task* task : tasks) {
+    task->phase = Phase::kBehind;
+    task->told = false;
   }
+}
+
+absl::Status Mover::Freeze(const v1::MovePartitionsRequest& request) {
+  const std::vector<Task*> tasks = TasksOf(request);
+  if (std::any_of(tasks.begin(), tasks.end(),
+                  [](const Task* task) { return task->phase != Phase::kCopied; })) {
+    return absl::OkStatus();  // Not yet, or it has been done, or has failed.
+  }
+  absl::Status status;
+  auto next = tasks.begin();
+  while (next != tasks.end() && status.ok()) status = (*next++)->job.Freeze();
+  if (status.ok()) {
+    for (Task* task : tasks) task->phase = Phase::kToFinish;
+    return status;
+  }
+  for (auto frozen = tasks.begin(); frozen != std::prev(next); ++frozen) (*frozen)->job.Thaw();
   return status;
 }
 
-absl::StatusOr<v1::MovePartitionsReply> Mover::AnswerOf(
-    const v1::MovePartitionsRequest& request) const {
+absl::StatusOr<v1::MovePartitionsReply> Mover::AnswerOf(const v1::MovePartitionsRequest& request) {
   v1::MovePartitionsReply reply;
   reply.set_copied(true);
   reply.set_done(request.finish());
@@ -121,69 +144,97 @@ absl::StatusOr<v1::MovePartitionsReply> Mover::AnswerOf(
     reply.set_bytes_expected(reply.bytes_expected() +
                              std::max(task.job.bytes(), task.job.bytes_expected()));
   }
+  for (Task* task : TasksOf(request)) task->told = reply.copied();
   return reply;
 }
 
 void Mover::StartSenders() {
-  auto left = std::count_if(tasks_.begin(), tasks_.end(), [](const auto& entry) {
-    return entry.second->phase == Phase::kToCopy || entry.second->phase == Phase::kToFinish;
+  StartSenders(Haste::kHasty, absl::MakeSpan(hasty_), threads_.hasty);
+  StartSenders(Haste::kGentle, absl::MakeSpan(gentle_), threads_.gentle);
+}
+
+void Mover::StartSenders(Haste haste, absl::Span<Sender> senders, Background& threads) {
+  auto left = std::count_if(tasks_.begin(), tasks_.end(), [haste](const auto& entry) {
+    return haste == Haste::kHasty ? entry.second->waits_for_rest() : entry.second->waits_for_copy();
   });
-  for (Sender& sender : senders_) {
+  for (Sender& sender : senders) {
     if (sender.running || left-- <= 0) continue;
     sender.work.reset();  // It has ended.
     sender.running = true;
-    sender.work = means_.background.Begin([this, &sender] { Send(sender); });
+    sender.work = threads.Begin([this, haste, &sender] { Send(haste, sender); });
   }
 }
 
-Mover::Task* Mover::NextToSend() {
-  for (auto& [partition, task] : tasks_) {
-    if (stopping_) return nullptr;
-    if (task->phase == Phase::kToFinish) {  // Pushes wait for these.
-      task->phase = Phase::kFinishing;
+Mover::Task* Mover::NextToSend(Haste haste) {
+  if (stopping_) return nullptr;
+  const auto find = [this](Phase waiting, Phase then) -> Task* {
+    for (auto& [partition, task] : tasks_) {
+      if (task->phase != waiting) continue;
+      task->phase = then;
       return task.get();
     }
-  }
-  for (auto& [partition, task] : tasks_) {
-    if (stopping_ || task->phase != Phase::kToCopy) continue;
-    task->phase = Phase::kCopying;
-    return task.get();
-  }
-  return nullptr;
+    return nullptr;
+  };
+  if (haste == Haste::kHasty) return find(Phase::kToFinish, Phase::kFinishing);
+  // All that is copied late has to catch up with more.
+  Task* const copy = find(Phase::kToCopy, Phase::kCopying);
+  return copy != nullptr ? copy : find(Phase::kBehind, Phase::kCatchingUp);
 }
 
-void Mover::Send(Sender& sender) {
-  auto& peers = sender.peers;
+void Mover::Send(Haste haste, Sender& sender) {
   for (;;) {
     Task* task = nullptr;
     {
       absl::MutexLock lock(&mu_);
       ForgetOver();
-      task = NextToSend();
+      task = NextToSend(haste);
       if (task == nullptr) {
         sender.running = false;
         return;
       }
     }
-    const std::string& address = task->job.order().move.address;
-    std::unique_ptr<MovePeer>& peer = peers[address];
-    if (peer == nullptr) peer = open_peer_(address);
-    SendOne(*task, *peer);
+    SendOne(*task);
   }
 }
 
-void Mover::SendOne(Task& task, MovePeer& peer) {
+std::unique_ptr<MovePeer> Mover::TakePeer(const std::string& address) {
+  {
+    absl::MutexLock lock(&mu_);
+    const auto idle = idle_peers_.find(address);
+    if (idle != idle_peers_.end()) return std::move(idle_peers_.extract(idle).mapped());
+  }
+  return open_peer_(address);
+}
+
+absl::StatusOr<Mover::Phase> Mover::Carry(Task& task, MovePeer& peer) {
+  switch (task.phase) {  // Only this thread changes it.
+    case Phase::kCopying:
+      CAPSTAN_RETURN_IF_ERROR(task.job.SendCopy(peer));
+      return Phase::kBehind;
+    case Phase::kCatchingUp: {
+      CAPSTAN_ASSIGN_OR_RETURN(const bool little_is_left, task.job.SendChanges(peer));
+      return little_is_left ? Phase::kCopied : Phase::kBehind;
+    }
+    default:
+      CAPSTAN_RETURN_IF_ERROR(task.job.SendRest(peer));
+      return Phase::kDone;
+  }
+}
+
+void Mover::SendOne(Task& task) {
   const MoveJob::Order& order = task.job.order();
-  const bool copies = task.phase == Phase::kCopying;  // Only this thread changes it.
-  const absl::Status status = copies ? task.job.SendCopy(peer) : task.job.SendRest(peer);
+  std::unique_ptr<MovePeer> peer = TakePeer(order.move.address);
+  const absl::StatusOr<Phase> next = Carry(task, *peer);
   const bool over = task.job.IsOver();
-  if (!status.ok() && !over) {
-    log::Warn("a partition could not be sent",
-              {{"partition", Raw(order.partition)}, {"to", order.move.address}, {"error", status}});
+  if (!next.ok() && !over) {
+    log::Warn("a partition could not be sent", {{"partition", Raw(order.partition)},
+                                                {"to", order.move.address},
+                                                {"error", next.status()}});
   }
   absl::MutexLock lock(&mu_);
-  task.status = status;
-  task.phase = !status.ok() ? Phase::kFailed : copies ? Phase::kCopied : Phase::kDone;
+  idle_peers_.emplace(order.move.address, std::move(peer));
+  task.status = next.status();
+  task.phase = next.ok() ? *next : Phase::kFailed;
 }
 
 void Mover::ForgetOver() {
@@ -194,9 +245,7 @@ void Mover::ForgetOver() {
   shard_.metrics().SetMovesUnderWay(tasks_.size());
   if (!tasks_.empty()) return;
   shard_.copies().Release(CopyTurn::Holder::kMoves);
-  for (Sender& sender : senders_) {
-    if (!sender.running) sender.peers.clear();
-  }
+  idle_peers_.clear();
 }
 
 void Mover::Follow() {

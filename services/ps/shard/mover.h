@@ -8,12 +8,14 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "capstan/base/background.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/move_job.h"
@@ -26,19 +28,30 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Mover {
  public:
-  static constexpr int kAtOnce = 2;  // Partitions, of which each is in memory twice meanwhile.
+  static constexpr int kAtOnce = 2;       // Partitions, of which each is in memory twice meanwhile.
+  static constexpr int kRestsAtOnce = 4;  // Which are small.
 
+  // In whose threads what is read and sent: copies and changes meanwhile; and rests, for which
+  // pushes wait.
+  struct Backgrounds {
+    Background& gentle;
+    Background& hasty;
+  };
   // All must outlive the mover. No piece that it sends is above `piece_bytes`.
-  Mover(Shard& shard, Background& background, PeerOpener open_peer,
+  Mover(Shard& shard, const Backgrounds& threads, PeerOpener open_peer,
         size_t piece_bytes = MoveJob::kPieceBytes)
-      : shard_(shard), open_peer_(std::move(open_peer)), means_{pacer_, background, piece_bytes} {}
+      : shard_(shard),
+        threads_(threads),
+        open_peer_(std::move(open_peer)),
+        means_{pacer_, threads.gentle, piece_bytes} {}
   ~Mover();  // Gives up what is under way.
 
-  // Begins to send the partitions, or says how they stand; never waits for it. With `finish` those
-  // whose copies are with their targets are frozen, all or none. INVALID_ARGUMENT: an impossible
-  // order. UNAVAILABLE, and nothing has begun: the view does not name the move yet, a checkpoint is
-  // being saved, or something of the open round is staged. ABORTED: the move has failed or is over,
-  // and stays so.
+  // Begins to send the partitions, or says how they stand; never waits for it. They are copied once
+  // little is left to send of each; if it has been said so, without `finish`, what has changed
+  // since is sent before it is said again. With `finish` they are frozen once all are copied, all
+  // or none. INVALID_ARGUMENT: an impossible order. UNAVAILABLE, and nothing has begun: the view
+  // does not name the move yet, a checkpoint is being saved, or something of the open round is
+  // staged. ABORTED: the move has failed or is over, and stays so.
   absl::StatusOr<v1::MovePartitionsReply> Order(const v1::MovePartitionsRequest& request);
 
   // Does what the shard's newest view says of moves from here: those that it does not name are
@@ -46,36 +59,63 @@ class Mover {
   void Follow();
 
  private:
-  enum class Phase { kToCopy, kCopying, kCopied, kToFinish, kFinishing, kDone, kFailed };
+  // kToCopy -> kCopying -> kBehind -> kCatchingUp -> kCopied -> kToFinish -> kFinishing -> kDone,
+  // from kCatchingUp and kCopied back to kBehind as often as need be; kFailed from any that sends.
+  enum class Phase {
+    kToCopy,
+    kCopying,
+    kBehind,
+    kCatchingUp,
+    kCopied,
+    kToFinish,
+    kFinishing,
+    kDone,
+    kFailed
+  };
   struct Task {
     Task(Shard& shard, const MoveJob::Means& means, const MoveJob::Order& order)
         : job(shard, means, order) {}
 
     MoveJob job;
     Phase phase = Phase::kToCopy;
+    bool told = false;  // It was said to be copied, and has sent nothing since.
     absl::Status status = {};
-    bool running() const { return phase == Phase::kCopying || phase == Phase::kFinishing; }
+    bool running() const {
+      return phase == Phase::kCopying || phase == Phase::kCatchingUp || phase == Phase::kFinishing;
+    }
+    bool waits_for_rest() const { return phase == Phase::kToFinish; }
+    bool waits_for_copy() const { return phase == Phase::kToCopy || phase == Phase::kBehind; }
   };
   struct Sender {
     bool running = false;
-    // By address; used by the work alone while it runs.
-    std::map<std::string, std::unique_ptr<MovePeer>> peers;
-    std::unique_ptr<Background::Work> work;  // Last: it uses the others.
+    std::unique_ptr<Background::Work> work;
   };
+  enum class Haste { kGentle, kHasty };
 
   absl::Status Check(const v1::MovePartitionsRequest& request) const;
   // What the view says of a partition of the order.
   absl::StatusOr<OutgoingMove> Named(const v1::MovePartitionsRequest& request,
                                      PartitionIndex partition) const;
   absl::Status Begin(const v1::MovePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Where all have been told of as copied: they are behind again.
+  void CatchUp(const v1::MovePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Freeze(const v1::MovePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::StatusOr<v1::MovePartitionsReply> AnswerOf(const v1::MovePartitionsRequest& request) const
+  std::vector<Task*> TasksOf(const v1::MovePartitionsRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<v1::MovePartitionsReply> AnswerOf(const v1::MovePartitionsRequest& request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Sees to it that somebody sends what is to be sent.
   void StartSenders() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Task* NextToSend() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Send(Sender& sender) ABSL_LOCKS_EXCLUDED(mu_);
-  void SendOne(Task& task, MovePeer& peer) ABSL_LOCKS_EXCLUDED(mu_);
+  void StartSenders(Haste haste, absl::Span<Sender> senders, Background& threads)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What a sender of this kind sends next; nullptr: nothing.
+  Task* NextToSend(Haste haste) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Send(Haste haste, Sender& sender) ABSL_LOCKS_EXCLUDED(mu_);
+  // One that is idle, or another one. Who has sent gives it back.
+  std::unique_ptr<MovePeer> TakePeer(const std::string& address) ABSL_LOCKS_EXCLUDED(mu_);
+  void SendOne(Task& task) ABSL_LOCKS_EXCLUDED(mu_);
+  // Sends what the task's phase says; gives the phase that follows.
+  absl::StatusOr<Phase> Carry(Task& task, MovePeer& peer) ABSL_LOCKS_EXCLUDED(mu_);
   // Forgets tasks that are over, and whose turn copies are if none is left.
   void ForgetOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // True: the partition has to be dropped. Otherwise it may have been thawed.
@@ -83,13 +123,17 @@ class Mover {
   void Leave(PartitionIndex index);
 
   Shard& shard_;
+  const Backgrounds threads_;
   const PeerOpener open_peer_;
   Pacer pacer_;
   const MoveJob::Means means_;
   absl::Mutex mu_;
   std::map<PartitionIndex, std::unique_ptr<Task>> tasks_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::array<Sender, kAtOnce> senders_ ABSL_GUARDED_BY(mu_);
+  // By address. They are connected: rests wait for no handshake, or few.
+  std::multimap<std::string, std::unique_ptr<MovePeer>> idle_peers_ ABSL_GUARDED_BY(mu_);
+  std::array<Sender, kAtOnce> gentle_ ABSL_GUARDED_BY(mu_);
+  std::array<Sender, kRestsAtOnce> hasty_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace capstan::ps

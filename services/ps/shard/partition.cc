@@ -9,6 +9,7 @@
 #include "capstan/consistency/generation.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
+#include "ps/shard/rejection.h"
 #include "ps/shard/timed_lock.h"
 #include "ps/shard/traced.h"
 #include "ps/shard/traced_rounds.h"
@@ -112,8 +113,10 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
     if (query.head().round() > 0) CatchUpLocked(now);
     CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
     // Whether others have been pushed to the next owner meanwhile, nobody here knows.
-    if (machine_.moving() && context_.catalog.HasSsp()) {
-      CAPSTAN_RETURN_IF_ERROR(ToStatus(PullAdmission::kNotYet));
+    if (frozen_for_ && context_.catalog.HasSsp()) {
+      return WithRetryAfter(
+          absl::ResourceExhaustedError("the partition is on its way to another shard"),
+          FrozenHint(now - frozen_since_));
     }
   }
   TracePulled(index_, query.head(), machine_.round());

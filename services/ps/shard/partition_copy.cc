@@ -12,7 +12,7 @@ std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::
   if (store_ == nullptr || machine_.timeline() != order.timeline) return std::nullopt;
   FlushForCopy(now);
   PartitionCopy copy{machine_.Snapshot(), copy_.Begin(order.parent)};
-  if (order.move != ViewEpoch{}) TraceCloned(index_, order.move);
+  if (order.move != ViewEpoch{}) TraceCloned(index_, order.move, /*delta=*/!order.parent.empty());
   if (!order.checkpoint.empty()) TraceMarked(index_, order.checkpoint);
   // After this copy training goes on: nobody leaves with an earlier one.
   if (!order.close) machine_.Reopen();

@@ -15,8 +15,8 @@ struct CopyOrder {
   // Nothing is applied afterwards: the shard is about to leave. Otherwise what an earlier copy has
   // closed is open again: its shard stays after all.
   bool close = false;
-  // What the copy is made for, which a trace tells: this move, with the whole of it, or this
-  // checkpoint; 0.0 and empty: for none.
+  // What the copy is made for, which a trace tells: this move, while the partition is served, or
+  // this checkpoint; 0.0 and empty: for none.
   ViewEpoch move = {};
   std::string checkpoint = {};
 };

@@ -58,6 +58,9 @@ absl::StatusOr<PushPieces::Push*> PushPieces::Find(const Name& name, const std::
                      " before byte ", piece.offset(), " are not here; it is to be sent anew"));
   }
   pushes_.erase(name);
+  const auto& [connection, trainer, push_number] = name;
+  pushes_.erase(pushes_.lower_bound({connection, trainer, 0}),
+                pushes_.lower_bound({connection, trainer, std::min(piece.oldest(), push_number)}));
   const size_t bytes = std::max<size_t>(piece.size(), kLeastBytes);
   CAPSTAN_ASSIGN_OR_RETURN(Reservation reservation, RoomFor(host, bytes));
   Push& push = pushes_[name];

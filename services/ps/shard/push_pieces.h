@@ -26,7 +26,7 @@ namespace capstan::ps {
 class PushPieces {
  public:
   // A push of which nothing has come for longer has no sender any more, or is sent anew.
-  static constexpr absl::Duration kPatience = absl::Minutes(1);
+  static constexpr absl::Duration kPatience = absl::Seconds(15);
 
   // What those that are not complete take counts in `memory`, which must outlive this object, each
   // whole from its first piece on. One of them always fits.
@@ -38,7 +38,8 @@ class PushPieces {
     std::string host;
   };
 
-  // Takes a piece. With the last one, gives the whole push, which is not kept any longer.
+  // Takes a piece. With the last one, gives the whole push, which is not kept any longer. With the
+  // first one, drops those of the sender's trainer that it says are over.
   //
   // INVALID_ARGUMENT: an impossible piece, or one that tells another size than the first one of its
   // push, for which room was made. UNAVAILABLE: a piece before it is missing, and the push

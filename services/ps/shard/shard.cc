@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,12 +11,24 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/store/memory_limits.h"
+#include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
+
+bool IsBusy(const v1::PartitionOutcome& outcome) {
+  return outcome.dense() == v1::OUTCOME_BUSY || outcome.sparse() == v1::OUTCOME_BUSY;
+}
+
+// When to push again to a partition that was busy.
+absl::Duration HintOf(const Partition& partition, absl::Time now) {
+  const std::optional<absl::Duration> frozen = partition.FrozenFor(now);
+  return frozen ? FrozenHint(*frozen) : kBusyHint;
+}
 
 }  // namespace
 
@@ -194,6 +207,11 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 // ---- push ----
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::ByteBuffer& buffer) {
+  const size_t most = MostPushBytes(replicated_);
+  if (buffer.Length() > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a push of ", buffer.Length(), " bytes, and it may have ", most));
+  }
   if (!catalog_.KeepsGradients()) return PushMessage::Read(buffer, catalog_, nullptr);
   absl::StatusOr<Reservation> room = memory_.Reserve(MemoryUse::kWaitingGradients, buffer.Length());
   if (!room.ok()) {
@@ -219,17 +237,17 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   const uint64_t progress = seals_.ProgressOf(head);
   Pushed pushed;
   v1::PushReply& reply = pushed.reply;
-  bool busy = false;
+  absl::Duration hint;  // The longest.
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
     v1::PartitionOutcome& outcome = *reply.add_partitions();
-    outcome = partitions_[push->partitions()[i].partition]->Push(push, i, progress, now,
-                                                                 pushed.replicated);
+    Partition& partition = *partitions_[push->partitions()[i].partition];
+    outcome = partition.Push(push, i, progress, now, pushed.replicated);
     CAPSTAN_FAILPOINT("push.partition_applied");
     settled = settled && IsSettled(outcome.dense()) && IsSettled(outcome.sparse());
-    busy = busy || outcome.dense() == v1::OUTCOME_BUSY || outcome.sparse() == v1::OUTCOME_BUSY;
+    if (IsBusy(outcome)) hint = std::max(hint, HintOf(partition, now));
   }
-  if (busy) reply.set_retry_after_seconds(absl::ToDoubleSeconds(kBusyHint));
+  reply.set_retry_after_seconds(absl::ToDoubleSeconds(hint));
   // A step whose push must come again is not finished: others may not run ahead of it.
   if (settled && head.header().trainer() != 0 && head.header().clock() != 0) {
     const ViewEpoch by{head.header().epoch().term(), head.header().epoch().n()};

@@ -119,9 +119,9 @@ class Shard {
 
   // Returns whether rounds of the job are added to before they close.
   bool AddsCounted() const;
-  // Adds, in every partition, what is counted and whose turn it is. News of another timeline than
-  // the present one are ignored.
-  void LearnCounts(uint64_t timeline, const LaneNews& news);
+  // Adds, in every partition, what is counted and whose turn it is. False: the news are of another
+  // timeline than the present one, and nothing is learned.
+  bool LearnCounts(uint64_t timeline, const LaneNews& news);
 
   // ---- the chief's calls ----
 

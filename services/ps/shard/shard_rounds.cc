@@ -36,12 +36,13 @@ void Shard::SweepRounds() {
   rounds_.Forget(passed);
 }
 
-void Shard::LearnCounts(uint64_t timeline, const LaneNews& news) {
-  if (!counted_.Learn(Timeline{timeline}, news)) return;
+bool Shard::LearnCounts(uint64_t timeline, const LaneNews& news) {
+  if (!counted_.Learn(Timeline{timeline}, news)) return false;
   const absl::Time now = clock_.Now();
   for (const std::unique_ptr<Partition>& partition : partitions_) {
     if (partition->loaded()) partition->AddCounted(now);
   }
+  return true;
 }
 
 bool Shard::AddsCounted() const {

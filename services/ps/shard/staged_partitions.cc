@@ -61,6 +61,8 @@ absl::StatusOr<v1::TakePartitionReply> StagedPartitions::Take(
   if (entry.stage.decoded()) {
     CAPSTAN_RETURN_IF_ERROR(Prepare(entry));
     reply.set_complete(true);
+  } else {
+    reply.set_complete(entry.stage.HasDecoded(request.file()));
   }
   return reply;
 }
@@ -88,6 +90,8 @@ void StagedPartitions::Work(Entry& entry, StageWork work) {
     const absl::Status status = work.Run(shard_, entry.stage.name());
     if (work.rest) {
       CAPSTAN_FAILPOINT("move.rest_applied");
+    } else if (work.number > 0) {
+      CAPSTAN_FAILPOINT("move.changes_applied");
     } else {
       CAPSTAN_FAILPOINT("move.copy_decoded");
     }

@@ -32,11 +32,12 @@ class StagedPartitions {
   StagedPartitions(Shard& shard, Background& background) : shard_(shard), background_(background) {}
   ~StagedPartitions();
 
-  // Takes a piece; says whether all has come and is decoded, which goes on in the background: until
-  // then the last piece is sent again. INVALID_ARGUMENT: an impossible piece; FAILED_PRECONDITION:
-  // the newest view does not name the move to this process; OUT_OF_RANGE: a piece before it is
-  // missing; UNAVAILABLE: a round before the partition's is not known yet; RESOURCE_EXHAUSTED: no
-  // room, later. Other errors stay: DATA_LOSS, ABORTED.
+  // Takes a piece; says whether its file, and all before it, have come and are decoded, which goes
+  // on in the background. A last piece that is sent again, be it empty, asks for that.
+  // INVALID_ARGUMENT: an impossible piece; FAILED_PRECONDITION: the newest view does not name the
+  // move to this process; OUT_OF_RANGE: a piece before it is missing, or a file; UNAVAILABLE: a
+  // round before the partition's is not known yet; RESOURCE_EXHAUSTED: no room, later. Other errors
+  // stay: DATA_LOSS, ABORTED.
   absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request);
 
   // Does what the shard's newest view says: serves what it gives to this process, drops what it

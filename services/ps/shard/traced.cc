@@ -29,8 +29,9 @@ std::string NameOf(const PushMessage& push) {
 
 }  // namespace
 
-void TraceCloned(PartitionIndex partition, ViewEpoch move) {
-  trace::Write("cloned", {{"partition", Raw(partition)}, {"term", move.term}, {"n", move.n}});
+void TraceCloned(PartitionIndex partition, ViewEpoch move, bool delta) {
+  trace::Write(delta ? "delta" : "cloned",
+               {{"partition", Raw(partition)}, {"term", move.term}, {"n", move.n}});
 }
 
 void TraceMarked(PartitionIndex partition, const std::string& checkpoint) {

@@ -1,9 +1,9 @@
 // What a partition tells the trace (capstan/base/trace): which push it has taken in, or knew before
 // (`again`), under which lease (`generation`) and low watermark; which push its backup has carried
 // out; of which push somebody was told that it is done; from when on the copy that is made for a
-// move, or for a checkpoint, lacks what is pushed; which stream it has closed; and that it begins a
-// timeline with the content of a checkpoint. Only pushes of streams are told, as one name tells
-// them apart.
+// move, a delta to it, or the copy for a checkpoint, lacks what is pushed; which stream it has
+// closed; and that it begins a timeline with the content of a checkpoint. Only pushes of streams
+// are told, as one name tells them apart.
 #ifndef CAPSTAN_PS_SHARD_TRACED_H_
 #define CAPSTAN_PS_SHARD_TRACED_H_
 
@@ -18,7 +18,7 @@ namespace capstan::ps {
 
 // Each does nothing unless the process writes a trace. All but TraceAnswered are called under the
 // partition's lock.
-void TraceCloned(PartitionIndex partition, ViewEpoch move);
+void TraceCloned(PartitionIndex partition, ViewEpoch move, bool delta);
 void TraceMarked(PartitionIndex partition, const std::string& checkpoint);
 void TracePushed(const PushShare& share, const v1::PartitionOutcome& outcome);
 void TraceReplayed(const PushShare& share, ViewEpoch pair);

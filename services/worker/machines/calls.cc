@@ -60,12 +60,17 @@ void OutcomeSummary::Count(v1::Outcome outcome, uint32_t times) {
 
 void Call::Wait(const Backoff& backoff, absl::Duration hint, const RunnerContext& context) {
   constexpr int kMostDoublings = 16;
+  state = State::kWaiting;
+  // Those whom a peer refuses together are given the same hint, and are not to come back together.
+  const absl::Duration hinted = hint * (1 + context.random());
+  if (hint > absl::ZeroDuration() && hint < backoff.first) {
+    due = context.now + hinted;
+    return;
+  }
   const absl::Duration grown = backoff.first * (1 << std::min(failures, kMostDoublings));
   const absl::Duration jittered = std::min(grown, backoff.most) * (0.5 + 0.5 * context.random());
   ++failures;
-  state = State::kWaiting;
-  // Those whom a peer refuses together are given the same hint, and are not to come back together.
-  due = context.now + std::max(hint * (1 + context.random()), jittered);
+  due = context.now + std::max(hinted, jittered);
 }
 
 }  // namespace capstan::worker

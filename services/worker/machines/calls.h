@@ -35,7 +35,8 @@ struct Call {
   void Done() { state = State::kDone; }
 
   // Tries again after the back-off, which doubles with each failure, and at a moment between the
-  // peer's hint and twice that.
+  // peer's hint and twice that. By a hint that is shorter than the first back-off the peer says
+  // that it will be able to in a moment: then by the hint alone, and it counts as no failure.
   void Wait(const Backoff& backoff, absl::Duration hint, const RunnerContext& context);
   char Letter() const { return "-f.d"[static_cast<int>(state)]; }
 };

@@ -6,7 +6,7 @@
 //     dataplane FOLDER P2 [P3] [P6]|memory    of a job with one table
 //     dataplane FOLDER steps                  a pull of 1000 rows and a push to them
 //     dataplane FOLDER load                   see paced_load.h
-//     dataplane FOLDER probes CHIEF           see probes.h
+//     dataplane FOLDER probes CHIEF [pushes]  see probes.h
 // FOLDER holds the job and its view, see client.h. `dtypes`: pulls and pushes as float32 and as
 // bfloat16 in turns; their GB are of the floats as float32, however they travel. `memory`: what a
 // shard of a million rows has resident, and its share of the bound: 1.25 x the rows' bytes + 64 MB.
@@ -211,7 +211,9 @@ void RunSparse(const ServedJob& served, const std::set<std::string>& wanted) {
 
 void Run(const std::string& folder, const std::vector<std::string>& parts) {
   if (folder == "P0") return RunRawStream();
-  if (parts.size() == 2 && parts[0] == "probes") return RunProbes(folder, parts[1]);
+  if (parts.size() >= 2 && parts[0] == "probes") {
+    return RunProbes(folder, parts[1], /*pushes=*/parts.size() > 2 && parts[2] == "pushes");
+  }
   const std::set<std::string> wanted(parts.begin(), parts.end());
   if (wanted.contains("load")) return RunPacedLoad(folder);
   const ServedJob served = ReadServedJob(folder);

@@ -1,5 +1,7 @@
 #include "tests/bench/dataplane/probes.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -8,8 +10,10 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
@@ -25,24 +29,27 @@
 namespace capstan::bench {
 namespace {
 
-constexpr int kPauseMilliseconds = 10;     // From an answer to the next pull.
+constexpr int kPauseMilliseconds = 10;     // From an answer to the next call.
 constexpr double kPauseOfFailure = 0.001;  // Seconds from a failure.
 constexpr double kWindow = 1;              // Seconds for which others are watched.
-// A worker waits longer; whoever does not answer a pull of one row by then is asked again.
+constexpr float kGradient = 1e-6f;
+// A worker waits longer; whoever does not answer a call for one row by then is asked again.
 constexpr absl::Duration kTimeout = absl::Milliseconds(100);
 constexpr absl::Duration kTick = absl::Milliseconds(1);
 
-// One partition. Seconds are of Now().
+// A row of one partition that is asked for again and again; a subclass says what is asked. Seconds
+// are of Now().
 class Probe {
  public:
   Probe(PsClient& client, const ParameterMap& map, PartitionIndex partition)
-      : client_(client), plan_(map), row_(map.tables()[0].dim), rows_{row_.data()} {
+      : client_(client), plan_(map), row_(map.tables()[0].dim) {
     const std::array<uint64_t, 1> keys = {KeyIn(map, partition)};
     const std::array<TableKeys, 1> tables = {TableKeys{0, keys}};
     plan_.Build(tables, /*dense=*/false);
   }
+  virtual ~Probe() = default;
 
-  // Begins the next pull if it is due.
+  // Begins the next call if it is due.
   void Step() {
     if (asking_ || Now() < next_) return;
     plan_.Route(client_.owners());
@@ -50,17 +57,16 @@ class Probe {
     const double began = Now();
     if (!waiting_since_) waiting_since_ = began;
     asking_ = true;
-    client_.Pull(shard, plan_, {.evaluation = true, .timeout = kTimeout}, {.rows = rows_},
-                 [this, shard, began](const PullResult& result) {
-                   asking_ = false;
-                   next_ = Now() + (result.status.ok() ? pause_ : kPauseOfFailure);
-                   if (result.status.ok()) Answered(shard, began);
-                 });
+    Ask(shard, [this, shard, began](bool well) {
+      asking_ = false;
+      next_ = Now() + (well ? pause_ : kPauseOfFailure);
+      if (well) Answered(shard, began);
+    });
   }
 
   void Forget() { answers_.clear(); }
   bool ServedAfter(double time) const { return FirstAfter(time) != nullptr; }
-  // Whether the shard had answered the last pull that was answered before.
+  // Whether the shard had answered the last call that was answered before.
   bool WasOf(ShardIndex shard, double time) const {
     const Answer* before = nullptr;
     for (const Answer& answer : answers_) {
@@ -76,7 +82,7 @@ class Probe {
     for (const double wait : WaitsSince(time)) longest = std::max(longest, wait);
     return longest;
   }
-  // Milliseconds of each pull that was asked or answered since.
+  // Milliseconds of each call that was asked or answered since.
   std::vector<double> WaitsSince(double time) const {
     std::vector<double> waits;
     for (const Answer& answer : answers_) {
@@ -89,10 +95,19 @@ class Probe {
     return !answers_.empty() && !WasOf(answers_.back().shard, time);
   }
 
+ protected:
+  using OnAnswer = absl::AnyInvocable<void(bool well)>;
+  // Calls the shard, as plan() says.
+  virtual void Ask(ShardIndex shard, OnAnswer done) = 0;
+
+  PsClient& client() { return client_; }
+  const RequestPlan& plan() const { return plan_; }
+  std::vector<float>& row() { return row_; }
+
  private:
   struct Answer {
     ShardIndex shard{};
-    double wanted;  // When the first try of this pull began,
+    double wanted;  // When the first try of this call began,
     double began;   // when the one that was answered did,
     double ended;
   };
@@ -117,7 +132,6 @@ class Probe {
   PsClient& client_;
   RequestPlan plan_;
   std::vector<float> row_;
-  const std::array<float*, 1> rows_;
   const double pause_ = Setting("CAPSTAN_BENCH_PAUSE_MS", kPauseMilliseconds) / 1e3;
   bool asking_ = false;
   double next_ = 0;
@@ -125,9 +139,59 @@ class Probe {
   std::vector<Answer> answers_;
 };
 
+class PullProbe final : public Probe {
+ public:
+  using Probe::Probe;
+
+ private:
+  void Ask(ShardIndex shard, OnAnswer done) override {
+    client().Pull(
+        shard, plan(), {.evaluation = true, .timeout = kTimeout}, {.rows = rows_},
+        [done = std::move(done)](const PullResult& result) mutable { done(result.status.ok()); });
+  }
+
+  const std::array<float*, 1> rows_ = {row().data()};
+};
+
+// Of a stream of its own.
+class PushProbe final : public Probe {
+ public:
+  PushProbe(PsClient& client, const ParameterMap& map, PartitionIndex partition)
+      : Probe(client, map, partition),
+        stream_(StreamId::Session(static_cast<uint64_t>(getpid()) * map.partition_count() +
+                                  static_cast<uint64_t>(Raw(partition)))),
+        versions_(map.partition_count()) {
+    std::fill(row().begin(), row().end(), kGradient);
+  }
+
+ private:
+  void Ask(ShardIndex shard, OnAnswer done) override {
+    const PushOptions options{.stream = StreamPush{stream_, seq_, {1, 1}, seq_},
+                              .timeout = kTimeout};
+    client().Push(shard, plan(), options, {.rows = rows_, .versions = &versions_},
+                  [this, done = std::move(done)](const PushResult& result) mutable {
+                    const bool well = result.status.ok() && IsSettledIn(result);
+                    if (well) ++seq_;
+                    done(well);
+                  });
+  }
+
+  static bool IsSettledIn(const PushResult& result) {
+    return result.count(v1::OUTCOME_APPLIED) + result.count(v1::OUTCOME_SETTLED) > 0;
+  }
+
+  const StreamId stream_;
+  uint64_t seq_ = 0;
+  const PartitionVersions versions_;
+  const std::array<const float*, 1> rows_ = {row().data()};
+};
+
+// All partitions, in one way.
+using Crew = std::vector<std::unique_ptr<Probe>>;
+
 class Probes {
  public:
-  Probes(const std::string& folder, const std::string& address)
+  Probes(const std::string& folder, const std::string& address, bool pushes)
       : served_(ReadServedJob(folder)),
         map_(*ParameterMap::Create(served_.job)),
         chief_(NewChannel(address, Role::kChief)),
@@ -135,7 +199,9 @@ class Probes {
     CAPSTAN_CHECK(client_.SetView(served_.view));
     const auto count = static_cast<int>(map_.partition_count());
     for (int partition = 0; partition < count; ++partition) {
-      probes_.push_back(std::make_unique<Probe>(client_, map_, PartitionIndex(partition)));
+      pulls_.push_back(std::make_unique<PullProbe>(client_, map_, PartitionIndex(partition)));
+      if (!pushes) continue;
+      pushes_.push_back(std::make_unique<PushProbe>(client_, map_, PartitionIndex(partition)));
     }
     Watch();
   }
@@ -163,14 +229,17 @@ class Probes {
   template <typename Condition>
   void RunUntil(const Condition& condition) {
     while (!condition()) {
-      for (const auto& probe : probes_) probe->Step();
+      for (const Crew* crew : {&pulls_, &pushes_}) {
+        for (const auto& probe : *crew) probe->Step();
+      }
       loop_.Poll(kTick);
     }
   }
 
   bool AllServedAfter(double time) const {
-    return std::all_of(probes_.begin(), probes_.end(),
-                       [time](const auto& probe) { return probe->ServedAfter(time); });
+    const auto served = [time](const auto& probe) { return probe->ServedAfter(time); };
+    return std::all_of(pulls_.begin(), pulls_.end(), served) &&
+           std::all_of(pushes_.begin(), pushes_.end(), served);
   }
 
   void Answer(const std::string& line) {
@@ -185,13 +254,15 @@ class Probes {
       AnswerMoves(began);
     }
     std::fflush(stdout);
-    for (const auto& probe : probes_) probe->Forget();
+    for (const Crew* crew : {&pulls_, &pushes_}) {
+      for (const auto& probe : *crew) probe->Forget();
+    }
   }
 
   void AnswerBlow(double began, double over, int shard) {
     RunUntil([&] { return Now() > began + kWindow && AllServedAfter(over); });
     std::vector<double> moved, others;
-    for (const auto& probe : probes_) {
+    for (const auto& probe : pulls_) {
       if (probe->WasOf(ShardIndex(shard), began)) {
         moved.push_back(probe->MillisecondsUntilServed(began, over));
       } else {
@@ -205,19 +276,23 @@ class Probes {
   void AnswerMoves(double began) {
     const double asked = Now();
     RunUntil([&] { return AllServedAfter(asked); });
+    std::printf("{\"pulls\": %s, \"pushes\": %s}\n", WaitsOf(pulls_, began).c_str(),
+                WaitsOf(pushes_, began).c_str());
+  }
+
+  static std::string WaitsOf(const Crew& crew, double began) {
     std::vector<double> moved, others;
-    for (const auto& probe : probes_) {
+    for (const auto& probe : crew) {
       const std::vector<double> waits = probe->WaitsSince(began);
       std::vector<double>& of = probe->HasMovedSince(began) ? moved : others;
       of.insert(of.end(), waits.begin(), waits.end());
     }
-    std::printf("{\"moved\": %s, \"others\": %s}\n", Summary(moved).c_str(),
-                Summary(others).c_str());
+    return absl::StrCat("{\"moved\": ", Summary(moved), ", \"others\": ", Summary(others), "}");
   }
 
   static std::string Summary(const std::vector<double>& waits) {
     if (waits.empty()) return "null";
-    return absl::StrCat("{\"pulls\": ", waits.size(), ", \"p99.9\": ", Percentile(waits, 99.9),
+    return absl::StrCat("{\"calls\": ", waits.size(), ", \"p99.9\": ", Percentile(waits, 99.9),
                         ", \"longest\": ", Percentile(waits, 100), "}");
   }
 
@@ -227,13 +302,14 @@ class Probes {
   Channel chief_;
   PsClient client_;
   InputLines lines_;
-  std::vector<std::unique_ptr<Probe>> probes_;
+  Crew pulls_;
+  Crew pushes_;
 };
 
 }  // namespace
 
-void RunProbes(const std::string& folder, const std::string& address) {
-  Probes(folder, address).Run();
+void RunProbes(const std::string& folder, const std::string& address, bool pushes) {
+  Probes(folder, address, pushes).Run();
 }
 
 }  // namespace capstan::bench

@@ -281,9 +281,9 @@ def failover(context):
 
 
 def moves(context):
-    """Two shards that hold 4 GiB become four while a worker trains: how long that takes, and how long pulls wait meanwhile."""
-    rows = [Row("pulls of partitions that moved, p99.9, ms", "pulls of partitions that moved, p99.9", 50, 1, less=True),
-            Row("pulls of the other partitions, p99.9, ms", "pulls of the other partitions, p99.9", 50, 1, less=True)]
+    """Two shards that hold 4 GiB become four while a worker trains: how long that takes, and how long calls wait meanwhile."""
+    rows = [Row(f"{calls}, p99.9, ms", f"{calls}, p99.9", 50, 1, less=True)
+            for way in ("pulls of", "pushes to") for calls in (f"{way} partitions that moved", f"{way} the other partitions")]
     return Section("moves", [context.capstan("moves.py")], rows)
 
 

@@ -33,9 +33,9 @@ OVERRIDES = [f"partition_count={PARTITIONS}", "replicas=1", "shard_lease=1s", "h
 class Probes:
     """The client; see tests/bench/dataplane/probes.h."""
 
-    def __init__(self, crew, folder, pause_ms=10):
-        self.process = subprocess.Popen([BINARIES / "dataplane", folder, "probes", crew.address], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True,
+    def __init__(self, crew, folder, pause_ms=10, pushes=False):
+        command = [BINARIES / "dataplane", folder, "probes", crew.address] + ["pushes"] * pushes
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env={**os.environ, "PEERS_PIN": "0", "CAPSTAN_BENCH_PAUSE_MS": str(pause_ms)})
         if self.process.stdout.readline() != "probing\n":
             sys.exit("the client could not pull a row of each partition")
@@ -53,7 +53,7 @@ class Probes:
         return found["moved"], found["others"]
 
     def since(self, began):
-        """How long pulls of partitions have taken that moved since, and of the others."""
+        """How long pulls of partitions have taken that moved since, and of the others; and pushes to them."""
         return self._ask(f"{began}")
 
     def _ask(self, question):

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Two shards become four while a worker trains: how long that takes, and how long pulls wait meanwhile.
+"""Two shards become four while a worker trains: how long that takes, and how long pulls and pushes wait meanwhile.
 
     CAPSTAN_BIN=build/bin CAPSTAN_PROTO=proto tests/bench/turns/moves.py [--rows 7700000]
 
 The shards hold some 4 GiB of rows: 65 floats each, with Adagrad. The worker pushes a thousand rows every 50 ms, so rows change
-while they are copied; a client pulls a row of each of the 32 partitions every 20 ms. All processes share the machine's cores."""
+while they are copied; a client pulls a row of each of the 32 partitions every 20 ms, and pushes to one as often. All processes
+share the machine's cores."""
 
 import argparse
 import contextlib
@@ -66,7 +67,7 @@ def main():
         # The chief hears of what shards hold with their next reports.
         crew.until(lambda: sum(shard.report.rows for shard in crew.status().shards) >= options.rows, "the rows")
         timeline, before = crew.status().timeline, sum(owned(crew.status()).values())
-        probes = stack.enter_context(Probes(crew, folder, pause_ms=20))
+        probes = stack.enter_context(Probes(crew, folder, pause_ms=20, pushes=True))
         alone = Point(crew, crew.status().examples)
         time.sleep(SECONDS_BEFORE)
         began = Point(crew, crew.status().examples)
@@ -80,9 +81,10 @@ def main():
     tell("", "what has moved", "GiB", before / (1 << 30) * status.moves.moved / PARTITIONS)
     tell("", "the last switch took", "ms", 1e3 * status.moves.seconds)
     tell("", "examples/s meanwhile, by those before", "ratio", pace(began, ended)[0] / pace(alone, began)[0])
-    for which, of in (("moved", "partitions that moved"), ("others", "the other partitions")):
-        tell("", f"pulls of {of}, p99.9", "ms", waits[which]["p99.9"])
-        tell("", f"pulls of {of}, longest", "ms", waits[which]["longest"])
+    for calls, way in (("pulls", "pulls of"), ("pushes", "pushes to")):
+        for which, of in (("moved", "partitions that moved"), ("others", "the other partitions")):
+            tell("", f"{way} {of}, p99.9", "ms", waits[calls][which]["p99.9"])
+            tell("", f"{way} {of}, longest", "ms", waits[calls][which]["longest"])
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ TEST(DataPathTest, APushThatNoBackupCouldBeToldIsRefusedWithTheArithmetic) {
   const absl::Status pushed = trainer.Push(0, 1).status;
   EXPECT_TRUE(absl::IsInvalidArgument(pushed)) << pushed;
   EXPECT_THAT(std::string(pushed.message()),
-              HasSubstr("70 MiB, and may be 64: raise partition_count (it is 1)"));
+              HasSubstr("70 MiB, and may be 63: raise partition_count (it is 1)"));
 }
 
 TEST(DataPathTest, ARepetitionIsSettledAndChangesNothing) {

@@ -64,7 +64,8 @@ LocalShard::LocalShard(const v1::JobSpec& job, int index, const ServerOptions& s
   server_ = *std::move(started);
   saver_.emplace(*shard_, ps::Outside{.background = gentle_threads_});
   loader_.emplace(*shard_, ps::Outside{.background = threads_});
-  mover_.emplace(*shard_, gentle_threads_, ps::OpenShardPeer);
+  mover_.emplace(*shard_, ps::Mover::Backgrounds{.gentle = gentle_threads_, .hasty = threads_},
+                 ps::OpenShardPeer);
   staged_.emplace(*shard_, threads_);
   replicator_.emplace(*shard_);
   followers_.emplace(*shard_, *mover_, *staged_, *replicator_);

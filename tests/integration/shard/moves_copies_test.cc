@@ -10,6 +10,7 @@
 #include "tests/integration/shard/crowd.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/test_moves.h"
+#include "tests/integration/shard/trainer.h"
 #include "tests/lib/test_folder.h"
 
 namespace capstan {
@@ -36,24 +37,83 @@ TEST(MovesCopiesTest, ARateBoundsWhatCopiesTakeOfTheNetwork) {
   EXPECT_EQ(reply->bytes_expected(), reply->bytes());
 }
 
-TEST(MovesCopiesTest, NoRateHoldsUpTheRestForWhichPushesWait) {
+TEST(MovesCopiesTest, ARateHoldsUpWhatIsSentMeanwhileButNotTheRestForWhichPushesWait) {
   LocalShards shards(SmallJob(0, 1 << 20), 2);  // 512 KiB a partition.
+  Trainer trainer(shards);
+  trainer.Plan({});
   TestMove move{{FirstHalf().front()}, 0, 1};
   Announce(shards, move);
   v1::MovePartitionsRequest order;
   order.mutable_header()->set_timeline(1);
   *order.mutable_id() = move.id;
   order.add_partitions(move.partitions.front());
-  order.set_bytes_per_second(26 << 10);  // The copy has booked twenty seconds.
-  const absl::Time begun = absl::Now();
+  order.set_bytes_per_second(256 << 10);
+  const auto await = [&](bool finish) {
+    const absl::Time begun = absl::Now();
+    order.set_finish(finish);
+    absl::StatusOr<v1::MovePartitionsReply> reply;
+    do {
+      absl::SleepFor(absl::Milliseconds(5));
+      reply = shards.at(0).mover().Order(order);
+    } while (reply.ok() && !(finish ? reply->done() : reply->copied()));
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return absl::Now() - begun;
+  };
+  EXPECT_GT(await(false), absl::Seconds(1.5)) << "a delta goes when the copy has had its two";
+  ASSERT_TRUE(trainer.Push(0, -1).status.ok());
+  await(false);  // All has changed, and is sent: another two seconds are booked.
+  ASSERT_TRUE(trainer.Push(1, -1).status.ok());
+  EXPECT_LT(await(true), absl::Seconds(1.5));
+}
+
+TEST(MovesCopiesTest, WhatHasBeenCopiedCatchesUpWhenItIsAskedAgain) {
+  LocalShards shards(SmallJob(0, 1 << 20), 2);  // 512 KiB a partition.
+  Trainer trainer(shards);
+  trainer.Plan({});
+  TestMove move{FirstHalf(), 0, 1};
+  Announce(shards, move);
+  ASSERT_TRUE(AwaitCopies(shards, move).ok());
+  ASSERT_TRUE(trainer.Push(0, -1).status.ok());
+  const uint64_t copied = 4u * (512 << 10);
+  absl::StatusOr<v1::MovePartitionsReply> reply = Ask(shards, move, /*finish=*/false);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_FALSE(reply->copied()) << "all has changed since";
+  EXPECT_LT(reply->bytes(), 2 * copied);
+  ASSERT_TRUE(AwaitCopies(shards, move).ok());
+  reply = Ask(shards, move, /*finish=*/true);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_GE(reply->bytes(), 2 * copied) << "and all has been sent before it stands still";
+  ASSERT_TRUE(AwaitEnd(shards, move).ok());
+  reply = Ask(shards, move, /*finish=*/true);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_LT(reply->bytes(), 2 * copied + (64 << 10)) << "so little is left";
+}
+
+TEST(MovesCopiesTest, NoPartitionOfASourceStandsStillBeforeAllAreCopied) {
+  LocalShards shards(SmallJob(0, 1 << 20), 2);  // 512 KiB a partition.
+  Trainer trainer(shards);
+  trainer.Plan({});
+  TestMove move{FirstHalf(), 0, 1};
+  Announce(shards, move);
+  v1::MovePartitionsRequest order;
+  order.mutable_header()->set_timeline(1);
+  *order.mutable_id() = move.id;
+  for (const uint32_t partition : move.partitions) order.add_partitions(partition);
+  order.set_bytes_per_second(2 << 20);
+  order.set_finish(true);
+  uint64_t seq = 0;
   absl::StatusOr<v1::MovePartitionsReply> reply;
   do {
-    absl::SleepFor(absl::Milliseconds(5));
-    order.set_finish(reply.ok() && reply->copied());
+    const PushResult pushed = trainer.Push(seq++, -1);
     reply = shards.at(0).mover().Order(order);
-  } while (reply.ok() && !reply->done());
-  ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_LT(absl::Now() - begun, absl::Seconds(10));
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    const uint32_t busy = pushed.count(v1::OUTCOME_BUSY);
+    EXPECT_TRUE(reply->copied() || busy == 0) << busy << " stand still";
+    absl::SleepFor(absl::Milliseconds(20));
+  } while (!reply->copied());
+  EXPECT_GT(seq, 10u) << "the copies of the last ones took a while";
+  ASSERT_TRUE(AwaitEnd(shards, move).ok());
+  EXPECT_GT(trainer.Push(seq, -1).count(v1::OUTCOME_BUSY), 0u);
 }
 
 TEST(MovesCopiesTest, SavesAndMovesRefuseEachOther) {

@@ -135,11 +135,29 @@ TEST(MovesSyncTest, TheNextCoordinatorIsAskedForAllThatTheLastOneHasTold) {
   v1::WatchCountsReply told;
   told.set_round(1);
   told.add_ended(1);
-  ASSERT_TRUE(watch.Hear(watch.Request(), told).ok());
+  EXPECT_TRUE(watch.Hear(watch.Request(), told).value());
   EXPECT_EQ(watch.Request().ended(), 1u);
   ASSERT_TRUE(MoveAll(shards, {{0}, 0, 1}).ok());
   ASSERT_TRUE(watch.SetView(shards.view()));
   EXPECT_EQ(watch.Request().ended(), 0u) << "it has them in another order";
+}
+
+TEST(MovesSyncTest, WhatTheCoordinatorTellsBeforeAShardServesIsAskedForAgain) {
+  LocalShards shards(SyncJob(kLanes), 2);
+  ps::Shard& shard = shards.at(1).shard();
+  ps::CoordinatorWatch watch(shard);
+  v1::View later = shards.view();
+  later.set_timeline(later.timeline() + 1);
+  ASSERT_TRUE(shard.BeginLoad(later.timeline()).ok());
+  ASSERT_TRUE(watch.SetView(later));
+  v1::WatchCountsReply told;
+  told.set_round(1);
+  told.add_ended(1);
+  EXPECT_FALSE(watch.Hear(watch.Request(), told).value());
+  EXPECT_EQ(watch.Request().ended(), 0u);
+  ASSERT_TRUE(shard.Serve(later.timeline(), {}).ok());
+  EXPECT_TRUE(watch.Hear(watch.Request(), told).value());
+  EXPECT_EQ(watch.Request().ended(), 1u);
 }
 
 // Shards that add what is counted ask the next coordinator for all of it.

@@ -63,6 +63,24 @@ TEST(MovesTest, PushesRunWhilePartitionsMoveThereAndBackAndEachCountsOnce) {
   crowd.ExpectExact();
 }
 
+// The crowd pushes while they do, so every delta leaves something to the next one.
+TEST(MovesTest, SoItIsWhereTheSourceCatchesUpManyTimes) {
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
+  Crowd crowd(shards);
+  TestMove move{FirstHalf(), 0, 1};
+  Announce(shards, move);
+  for (int i = 0; i < 5; ++i) {
+    const absl::Status copied = AwaitCopies(shards, move);
+    ASSERT_TRUE(copied.ok()) << copied;
+    crowd.AwaitPushes(20);
+  }
+  ASSERT_TRUE(AwaitEnd(shards, move).ok());
+  shards.Change([&](v1::View& view) { Switch(view, move); });
+  crowd.Tell(shards.view());
+  crowd.AwaitPushes(20);
+  crowd.ExpectExact();
+}
+
 TEST(MovesTest, SoItIsWithAnAggregationQueue) {
   v1::JobSpec job = SmallJob(Crowd::kColumns, Crowd::kColumns);
   for (v1::UpdatePolicy* policy : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
@@ -101,7 +119,9 @@ TEST(MovesTest, WhatHasMovedIsBitByBitWhatItWouldHaveBeen) {
     if (round == 0) move.partitions = FirstHalf();
     Announce(shards, move);
     ASSERT_TRUE(AwaitCopies(shards, move).ok());
-    train(5);  // What the rest has to bring.
+    train(5);  // What a delta has to bring,
+    ASSERT_TRUE(AwaitCopies(shards, move).ok());
+    train(5);  // and the rest.
     ASSERT_TRUE(AwaitEnd(shards, move).ok());
     shards.Change([&](v1::View& view) { Switch(view, move); });
     moved.SetView(shards.view());

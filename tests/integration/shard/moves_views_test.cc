@@ -32,6 +32,7 @@ TEST(MovesViewsTest, AFrozenPartitionAnswersPullsAndNothingElseUntilAViewEndsThe
   const PushResult refused = trainer.Push(2, -1);
   const uint32_t busy = refused.count(v1::OUTCOME_BUSY);
   EXPECT_GE(busy, 4u);
+  EXPECT_EQ(refused.retry_after, absl::Milliseconds(5)) << "that takes but a moment";
   EXPECT_EQ(refused.count(v1::OUTCOME_APPLIED), all - busy);
   ASSERT_TRUE(trainer.Pull().status.ok());
   v1::CloseStreamsRequest close;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capstan/placement/placement.h"
+#include "capstan/rpc/limits.h"
 #include "tests/integration/shard/crowd.h"
 #include "tests/integration/shard/lanes.h"
 #include "tests/integration/shard/local_shard.h"
@@ -73,6 +74,41 @@ PushOptions Hasty(PushOptions push) {
 }
 
 // Rule 18: only a view drops a backup.
+// A shard comes to take a backup's place; the owner dies while the copy is on its way, or later.
+TEST(ReplicasTest, ABackupThatIsReplacedIsOneUntilTheNextOneIs) {
+  for (const bool switched : {false, true}) {
+    LocalShards shards(ReplicatedJob(), 3);
+    Crowd crowd(shards);
+    ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
+    TestMove move{.partitions = {}, .from = 0, .to = 2, .replica = true};
+    for (int i = 0; i < shards.view().owners_size(); ++i) {
+      if (shards.view().owners(i) == 0) move.partitions.push_back(static_cast<uint32_t>(i));
+    }
+    Announce(shards, move);
+    ASSERT_TRUE(AwaitCopies(shards, move).ok());
+    crowd.AwaitPushes(50);
+    if (switched) {
+      ASSERT_TRUE(AwaitEnd(shards, move).ok());
+      shards.Change([&](v1::View& view) { Pair(view, move); });
+      crowd.AwaitPushes(50);
+    }
+    KillAndPromote(shards, 0);
+    EXPECT_EQ(shards.view().owners(static_cast<int>(move.partitions[0])), switched ? 2u : 1u);
+    crowd.Tell(shards.view());
+    crowd.AwaitPushes(100);
+    crowd.ExpectExact();
+  }
+}
+
+// It could not go on to the backup, behind which all others would wait for ever.
+TEST(ReplicasTest, APushThatNoMessageToABackupCanHoldIsRefused) {
+  LocalShards shards(ReplicatedJob(), 2);
+  const grpc::Slice bytes(MostPushBytes(/*replicated=*/true) + 1);
+  const absl::Status refused = shards.at(0).shard().ReadPush(grpc::ByteBuffer(&bytes, 1)).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("and it may have"));
+}
+
 TEST(ReplicasTest, WithoutItsBackupAnOwnerAcknowledgesNothingUntilAViewSaysThatItIsAlone) {
   LocalShards shards(ReplicatedJob(), 2);
   ASSERT_TRUE(PairAll(shards, {0, 1}).ok());

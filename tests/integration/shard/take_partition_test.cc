@@ -36,7 +36,12 @@ class TakePartitionTest : public RawShardTest {
     store_->Mark(/*changes_only=*/false);
     store_->Unmark();
     store_->SettleMark(/*safe=*/true);
-    rest_ = File(absl::StrCat("move-", move_.id.term(), "-", move_.id.n()));
+    rest_ = File(NameOf(0));
+  }
+
+  // What a file of the move is called by the next one.
+  std::string NameOf(uint32_t file) const {
+    return absl::StrCat("move-", move_.id.term(), "-", move_.id.n(), "-", file);
   }
 
   const DenseLayout& Layout() { return shards_.at(0).shard().catalog().layout(); }
@@ -48,14 +53,18 @@ class TakePartitionTest : public RawShardTest {
                                      .parent = parent});
   }
 
-  // The first or the last part of one of the files.
+  // The first or the last part of the copy or of the rest, which comes after so many deltas.
   v1::TakePartitionRequest Piece(bool rest, bool last) const {
-    const std::string& file = rest ? rest_ : copy_;
+    v1::TakePartitionRequest piece = PieceOf(rest ? rest_ : copy_, last);
+    piece.set_file(rest ? deltas_ + 1 : 0);
+    piece.set_rest(rest);
+    return piece;
+  }
+  v1::TakePartitionRequest PieceOf(const std::string& file, bool last) const {
     v1::TakePartitionRequest piece;
     SetHeader(*piece.mutable_header());
     piece.set_partition(kPartition);
     *piece.mutable_move() = move_.id;
-    piece.set_rest(rest);
     piece.set_offset(last ? kCut : 0);
     piece.set_piece(last ? file.substr(kCut) : file.substr(0, kCut));
     piece.set_last(last);
@@ -86,13 +95,28 @@ class TakePartitionTest : public RawShardTest {
     if (absl::Status first = Take(Piece(true, false)).status(); !first.ok()) return first;
     return TakeLast(Piece(true, true)).status();
   }
+  // So many deltas, until each is applied.
+  void TakeDeltas(uint32_t count) {
+    for (; deltas_ < count; ++deltas_) {
+      const std::string delta = File(NameOf(deltas_));
+      for (const bool last : {false, true}) {
+        v1::TakePartitionRequest piece = PieceOf(delta, last);
+        piece.set_file(deltas_ + 1);
+        ASSERT_TRUE((last ? TakeLast(piece) : Take(piece)).ok());
+      }
+    }
+    rest_ = File(NameOf(deltas_));
+  }
   void TakeCopy() {
-    ASSERT_TRUE(Take(Piece(false, false)).ok());
-    ASSERT_TRUE(Take(Piece(false, true)).ok());
+    for (const bool last : {false, true}) {
+      const absl::Status taken = Take(Piece(false, last)).status();
+      ASSERT_TRUE(taken.ok()) << taken;
+    }
   }
 
   TestMove move_{{kPartition}, 1, 0};
   std::unique_ptr<PartitionStore> store_;
+  uint32_t deltas_ = 0;
   std::string copy_;
   std::string rest_;
 };
@@ -110,6 +134,50 @@ TEST_F(TakePartitionTest, PiecesThatComeTwiceChangeNothing) {
   shards_.Change([&](v1::View& view) { Switch(view, move_); });
   EXPECT_TRUE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
   EXPECT_EQ(CodeOf(Piece(true, true)), absl::StatusCode::kFailedPrecondition) << "it is over";
+}
+
+TEST_F(TakePartitionTest, DeltasComeBetweenCopyAndRestEachAfterTheOneBefore) {
+  TakeCopy();
+  TakeDeltas(3);
+  const std::string late = File(NameOf(1));
+  v1::TakePartitionRequest piece = PieceOf(late, /*last=*/false);
+  piece.set_file(2);
+  EXPECT_TRUE(Take(piece).ok()) << "it has been taken before";
+  piece.set_file(5);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kOutOfRange) << "the fourth is missing";
+  piece = PieceOf(late, /*last=*/true);
+  piece.set_file(4);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kOutOfRange) << "its first piece is missing";
+  ASSERT_TRUE(Take(Piece(true, false)).ok());
+  piece = Piece(true, true);
+  piece.set_rest(false);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kInvalidArgument) << "is it the rest?";
+  EXPECT_TRUE(TakeLast(Piece(true, true)).ok());
+  piece = PieceOf(File(NameOf(4)), /*last=*/false);
+  piece.set_file(5);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kOutOfRange) << "nothing comes after the rest";
+  shards_.Change([&](v1::View& view) { Switch(view, move_); });
+  EXPECT_TRUE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
+}
+
+TEST_F(TakePartitionTest, ADeltaToAnotherFileThanTheOneBeforeIsRefused) {
+  TakeCopy();
+  TakeDeltas(1);
+  const std::string skips = File(NameOf(0));  // To the copy, as if the delta had not come.
+  v1::TakePartitionRequest piece = PieceOf(skips, /*last=*/false);
+  piece.set_file(2);
+  ASSERT_TRUE(Take(piece).ok());
+  piece = PieceOf(skips, /*last=*/true);
+  piece.set_file(2);
+  EXPECT_TRUE(absl::IsDataLoss(TakeLast(piece).status()));
+}
+
+TEST_F(TakePartitionTest, AnEmptyLastPieceAsksWhetherAFileIsApplied) {
+  TakeCopy();
+  v1::TakePartitionRequest piece = Piece(false, true);
+  piece.set_offset(copy_.size());
+  piece.clear_piece();
+  EXPECT_TRUE(TakeLast(piece).ok());
 }
 
 TEST_F(TakePartitionTest, WhatTheViewDoesNotNameIsRefused) {

@@ -39,6 +39,11 @@ void ErasePairs(v1::View& view, absl::FunctionRef<bool(const v1::PartitionPair&)
   view.mutable_pairs()->Swap(kept.mutable_pairs());
 }
 
+bool IsOf(const v1::PartitionPair& pair, const TestMove& move) {
+  return std::find(move.partitions.begin(), move.partitions.end(), pair.partition()) !=
+         move.partitions.end();
+}
+
 void PromoteWhere(v1::View& view, absl::FunctionRef<bool(uint32_t partition)> lost) {
   ErasePairs(view, [&view, lost](const v1::PartitionPair& pair) {
     if (!lost(pair.partition())) return false;
@@ -92,6 +97,7 @@ void Switch(v1::View& view, const TestMove& move) {
 
 void Pair(v1::View& view, const TestMove& move) {
   view.clear_moves();
+  ErasePairs(view, [&move](const v1::PartitionPair& pair) { return IsOf(pair, move); });
   for (const uint32_t partition : move.partitions) {
     v1::PartitionPair& pair = *view.add_pairs();
     pair.set_partition(partition);

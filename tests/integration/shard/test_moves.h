@@ -37,7 +37,7 @@ absl::Status AwaitEnd(LocalShards& shards, const TestMove& move);
 // Changes the view so that the target owns what has moved, or that the move is over.
 void Switch(v1::View& view, const TestMove& move);
 void Cancel(v1::View& view);
-// Changes the view so that the target backs up what has come to it.
+// Changes the view so that the target backs up what has come to it, in the place of who did.
 void Pair(v1::View& view, const TestMove& move);
 // Changes the view so that nobody backs up what this shard did, or that backups are the owners of
 // what it owned.

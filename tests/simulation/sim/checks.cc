@@ -85,6 +85,7 @@ void Checks::OnView(const v1::View& view) {
   for (const v1::PartitionPair& pair : view.pairs()) {
     paired_.insert({pair.partition(), {pair.move().term(), pair.move().n()}});
   }
+  if (view.state() == v1::JOB_STATE_COMPLETED) completed_ = true;
   const auto [known, is_new] = views_.try_emplace(epoch, view.SerializeAsString());
   if (!is_new && known->second != view.SerializeAsString()) {
     Violate(absl::StrCat("OneView: epoch ", epoch.first, ".", epoch.second, " has two views"));
@@ -111,6 +112,7 @@ void Checks::OnLoadOrdered(const v1::LoadPartitionsRequest& order) {
         reference.GoBack(*RoundCommitFromProto(base->progress().last_closed()));
     if (!wrong.empty()) Violate(wrong);
   }
+  if (!completed_) ++timelines_;
   references_.emplace(timeline, std::move(reference));
 }
 

@@ -30,7 +30,8 @@ class Checks {
   DurableChecks& durable() { return durable_; }
 
   const std::string& violation() const { return violation_; }
-  uint64_t timelines() const { return references_.size(); }
+  // Begun before the job was completed: shards that come later load its model in another one.
+  uint64_t timelines() const { return timelines_; }
   uint64_t promotions() const { return promotions_; }
   void OnPromoted() { ++promotions_; }              // Backups have taken a shard's place.
   uint64_t moved() const { return moved_.size(); }  // Partitions, each as often as it has.
@@ -133,7 +134,9 @@ class Checks {
   bool IsOver(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const;
   std::map<std::pair<uint64_t, uint64_t>, TrainerSteps> trainers_;  // By timeline, trainer.
   std::set<Generation> over_;
-  bool partially_recovered_ = false;          // Some shard.
+  bool partially_recovered_ = false;  // Some shard.
+  bool completed_ = false;
+  uint64_t timelines_ = 0;
   std::map<uint64_t, Reference> references_;  // By timeline.
   DurableChecks durable_;
 };

@@ -18,8 +18,8 @@ namespace {
 constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kPause = absl::Milliseconds(500);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
-constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 constexpr absl::Duration kGrace = absl::Seconds(10);
+constexpr absl::Duration kChiefIsAway = absl::Seconds(5);  // Half the grace.
 
 // Of partitions on their way, which are small here.
 constexpr size_t kPieceBytes = 700;
@@ -89,7 +89,8 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
                             .background = threads_};
   saver_.emplace(*shard_, outside);
   loader_.emplace(*shard_, outside);
-  mover_.emplace(*shard_, busy_threads_, PeerOpenerOf(cast_, threads_), kPieceBytes);
+  mover_.emplace(*shard_, ps::Mover::Backgrounds{busy_threads_, busy_threads_},
+                 PeerOpenerOf(cast_, threads_), kPieceBytes);
   staged_.emplace(*shard_, busy_threads_);
   staged_->undecoded().SetLimit(kUndecodedBytes);
   replicator_.emplace(*shard_);

@@ -104,8 +104,9 @@ void ShardProcess::Push(const v1::PushRequest& request, const Done<v1::PushReply
   if (cast_.lie() == Lie::kHastySum && request.has_stage()) {
     const auto lane = static_cast<LaneIndex>(request.stage().lane());
     const Generation generation = GenerationFromProto(request.stage().generation());
-    shard_->LearnCounts(request.header().timeline(),
-                        {request.stage().round(), {{lane, generation, request.examples()}}, {}});
+    (void)shard_->LearnCounts(
+        request.header().timeline(),
+        {request.stage().round(), {{lane, generation, request.examples()}}, {}});
   }
   const Checks::Place place{{index_, incarnation_}, OriginsOf(pushed->reply)};
   cast_.checks().OnPushed(place, request, pushed->reply);

@@ -48,7 +48,7 @@ struct Verdict {
   uint64_t digest = 0;    // Of the history.
   uint64_t events = 0;
   absl::Duration length;    // Of the job, in virtual time.
-  uint64_t timelines = 0;   // Begun: one, and one for each return to a checkpoint.
+  uint64_t timelines = 0;   // Begun by its end: one, and one for each return to a checkpoint.
   uint64_t terms = 0;       // Of chiefs.
   uint64_t manifests = 0;   // Written.
   uint64_t losses = 0;      // Returns to a checkpoint that the job tells of.

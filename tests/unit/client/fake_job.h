@@ -101,6 +101,7 @@ class FakeShard final : public v1::Ps::CallbackService {
       if (of.tables_size() > 0) outcome.set_sparse(answer(of.partition()));
       if (of.blocks_size() > 0) outcome.set_dense(answer(of.partition()));
     }
+    reply->set_retry_after_seconds(hint_seconds);
     return Answer(context, grpc::Status::OK);
   }
 
@@ -110,6 +111,7 @@ class FakeShard final : public v1::Ps::CallbackService {
   grpc::Status refusal{grpc::StatusCode::FAILED_PRECONDITION, "not the owner"};
 
   absl::Mutex mu;
+  double hint_seconds ABSL_GUARDED_BY(mu) = 0;  // Of every answer to a push.
   std::vector<v1::PushRequest> pushes ABSL_GUARDED_BY(mu);
   std::function<v1::Outcome(uint32_t partition)> answer ABSL_GUARDED_BY(mu) = [](uint32_t) {
     return v1::OUTCOME_APPLIED;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "absl/time/clock.h"
 #include "tests/unit/client/fake_job.h"
 
 namespace capstan {
@@ -150,6 +151,18 @@ TEST_F(JobPushTest, WhatDoesNotFitIsToldAndNotPushed) {
   const std::vector<float> six(6);
   EXPECT_TRUE(absl::IsInvalidArgument(job->PushTensor(kName, "w7", six).status()));
   EXPECT_TRUE(Pushed().empty());
+}
+
+TEST_F(JobPushTest, APartitionThatIsOnItsWayToAnotherShardIsTriedAgainInAMoment) {
+  for (FakeShard& shard : shards_) {
+    absl::MutexLock lock(&shard.mu);
+    shard.hint_seconds = 0.005;
+  }
+  Refuse(/*partition=*/0, /*times=*/20, v1::OUTCOME_BUSY);
+  const auto client = Connect();
+  const absl::Time begun = absl::Now();
+  ASSERT_TRUE(client->PushRows(kName, {{rows_.of("item")}}).ok());
+  EXPECT_LT(absl::Now() - begun, absl::Seconds(1.5)) << "not a tenth of a second each time";
 }
 
 }  // namespace

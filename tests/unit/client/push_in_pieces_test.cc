@@ -30,9 +30,10 @@ TEST(PushInPiecesTest, ThePiecesInTheirOrderAreThePush) {
   std::string joined;
   size_t count = 0;
   for (; !pieces.done(); ++count) {
-    const v1::PushPieceRequest piece = Parsed(pieces.Next(header));
+    const v1::PushPieceRequest piece = Parsed(pieces.Next(header, /*oldest=*/5));
     EXPECT_EQ(piece.header().trainer(), 4u);
     EXPECT_EQ(piece.push(), 7u);
+    EXPECT_EQ(piece.oldest(), 5u);
     EXPECT_EQ(piece.size(), text.size());
     EXPECT_EQ(piece.offset(), joined.size());
     joined += piece.piece();

@@ -39,7 +39,7 @@ TEST(ShareLimitTest, RefusesDenseParametersOfAPartitionThatNoPushHolds) {
 TEST(ShareLimitTest, WithReplicasAPushIsAMessageForTheBackup) {
   v1::JobSpec job = JobOf(1, kOf102Megabytes, 64, 8);
   job.set_replicas(1);
-  EXPECT_THAT(std::string(CheckDenseShares(job).message()), HasSubstr("97 MiB, and may be 64"));
+  EXPECT_THAT(std::string(CheckDenseShares(job).message()), HasSubstr("97 MiB, and may be 63"));
 }
 
 TEST(ShareLimitTest, WarnsOfABatchWhoseKeysMayNotFit) {

@@ -94,7 +94,7 @@ TEST_F(ChiefMovesTest, SourcesAreAskedUntilTheyAreDoneWithEachPhase) {
   crew_.moves_until_done = 3;
   ASSERT_TRUE(crew_.RegisterShard(2).ok());
   crew_.Advance(absl::Seconds(10));
-  EXPECT_EQ(crew_.answered["Copy"], 6);
+  EXPECT_EQ(crew_.answered["Copy"], 8) << "and once more each, when both have copied";
   EXPECT_EQ(crew_.answered["Finish"], 6);
   EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
 }
@@ -199,7 +199,7 @@ TEST_F(ChiefMovesTest, OfThreeThatLeaveNoneGivesToAnother) {
   crew_.move_orders.clear();
   crew_.Advance(absl::Seconds(3));
   EXPECT_EQ(OwnedBy(crew_.machine.view(), 0), 8);
-  EXPECT_THAT(crew_.move_orders, SizeIs(6)) << "each partition moves once";
+  EXPECT_THAT(crew_.move_orders, SizeIs(9)) << "each partition moves once, in three steps";
   for (uint32_t shard : {1u, 2u, 3u}) {
     EXPECT_TRUE(crew_.ShardHeartbeat(shard, /*draining=*/true).may_leave());
   }

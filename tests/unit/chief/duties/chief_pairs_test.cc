@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <utility>
 
 #include "tests/unit/chief/crew.h"
@@ -99,6 +100,28 @@ TEST_F(ChiefReplicasTest, AShardThatHasComeBacksUpAsMuchAsTheOthers) {
   crew_.move_orders.clear();
   crew_.Advance(absl::Seconds(30));
   EXPECT_THAT(crew_.move_orders, IsEmpty()) << "and that is that";
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, ABackupIsOneUntilTheShardThatTakesItsPlaceIs) {
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.views.clear();
+  crew_.Advance(absl::Seconds(15));
+  std::set<uint32_t> paired;
+  int replaced = 0;
+  for (const v1::View& each : crew_.views) {
+    std::set<uint32_t> pairs;
+    for (const v1::PartitionPair& pair : each.pairs()) pairs.insert(pair.partition());
+    for (const v1::PartitionMove& move : each.moves()) {
+      if (!move.replica() || !paired.contains(move.partition())) continue;
+      EXPECT_TRUE(pairs.contains(move.partition())) << move.partition();
+      ++replaced;
+    }
+    paired = std::move(pairs);
+  }
+  EXPECT_GT(replaced, 0);
+  EXPECT_THAT(view().pairs(), SizeIs(8)) << "one each";
+  EXPECT_GE(BackedUpBy(view(), 3), 1);
   ExpectNothingLost();
 }
 

@@ -117,6 +117,23 @@ TEST(ChiefTakeoverShardsTest,
   EXPECT_THAT(crew.machine.view().owners(), Each(0u));
 }
 
+TEST(ChiefTakeoverShardsTest, AShardThatWasLeavingWhenTheChiefWasReplacedIsNotWaitedForForEver) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.TakeCheckpoint();
+  before.hold_calls = true;  // It has nothing handed over yet.
+  before.draining = {1};
+  before.Advance(absl::Seconds(1));
+  Crew crew = Crew::Successor(TenTasks(), before);
+  crew.Stop(1);
+  crew.Advance(absl::Seconds(29));
+  EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline());
+  crew.Advance(absl::Seconds(5));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline() + 1);
+  EXPECT_THAT(crew.machine.view().owners(), Each(0u));
+}
+
 TEST(ChiefTakeoverShardsTest, AJobThatWasMadeSmallerWhileItRanGoesOnOnTheShardsThatItHad) {
   Crew before(TenTasks());
   before.RegisterShards();

@@ -36,7 +36,8 @@ class RecordedOrders : public Orders {
     orders.push_back(absl::StrCat("give up partial recovery: ", why.message()));
   }
   void CancelMoves(const absl::Status& why, absl::Time) override {
-    orders.push_back(absl::StrCat("cancel moves: ", why.message()));
+    orders.push_back(absl::StrCat(absl::IsCancelled(why) ? "cancel moves: " : "moves have failed: ",
+                                  why.message()));
   }
   void RefreshView(absl::Time) override { publish(); }
 
@@ -79,6 +80,7 @@ class DutyTest : public testing::Test {
     v1::MovePartitionsReply copied;
     copied.set_copied(true);
     moves.OnAnswer(0, ShardReply(copied), now_, job_.calls);
+    moves.OnAnswer(0, ShardReply(copied), now_, job_.calls);  // It has caught up.
     EXPECT_TRUE(moves.wants_quiet());
   }
 

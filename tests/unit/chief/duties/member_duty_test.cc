@@ -73,6 +73,17 @@ TEST_F(MemberDutyTest, WhoWasToLeaveAndIsNotHeardOfForThreeLeasesIsGivenUp) {
   EXPECT_THAT(job_.placement.next_map, testing::ElementsAre(0u));
 }
 
+TEST_F(MemberDutyTest, NobodyIsGivenUpBecauseTheChiefHasSlept) {
+  Run(2);
+  shard(1).draining = true;
+  job_.placement.hearing.Listen(job_.placement.shards, now_);
+  now_ += absl::Seconds(40);
+  job_.placement.hearing.Listen(job_.placement.shards, now_);
+  shard(0).heard = now_;
+  duty_.GiveUpThoseThatLeft(now_);
+  EXPECT_THAT(orders_.orders, testing::IsEmpty());
+}
+
 TEST_F(MemberDutyTest, NobodyIsGivenUpWhereNobodyCouldTakeItsPartitions) {
   Run(2);
   shard(1).draining = true;

@@ -30,14 +30,16 @@ class MoveDutyTest : public DutyTest {
     return job_.placement.moves.under_way();
   }
   bool UnderWay() const { return job_.placement.moves.under_way(); }
-  // Each source that is asked has done what it was asked for.
+  // Each source that is asked has done what it was asked for, and what it is asked for then.
   void AnswerMoves() {
-    for (const CallShard& call : Calls()) {
-      if (!std::holds_alternative<v1::MovePartitionsRequest>(call.request)) continue;
-      v1::MovePartitionsReply reply;
-      reply.set_copied(true);
-      reply.set_done(true);
-      duty_.OnAnswer(*job_.calls.OnReply(call.call, ShardReply(reply), now_), now_);
+    while (job_.calls.Pending(Purpose::kMove)) {
+      for (const CallShard& call : Calls()) {
+        if (!std::holds_alternative<v1::MovePartitionsRequest>(call.request)) continue;
+        v1::MovePartitionsReply reply;
+        reply.set_copied(true);
+        reply.set_done(true);
+        duty_.OnAnswer(*job_.calls.OnReply(call.call, ShardReply(reply), now_), now_);
+      }
     }
   }
   uint32_t OwnerOf1() const { return job_.placement.gate.published().owners(1); }
@@ -85,6 +87,25 @@ TEST_F(MoveDutyTest, NoOwnerChangesWhileACheckpointIsTakenOrStreamsAreClosed) {
   job_.training.closes.Send({0}, absl::Seconds(1), job_.calls);
   job_.training.closes.OnClosed(0);
   job_.calls.Cancel(Purpose::kClose);
+  Advance();
+  EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kFinishing);
+}
+
+TEST_F(MoveDutyTest, WhatChangesWhileTheSwitchHasToWaitIsSentMeanwhile) {
+  Advance();
+  AnswerMoves();
+  job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
+  Advance();
+  EXPECT_FALSE(job_.calls.Pending(Purpose::kMove)) << "it has only just caught up";
+  now_ += absl::Milliseconds(200);
+  Advance();
+  EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kCatchingUp);
+  EXPECT_TRUE(job_.calls.Pending(Purpose::kMove, 1));
+  job_.checkpoints.checkpointer.Abandon(absl::CancelledError(""), now_, job_.calls);
+  Advance();
+  EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kCatchingUp)
+      << "it is not asked to stand still before it has caught up";
+  AnswerMoves();
   Advance();
   EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kFinishing);
 }

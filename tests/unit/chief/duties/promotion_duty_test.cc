@@ -41,7 +41,7 @@ TEST_F(PromotionDutyTest, OnlyAProcessOfWhichEverybodyHasHeardMayAnswerPulls) {
   EXPECT_EQ(duty_.LeaseOf(1, 7, now_), 0) << "another process";
   AddShard(3);
   EXPECT_EQ(duty_.LeaseOf(3, 103, now_), 0) << "no view names it";
-  duty_.OnShardGone(1, 101);
+  duty_.OnShardGone(1, 101, now_);
   EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 0) << "it has ended";
   job_.writer.OnStored(absl::AbortedError("the state is another chief's"), now_);
   EXPECT_EQ(duty_.LeaseOf(2, 102, now_), 0) << "another chief grants them";
@@ -62,10 +62,10 @@ TEST_F(PromotionDutyTest, NobodyTakesOverWhileTheSilentShardMayStillAnswerPulls)
 
 TEST_F(PromotionDutyTest, ForAProcessThatHasEndedBackupsTakeOverAtOnce) {
   (void)duty_.LeaseOf(1, 101, now_);
-  duty_.OnShardGone(1, /*incarnation=*/7);
+  duty_.OnShardGone(1, /*incarnation=*/7, now_);
   duty_.ReplaceLost(now_);
   EXPECT_TRUE(job_.placement.views.Owns(1)) << "that was another process";
-  duty_.OnShardGone(1, 101);
+  duty_.OnShardGone(1, 101, now_);
   duty_.ReplaceLost(now_);
   EXPECT_THAT(job_.placement.views.current().owners(),
               testing::ElementsAre(0u, 2u, 2u, 0u, 2u, 2u, 0u, 2u));
@@ -75,8 +75,23 @@ TEST_F(PromotionDutyTest, ForAProcessThatHasEndedBackupsTakeOverAtOnce) {
   EXPECT_EQ(status.promoted(), 3u);
 }
 
+TEST_F(PromotionDutyTest, AProcessThatIsHeardOfAfterItsEndWasToldLivesAfterAll) {
+  const auto hear = [this] {
+    v1::ShardHeartbeatRequest heartbeat;
+    heartbeat.set_loaded_timeline(job_.placement.timeline());
+    ShardTable::Hear(shard(1), heartbeat, now_);
+  };
+  duty_.OnShardGone(1, 101, now_);
+  now_ += absl::Seconds(0.5);
+  hear();
+  EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 0) << "it may have said so before its end";
+  now_ += absl::Seconds(1);
+  hear();
+  EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 10);
+}
+
 TEST_F(PromotionDutyTest, NobodyTakesOverUnlessSomethingWasHeardOfShardsThatServe) {
-  duty_.OnShardGone(1, 101);
+  duty_.OnShardGone(1, 101, now_);
   job_.placement.heard_of_shards = false;
   duty_.ReplaceLost(now_);
   job_.placement.heard_of_shards = true;
@@ -100,7 +115,7 @@ TEST_F(PromotionDutyTest, AChiefThatHearsOfNobodyTakesNobodyForLost) {
 TEST_F(PromotionDutyTest, WhereOnePartitionHasNoBackupNoneIsTakenOver) {
   job_.placement.views.DropPairs(
       [](const v1::PartitionPair& pair) { return pair.partition() == 4; });
-  duty_.OnShardGone(1, 101);
+  duty_.OnShardGone(1, 101, now_);
   EXPECT_EQ(MayBeReplaced(), absl::FailedPreconditionError("partition 4 has no backup"));
   duty_.ReplaceLost(now_);
   EXPECT_TRUE(job_.placement.views.Owns(1));

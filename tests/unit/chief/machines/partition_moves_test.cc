@@ -49,12 +49,16 @@ class PartitionMovesTest : public testing::Test {
     reply.set_bytes_expected(100);
     moves_.OnAnswer(shard, ShardReply(reply), now_, calls_);
   }
-  void Copy() {
-    Begin();
-    Publish();
+  void AnswerBothCopied() {
     (void)Due();
     Answer(0, /*copied=*/true, /*done=*/false);
     Answer(1, /*copied=*/true, /*done=*/false);
+  }
+  void Copy() {
+    Begin();
+    Publish();
+    AnswerBothCopied();
+    AnswerBothCopied();  // They have caught up.
   }
 
   PartitionMoves moves_{{.batch_partitions = 2, .patience = absl::Seconds(30)}};
@@ -91,12 +95,74 @@ TEST_F(PartitionMovesTest, TheSourcesStandStillWhenAllHaveCopiedAndTheSwitchIsPo
   now_ += absl::Milliseconds(50);
   EXPECT_THAT(Due(), SizeIs(1));
   Answer(1, /*copied=*/true, /*done=*/false, 100);
+  EXPECT_FALSE(moves_.copied()) << "much has changed at shard 0 since it had copied";
+  AnswerBothCopied();
   EXPECT_TRUE(moves_.copied());
   EXPECT_TRUE(moves_.wants_quiet());
   moves_.Finish(now_, calls_);
   const auto due = Due();
   ASSERT_THAT(due, SizeIs(2));
   EXPECT_TRUE(due.at(1).finish());
+}
+
+TEST_F(PartitionMovesTest, NoSourceStandsStillWhileAnotherOneCatchesUp) {
+  Begin();
+  Publish();
+  AnswerBothCopied();
+  EXPECT_THAT(Due(), SizeIs(2)) << "both are asked again";
+  Answer(0, /*copied=*/true, /*done=*/false);
+  Answer(1, /*copied=*/false, /*done=*/false);
+  EXPECT_FALSE(moves_.copied());
+  now_ += absl::Milliseconds(10);
+  const auto due = Due();
+  ASSERT_THAT(due, SizeIs(1)) << "the other one has caught up";
+  EXPECT_FALSE(due.at(1).finish());
+  EXPECT_FALSE(moves_.wants_quiet());
+  Answer(1, /*copied=*/true, /*done=*/false);
+  EXPECT_TRUE(moves_.copied());
+}
+
+TEST_F(PartitionMovesTest, WhereTheSwitchHasToWaitTheSourcesGoOnCatchingUp) {
+  Copy();
+  moves_.CatchUpIfDue(now_, calls_);
+  EXPECT_TRUE(moves_.copied()) << "they have only just caught up";
+  now_ += absl::Milliseconds(200);
+  moves_.CatchUpIfDue(now_, calls_);
+  EXPECT_FALSE(moves_.copied());
+  EXPECT_TRUE(moves_.wants_quiet()) << "what the switch would disturb may not begin again";
+  EXPECT_THAT(Due(), SizeIs(2));
+  now_ += absl::Milliseconds(300);  // That is what it takes.
+  Answer(0, /*copied=*/true, /*done=*/false);
+  Answer(1, /*copied=*/true, /*done=*/false);
+  now_ += absl::Milliseconds(1199);
+  moves_.CatchUpIfDue(now_, calls_);
+  EXPECT_TRUE(moves_.copied()) << "not for more than a fifth of the time";
+  now_ += absl::Milliseconds(1);
+  moves_.CatchUpIfDue(now_, calls_);
+  EXPECT_FALSE(moves_.copied());
+}
+
+TEST_F(PartitionMovesTest, ASwitchThatDoesNotBecomePossibleIsGivenUpThoughSourcesCatchUp) {
+  Copy();
+  const absl::Time copied = now_;
+  while (now_ < copied + absl::Minutes(5)) {
+    EXPECT_TRUE(moves_.Failure(now_).ok());
+    now_ += absl::Seconds(1);
+    moves_.CatchUpIfDue(now_, calls_);
+    AnswerBothCopied();
+  }
+  now_ += absl::Seconds(1);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(moves_.Failure(now_)));
+}
+
+TEST_F(PartitionMovesTest, PartitionsDoNotStandStillLongForASourceThatHangs) {
+  Copy();
+  moves_.Finish(now_, calls_);
+  Answer(0, /*copied=*/true, /*done=*/true);
+  now_ += absl::Seconds(3);
+  EXPECT_TRUE(moves_.Failure(now_).ok());
+  now_ += absl::Milliseconds(1);
+  EXPECT_EQ(moves_.Failure(now_).message(), "no progress for 3s by shard 1");
 }
 
 TEST_F(PartitionMovesTest, TheSwitchTakesFromTheOrderToTheView) {
@@ -170,8 +236,10 @@ TEST_F(PartitionMovesTest, ReplicasAreCountedByThemselvesAndAFailureOfThemKeepsN
   moves_.Plan({{0, 0, 2, /*replica=*/true}}, "1 partition has no backup");
   Begin();
   Publish();
-  (void)Due();
-  Answer(0, /*copied=*/true, /*done=*/false);
+  for (int i = 0; i < 2; ++i) {
+    (void)Due();
+    Answer(0, /*copied=*/true, /*done=*/false);
+  }
   moves_.Finish(now_, calls_);
   (void)Due();
   Answer(0, /*copied=*/true, /*done=*/true);

@@ -73,6 +73,16 @@ TEST(ClockMachineTest, WithAPartitionNobodyHasFinishedMoreThanWhereItComesFrom) 
   EXPECT_EQ(clocks.slowest(), 0u) << "here it may have finished less";
 }
 
+TEST(ClockMachineTest, WhoWaitsSinceAPartitionCameIsReleasedWhenItIsToldAgainWhatWasFinished) {
+  ClockMachine clocks = Two(/*bound=*/1);
+  clocks.Finished(kFast, 11);
+  clocks.Finished(kSlow, 10);
+  const FinishedClock there[] = {{kSlow, 9}};
+  clocks.TakeOver(there, /*had_none=*/false);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/11, kLater, kBytes), PullWait::kParked);
+  EXPECT_EQ(clocks.Finished(kSlow, 10).size(), 1u);
+}
+
 TEST(ClockMachineTest, AShardThatHadNothingKnowsWhatIsKnownWhereItsFirstPartitionComesFrom) {
   ClockMachine clocks(/*bound=*/0);
   const FinishedClock there[] = {{kFast, 5}, {kSlow, 4}};

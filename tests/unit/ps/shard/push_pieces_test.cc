@@ -129,6 +129,20 @@ TEST_F(PushPiecesTest, AboveTheLimitALaterOneWaitsButOneAlwaysFits) {
   EXPECT_TRUE(pieces_.Take(kOther, Piece(2, 1, 2, 0, "a"), kNow).ok());
 }
 
+TEST_F(PushPiecesTest, WhatASenderHasGivenUpMakesRoomForWhatItSendsInItsPlace) {
+  SetLimit(8 * kMiB);
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, 2 * kMiB, 0, "a"), kNow).ok());
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 2, 2 * kMiB, 0, "b"), kNow).ok());
+  ASSERT_TRUE(pieces_.Take(kOther, Piece(1, 1, kMiB, 0, "c"), kNow).ok());
+  v1::PushPieceRequest next = Piece(1, 3, 2 * kMiB, 0, "d");
+  next.set_oldest(2);
+  ASSERT_TRUE(pieces_.Take(kSender, next, kNow).ok());
+  EXPECT_EQ(held(), 5 * kMiB) << "only the first is over";
+  next.set_oldest(99);
+  ASSERT_TRUE(pieces_.Take(kSender, next, kNow).ok());
+  EXPECT_EQ(held(), 3 * kMiB) << "what is later than this one is not";
+}
+
 TEST_F(PushPiecesTest, OneWhoseSenderIsSilentIsDropped) {
   ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, kMiB, 0, "a"), kNow).ok());
   ASSERT_TRUE(pieces_.Take(kSender, Piece(2, 1, 4, 0, "ab"), kNow + absl::Seconds(1)).ok());
