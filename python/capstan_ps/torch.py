@@ -16,6 +16,7 @@ from capstan_ps import loop as _loop
 from capstan_ps import worker as _worker
 from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
 from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  Likewise.
+from capstan_ps.torch_tensors import is_held
 
 
 class Embeddings(nn.Module):
@@ -152,7 +153,7 @@ class _Tensors:
                  for name, tensor in model.named_parameters()}
         self._model, self._counters = model, {}
         for name, tensor in model.named_buffers():
-            if tensor.is_floating_point():
+            if is_held(tensor):
                 found[name] = (tensor, "running")
             elif name.rpartition(".")[2] != "num_batches_tracked":
                 self._counters[name] = tensor.clone()
@@ -188,7 +189,7 @@ class _Tensors:
         """A gradient for what is trained, and what buffers have become."""
         for name, before in self._counters.items():
             if not torch.equal(self._model.get_buffer(name), before):
-                raise TypeError(f"buffer {name} of {before.dtype} has changed; only float buffers reach other workers")
+                raise TypeError(f"buffer {name} of {before.dtype} has changed; only buffers of finite floats reach other workers")
         self._unused.saw(name for name, tensor, _ in self._all if tensor.grad is not None)
         return [self._result(name, tensor, role) for name, tensor, role in self._all]
 

@@ -128,6 +128,17 @@ class WordsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "the losses that step gave depend on no parameter: they were detached"):
             ct._train(torch.nn.Linear(2, 1), tensors, lambda net, batch: net(batch.numbers).squeeze(1).detach(), step, job)
 
+    def test_a_buffer_that_begins_with_infinities_is_nobodys_but_the_modules_own(self):
+        model = torch.nn.Linear(2, 1)
+        model.register_buffer("mask", torch.tensor([0, float("-inf")]))
+        tensors = ct._Tensors(model)
+        self.assertEqual(list(tensors.shapes()), ["bias", "weight"])
+        tensors.take(types.SimpleNamespace(parameters=lambda: torch.ones(3)))
+        tensors.results()
+        model.mask[1] = 0
+        with self.assertRaisesRegex(TypeError, r"^buffer mask of torch\.float32 has changed; only buffers of finite floats reach other workers$"):
+            tensors.results()
+
     def test_a_buffer_that_a_step_puts_in_the_place_of_another_is_the_one_that_is_told_and_renewed(self):
         class Mean(torch.nn.Module):
             def __init__(self):
