@@ -19,6 +19,7 @@ import numpy as np
 from capstan_ps import _capstan
 from capstan_ps import programs
 from capstan_ps import score as _score
+from capstan_ps.keys import keys_of
 
 
 def load(path):
@@ -39,8 +40,8 @@ def load(path):
 
 
 class Model:
-    """In memory. `job` is what the program's `build` is given; `tables[name].rows(keys)` are the rows of distinct keys,
-    those that training has never met as they would have begun."""
+    """In memory. `job` is what the program's `build` is given; `tables[name].rows(keys)` are the rows of keys, those that
+    training has never met as they would have begun."""
 
     def __init__(self, folder):
         self._exported = _Exported(folder)
@@ -98,7 +99,17 @@ class Model:
         return kind(_Records(self, records), self.job)
 
 
+class Table(_score.Table):
+    """Rows by their keys. `keys`, which ascend, and `weights` are those that training has met."""
+
+    def rows(self, keys):
+        """The rows of any keys: a list, an array or a tensor, as `pull` of a running job takes them. [keys, dim]"""
+        return super().rows(keys_of(self.name, keys))
+
+
 class _Exported(_score.Exported):
+
+    table = Table
 
     def __init__(self, folder):
         super().__init__(folder)

@@ -64,8 +64,11 @@ class LoadTest(unittest.TestCase):
         one, = net(model.batch(lines[:1])).tolist()
         self.assertAlmostEqual(net(model.batch([lines[0].partition(",")[2]])).item(), one, 6)
         self.assertEqual(set(model.tables), {"user", "item", "city"})
-        self.assertEqual(model.tables["item"].rows(model.tables["item"].keys[:3]).tolist(),
-                         model.tables["item"].weights[:3].tolist())
+        items = model.tables["item"]
+        for keys in (items.keys[:3], items.keys[:3].tolist(), torch.tensor(items.keys[:3].view("i8")), items.keys[:3].astype("i4")):
+            self.assertEqual(items.rows(keys).tolist(), items.weights[:3].tolist())
+        with self.assertRaisesRegex(ValueError, r"^a key of table item is a whole number from 0 to 2\^64-1, not -1$"):
+            items.rows([-1])
 
         # What does not fit is told by name.
         with self.assertRaisesRegex(ValueError, r"^the program has further\.bias, and the model does not; .* by recommender\.py$"):
@@ -141,6 +144,9 @@ class LoadTest(unittest.TestCase):
         model = capstan_ps.load(checkpoint)
         found = self.scores(model, model.torch(DeepFM), test).sigmoid().tolist()
         self.assertAlmostEqual(logloss(found, labels), said["logloss"], 6)
+        batch = next(model.batches(test))
+        self.assertLess(batch.keys.min(), 0, "half of all hashes are, as int64 has them")
+        self.assertTrue(torch.equal(torch.from_numpy(model.tables["features"].rows(batch.keys)), batch.rows.detach()))
 
     def test_images_and_the_statistics_that_batch_norm_has_learned(self):
         from cnn import build

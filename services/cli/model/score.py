@@ -369,11 +369,11 @@ class Table:
     """The rows of keys."""
 
     def __init__(self, spec, keys, weights):
-        self.segments, self.seed = spec["segments"], int(spec["seed"])
+        self.name, self.segments, self.seed = spec["name"], spec["segments"], int(spec["seed"])
         self.keys, self.weights = keys, weights  # The keys ascend.
 
     def rows(self, keys):
-        """The weights of the rows of distinct keys; of those that have none, their initial values."""
+        """The weights of the rows of keys, an array of uint64; of those that have none, their initial values."""
         weights = np.concatenate([initial_values(segment, self.seed, keys) for segment in self.segments], 1)
         at = np.searchsorted(self.keys, keys)
         found = at < len(self.keys)
@@ -401,13 +401,15 @@ def padded(rows, offsets, most=None):
 class Exported:
     """What was exported, in memory: the job, its tensors and its tables."""
 
+    table = Table
+
     def __init__(self, folder):
         folder = pathlib.Path(folder)
         self.job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
         self.data, self.model = self.job["data"], self.job["model"]
         arrays = load_safetensors(folder / "model.safetensors")
         self.tensors = {tensor["name"]: arrays[tensor["name"]] for tensor in self.job.get("tensors", [])}
-        self.tables = {spec["name"]: Table(spec, arrays[spec["name"] + ".keys"], arrays[spec["name"] + ".weights"])
+        self.tables = {spec["name"]: self.table(spec, arrays[spec["name"] + ".keys"], arrays[spec["name"] + ".weights"])
                        for spec in self.job.get("tables", [])}
 
     @property
