@@ -10,6 +10,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from python_data import CLICKS, EXAMPLES, LIKES, job_of_images, skip_if_lacking, write_likes
@@ -22,12 +23,40 @@ import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
 import images_test  # noqa: E402
+from capstan_ps import score  # noqa: E402
 from crew import BINARIES, run_to_end  # noqa: E402
 from python_crew import PythonCrew  # noqa: E402
 
 
 def logloss(scores, labels):
     return -sum(math.log(score if label > 0 else 1 - score) for score, label in zip(scores, labels, strict=True)) / len(labels)
+
+
+class RecordsTest(unittest.TestCase):
+    """How score.py reads records, which the model's `batch` and `batches` do, too."""
+
+    def setUp(self):
+        self.parser = score.CellParser({"format": "DATA_FORMAT_CSV", "columns": 2, "categorical": [{"column": 1}]})
+        self.records = score.Records()
+
+    def test_a_cell_may_be_as_long_as_in_training(self):
+        for text in ("x" * 1_000_000, '"' + "x," * 500_000 + '"'):
+            self.parser.parse(f"1,{text}", self.records)
+        self.assertEqual(self.records.keys, [score.field_key(1, b"x" * 1_000_000), score.field_key(1, b"x," * 500_000)])
+
+    def test_what_is_remembered_of_texts_is_bounded(self):
+        with unittest.mock.patch.object(score, "MOST_KEYS_KEPT", 4):
+            for place in range(100):
+                self.parser.parse(f"1,text {place}", self.records)
+                self.assertLessEqual(len(self.parser.keys), 4)
+        self.assertEqual(self.records.keys, [score.field_key(1, f"text {place}".encode()) for place in range(100)])
+
+    def test_blanks_in_front_of_pairs_of_index_and_value_do_not_count(self):
+        parser = score.PairParser({})
+        for line in ("1 2:0.5 3:1", "  1 2:0.5 3:1", "\t 1\t2:0.5  3:1 # 4:1", " 2:0.5 3:1"):
+            records = score.Records()
+            parser.parse(line, records)
+            self.assertEqual((records.keys, records.values), ([2, 3], [0.5, 1]), line)
 
 
 class LoadTest(unittest.TestCase):

@@ -24,6 +24,10 @@ import numpy as np
 
 BATCH = 4096
 MASK = (1 << 64) - 1
+LONGEST_LINE = 16 << 20  # Bytes, as in training.
+MOST_KEYS_KEPT = 1 << 16  # Hashes of texts that are not computed again.
+
+csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
 
 
 # ---- hashes and draws: services/capstan/base/hash.h ----
@@ -139,7 +143,7 @@ class CellParser:
             self.categorical = set(range(1, self.columns))
         self.names = {spec.get("column", 0): spec["name"] for spec in
                       [*data.get("numeric", []), *data.get("categorical", [])] if spec.get("name")}
-        self.keys = {}  # By column and text.
+        self.keys = {}  # By column and text: at most MOST_KEYS_KEPT.
 
     def cells(self, line):
         cells = line.split("\t") if self.tabs else (next(csv.reader([line], strict=True)) or [""])
@@ -192,6 +196,8 @@ class CellParser:
     def key(self, column, text):
         found = self.keys.get((column, text))
         if found is None:
+            if len(self.keys) >= MOST_KEYS_KEPT:
+                self.keys.clear()
             found = self.keys[column, text] = field_key(column, text.encode("utf-8", "surrogateescape"))
         return found
 
@@ -207,10 +213,10 @@ class PairParser:
 
     def parse(self, line, records):
         keys, values = [], []
-        for place, token in enumerate(line.replace("\t", " ").split(" ")):
+        for place, token in enumerate(filter(None, line.replace("\t", " ").split(" "))):
             if token.startswith("#"):
                 break
-            if not token or (":" not in token and not keys and place == 0):
+            if place == 0 and ":" not in token:  # The label.
                 continue
             index, colon, value = token.partition(":")
             if not colon or not index.isdigit():
