@@ -125,13 +125,20 @@ def _train(model, tensors, step, taken, job):
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
         hint = "; use reduction=\"none\": the mean of them is taken afterwards" if isinstance(losses, torch.Tensor) and not losses.dim() else ""
         raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {_loop.shape_of(losses, torch.Tensor)}{hint}")
-    if not losses.requires_grad:
+    if not losses.requires_grad and not _lacks_parameters(model, batch, job):
         raise ValueError("the losses that step gave depend on no parameter: they were detached, computed under no_grad, or by another library")
     if batch.weights is not None:
         losses = losses * batch.weights
-    (losses.sum() if job.sum_loss else losses.mean()).backward()
+    if losses.requires_grad:
+        (losses.sum() if job.sum_loss else losses.mean()).backward()
     gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
     taken.finish(float(losses.detach().double().sum()), gradients, tensors.results())
+
+
+def _lacks_parameters(model, batch, job):
+    """Whether rows are all that is trained, and records without keys have brought none of some table."""
+    return not any(parameter.requires_grad for parameter in model.parameters()) and any(
+        dim and not len(rows) for dim, rows in zip(job.dims, batch.tables))
 
 
 def _logits(model, predict, taken, job):

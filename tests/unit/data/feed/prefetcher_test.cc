@@ -186,14 +186,20 @@ TEST_F(BatchPrefetcherTest, NotifiesTheReaderOfAClosedFeed) {
   EXPECT_EQ(Read(prefetcher, feed, 0).status().code(), absl::StatusCode::kCancelled);
 }
 
+// Of one record a batch.
+std::shared_ptr<const LoadedTask> TaskOfRecords(size_t count) {
+  Batch records = {.labels = std::vector<float>(count),
+                   .offsets = std::vector<uint32_t>(count + 1)};
+  return std::make_shared<const LoadedTask>(std::move(records), BadRecords(0),
+                                            std::vector<uint32_t>(), BatchCut{.size = 1});
+}
+
 TEST(FeedTest, CutsNoFurtherAheadThanAllowed) {
   Feed feed(/*first=*/0, /*batches_ahead=*/2);
   feed.Append({});
   ASSERT_TRUE(feed.NextWork()->load.has_value());
   EXPECT_FALSE(feed.NextWork().has_value());  // One thing at a time.
-  Batch records = {.labels = std::vector<float>(10), .offsets = std::vector<uint32_t>(11)};
-  feed.Loaded(
-      std::make_shared<const LoadedTask>(records, BadRecords(0), std::vector<uint32_t>(), 1));
+  feed.Loaded(TaskOfRecords(10));
   for (uint64_t number = 0; number < 3; ++number) {
     EXPECT_EQ(feed.NextWork()->batch_in_task, number);
     feed.Cut(std::make_shared<const Batch>());
