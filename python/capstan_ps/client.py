@@ -143,6 +143,8 @@ class Session:
                              "same, which repeats it")
         rows = [(name, *self._rows(name, *of)) for name, of in (tables or {}).items()]
         dense = sorted((self._place(name), name, _floats(f"tensor {name}", values).reshape(-1)) for name, values in (tensors or {}).items())
+        for _, name, values in dense:  # What is wrong with rows is found before any of them is sent.
+            self._client.check_tensor(name, values)
         self.number = number
         if rows:
             self.timeline = self._client.push_rows(self._id, number, rows)
