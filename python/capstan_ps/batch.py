@@ -31,7 +31,8 @@ class Negatives:
         self.index = index          # [data.negatives.per_batch]
         self.rows = rows            # Of the feature's table.
         self.log_share = log_share  # Of each of them: the logarithm of its share in all that is drawn.
-        # [examples]: the same of each record's own key; -inf: the file of candidates lacks it. None where a record may have many.
+        # [examples]: the same of each record's own key; that of the rarest candidate where the record has none, or one that the file of
+        # candidates lacks. None where a record may have many.
         self.log_share_of_records = log_share_of_records
 
 

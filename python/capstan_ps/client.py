@@ -18,11 +18,11 @@ import secrets
 import numpy as np
 
 from capstan_ps import _capstan
+from capstan_ps.keys import keys_of
 from capstan_ps.kubernetes import chief_of, in_a_pod, tls_folder
 from capstan_ps.port_forward import PortForwards
 
 LOCAL_CHIEF = "localhost:7000"
-MOST_KEY = (1 << 64) - 1
 
 
 def connect(chief=None, *, kubernetes=None, context=None, tls=None, chief_patience=10, pull_patience=60):
@@ -143,6 +143,8 @@ class Session:
                              "same, which repeats it")
         rows = [(name, *self._rows(name, *of)) for name, of in (tables or {}).items()]
         dense = sorted((self._place(name), name, _floats(f"tensor {name}", values).reshape(-1)) for name, values in (tensors or {}).items())
+        for _, name, values in dense:  # What is wrong with rows is found before any of them is sent.
+            self._client.check_tensor(name, values)
         self.number = number
         if rows:
             self.timeline = self._client.push_rows(self._id, number, rows)
@@ -170,31 +172,6 @@ def _floats(of, values):
     if array.dtype.kind not in "fiu":
         raise ValueError(f"the gradient of {of} is made of numbers, not {array.dtype}")
     return np.ascontiguousarray(array, np.float32)
-
-
-def keys_of(table, keys):
-    """A list, a NumPy array or a PyTorch tensor of whole numbers, as uint64."""
-    array = np.asarray(keys) if hasattr(keys, "__array__") else None
-    if array is None:
-        if not isinstance(keys, collections.abc.Iterable) or isinstance(keys, (str, bytes)):
-            raise ValueError(f"the keys of table {table} are a list of whole numbers, not {keys!r}")
-        keys = list(keys)
-        if all(_is_key(key) for key in keys):
-            return np.array([operator.index(key) for key in keys], np.uint64)
-        wrong = next(key for key in keys if not _is_key(key))
-        raise ValueError(f"a key of table {table} is a whole number from 0 to 2^64-1, not {wrong!r}")
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(f"the keys of table {table} are whole numbers in one dimension, not {array.dtype} of shape {array.shape}")
-    if array.dtype.kind == "i" and array.size and array.min() < 0:
-        raise ValueError(f"a key of table {table} is a whole number from 0 to 2^64-1, not {array.min()}")
-    return np.ascontiguousarray(array, np.uint64)
-
-
-def _is_key(key):
-    try:
-        return 0 <= operator.index(key) <= MOST_KEY
-    except TypeError:
-        return False
 
 
 class UnknownName(KeyError):

@@ -19,6 +19,7 @@ import numpy as np
 from capstan_ps import _capstan
 from capstan_ps import programs
 from capstan_ps import score as _score
+from capstan_ps.keys import keys_of
 
 
 def load(path):
@@ -39,8 +40,8 @@ def load(path):
 
 
 class Model:
-    """In memory. `job` is what the program's `build` is given; `tables[name].rows(keys)` are the rows of distinct keys,
-    those that training has never met as they would have begun."""
+    """In memory. `job` is what the program's `build` is given; `tables[name].rows(keys)` are the rows of keys, those that
+    training has never met as they would have begun."""
 
     def __init__(self, folder):
         self._exported = _Exported(folder)
@@ -48,20 +49,18 @@ class Model:
         self.job = _capstan.Job.from_json((pathlib.Path(folder) / "job.json").read_text(encoding="utf-8"))
 
     def state_dict(self):
-        """{name: tensor} of the dense part, as `load_state_dict` takes it."""
+        """{name: tensor} of the dense part, by the names that `named_parameters` and `named_buffers` have for it."""
         import torch
         return {name: torch.from_numpy(array.copy()) for name, array in self._exported.tensors.items()}
 
     def torch(self, build):
         """What `build` gave in training, with the parameters and buffers that it had at the end, in eval()."""
+        from capstan_ps import torch_tensors
         net = build(self.job)
-        trained = self.state_dict()
-        own = {name for name in net.state_dict() if name.rpartition(".")[2] != "num_batches_tracked"}
-        if own != set(trained):
-            name = min(own ^ set(trained))
-            whose, other = ("the program", "the model") if name in own else ("the model", "the program")
-            raise ValueError(f"{whose} has {name}, and {other} does not; the model was trained by {self.job.program}")
-        net.load_state_dict(trained, strict=False)
+        try:
+            torch_tensors.fill(net, self.state_dict())
+        except ValueError as error:
+            raise ValueError(f"{error}; the model was trained by {self.job.program}") from None
         return net.eval()
 
     def to_onnx(self, build, path, predict=lambda net, batch: net(batch)):
@@ -100,7 +99,17 @@ class Model:
         return kind(_Records(self, records), self.job)
 
 
+class Table(_score.Table):
+    """Rows by their keys. `keys`, which ascend, and `weights` are those that training has met."""
+
+    def rows(self, keys):
+        """The rows of any keys: a list, an array or a tensor, as `pull` of a running job takes them. [keys, dim]"""
+        return super().rows(keys_of(self.name, keys))
+
+
 class _Exported(_score.Exported):
+
+    table = Table
 
     def __init__(self, folder):
         super().__init__(folder)

@@ -37,6 +37,13 @@ class Bags:
         """The keys of each record: [examples]."""
         return np.diff(self.offsets).astype(np.int64)
 
+    def first(self):
+        """The place in `rows` of each record's first key, which is its only one but for `many: true`; -1: it has none. [examples]"""
+        some = self.counts() > 0
+        found = np.full(len(some), -1, self.index.dtype)
+        found[some] = self.index[self.offsets[:-1][some]]
+        return found
+
     def sums(self):
         """The sum of the rows of each record's keys, each times its weight: [examples, dim]."""
         rows = self.each()

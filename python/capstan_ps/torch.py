@@ -16,6 +16,7 @@ from capstan_ps import loop as _loop
 from capstan_ps import worker as _worker
 from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
 from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  Likewise.
+from capstan_ps.torch_tensors import is_held
 
 
 class Embeddings(nn.Module):
@@ -124,13 +125,20 @@ def _train(model, tensors, step, taken, job):
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
         hint = "; use reduction=\"none\": the mean of them is taken afterwards" if isinstance(losses, torch.Tensor) and not losses.dim() else ""
         raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {_loop.shape_of(losses, torch.Tensor)}{hint}")
-    if not losses.requires_grad:
+    if not losses.requires_grad and not _lacks_parameters(model, batch, job):
         raise ValueError("the losses that step gave depend on no parameter: they were detached, computed under no_grad, or by another library")
     if batch.weights is not None:
         losses = losses * batch.weights
-    (losses.sum() if job.sum_loss else losses.mean()).backward()
+    if losses.requires_grad:
+        (losses.sum() if job.sum_loss else losses.mean()).backward()
     gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
     taken.finish(float(losses.detach().double().sum()), gradients, tensors.results())
+
+
+def _lacks_parameters(model, batch, job):
+    """Whether rows are all that is trained, and records without keys have brought none of some table."""
+    return not any(parameter.requires_grad for parameter in model.parameters()) and any(
+        dim and not len(rows) for dim, rows in zip(job.dims, batch.tables))
 
 
 def _logits(model, predict, taken, job):
@@ -152,7 +160,7 @@ class _Tensors:
                  for name, tensor in model.named_parameters()}
         self._model, self._counters = model, {}
         for name, tensor in model.named_buffers():
-            if tensor.is_floating_point():
+            if is_held(tensor):
                 found[name] = (tensor, "running")
             elif name.rpartition(".")[2] != "num_batches_tracked":
                 self._counters[name] = tensor.clone()
@@ -188,7 +196,7 @@ class _Tensors:
         """A gradient for what is trained, and what buffers have become."""
         for name, before in self._counters.items():
             if not torch.equal(self._model.get_buffer(name), before):
-                raise TypeError(f"buffer {name} of {before.dtype} has changed; only float buffers reach other workers")
+                raise TypeError(f"buffer {name} of {before.dtype} has changed; only buffers of finite floats reach other workers")
         self._unused.saw(name for name, tensor, _ in self._all if tensor.grad is not None)
         return [self._result(name, tensor, role) for name, tensor, role in self._all]
 

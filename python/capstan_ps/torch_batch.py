@@ -27,6 +27,13 @@ class Bags:
         """The keys of each record: [examples]."""
         return (self.offsets[1:] - self.offsets[:-1]).long()
 
+    def first(self):
+        """The place in `rows` of each record's first key, which is its only one but for `many: true`; -1: it has none. [examples]"""
+        some = self.counts() > 0
+        found = self.index.new_full((len(some),), -1)
+        found[some] = self.index[self.offsets[:-1][some].long()]
+        return found
+
     def sums(self):
         """The sum of the rows of each record's keys, each times its weight: [examples, dim]."""
         rows = self.each()

@@ -75,10 +75,17 @@ def steps(worker):
     """The steps, as they come, until the worker ends. They are computed on the calling thread."""
     beside = threading.Thread(target=_tell_hangs, args=(worker, threading.get_ident()), name="capstan_ps")
     beside.start()
-    while not worker.over:
-        step = worker.take(GLANCE)
-        if step is not None:
-            yield step
+    try:
+        while not worker.over:
+            step = worker.take(GLANCE)
+            if step is not None:
+                yield step
+    except GeneratorExit:  # Whoever computes has ended, and has told why.
+        raise
+    except BaseException:  # Ctrl-C while there is nothing to compute: what this worker holds goes to others.
+        worker.stop()
+        worker.end()
+        raise
 
 
 def _tell_hangs(worker, thread):
@@ -87,12 +94,12 @@ def _tell_hangs(worker, thread):
         if worker.await_hang(GLANCE):
             frame = sys._current_frames().get(thread)  # None: the thread has ended, and its step is kept by somebody else.
             stack = traceback.extract_stack(frame) if frame else []
-            worker.tell_hang(_place_in(stack) if stack else "", "".join(traceback.format_list(stack))[-2000:])
+            worker.tell_hang(_place_in(stack) if stack else "", _unicode("".join(traceback.format_list(stack))[-2000:]))
 
 
 def refuse(worker, why):
     """The program and the job do not fit: no other start would help."""
-    worker.fail("", "", str(why)[:500])
+    worker.fail("", "", _unicode(str(why)[:500]))
     worker.end()
     print(f"capstan_ps: {why}", file=sys.stderr)
     raise SystemExit(2)
@@ -103,13 +110,19 @@ def fail(worker, step, error):
     its log says why: that is what a pod's termination message ends with."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     print(text, end="", file=sys.stderr)
+    told = type(error).__name__, place(error), _unicode(str(error)[:500])
     if step is None:
-        worker.fail(type(error).__name__, place(error), str(error)[:500])
+        worker.fail(*told)
     else:
-        step.fail(type(error).__name__, place(error), str(error)[:500], text[-2000:])
+        step.fail(*told, _unicode(text[-2000:]))
     worker.end()
     print(f"capstan_ps: {place(error)}: {type(error).__name__}: {str(error)[:500]}", file=sys.stderr)
     raise SystemExit(3)
+
+
+def _unicode(text):
+    """What is said, as others can hear it: halves of surrogate pairs, such as the names of files may have, are question marks."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def place(error):

@@ -174,6 +174,14 @@ class PyJobClient {
       return client_->PushTensor(NameOf(session, seq), tensor, values);
     });
   }
+  void CheckTensor(const std::string& tensor, const Gradient& gradient) {
+    const auto values = absl::MakeSpan(gradient.data(), gradient.size());
+    const auto check = [&] {
+      const nb::gil_scoped_release no_lock;
+      return client_->CheckTensor(tensor, values);
+    };
+    Check(check());
+  }
   Values PullTensor(const std::string& tensor) {
     return ArrayOf(Unlocked([this, &tensor] { return client_->PullTensor(tensor); }));
   }
@@ -197,7 +205,9 @@ void BindClient(nb::module_& m) {
       .def("push_rows", &PyJobClient::PushRows, nb::arg("session"), nb::arg("seq"),
            nb::arg("tables"), "The timeline. Gradients are flat: the rows one after another.")
       .def("push_tensor", &PyJobClient::PushTensor, nb::arg("session"), nb::arg("seq"),
-           nb::arg("tensor"), nb::arg("gradient"), "The timeline.");
+           nb::arg("tensor"), nb::arg("gradient"), "The timeline.")
+      .def("check_tensor", &PyJobClient::CheckTensor, nb::arg("tensor"), nb::arg("gradient"),
+           "Raises what push_tensor would raise for its gradient, and pushes nothing.");
 }
 
 }  // namespace capstan::python

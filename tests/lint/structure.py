@@ -41,7 +41,7 @@ CALLED_ELSEWHERE = {
     "AwaitJob": "python/src/module.cc", "AwaitQuestion": "python/src/module.cc", "AwaitEnd": "python/src/hang_guard.cc",
     "TakeChange": "python/src/step_binding.cc",
     "PullRows": "python/src/client_binding.cc", "PullTensor": "python/src/client_binding.cc",
-    "PushRows": "python/src/client_binding.cc", "PushTensor": "python/src/client_binding.cc",
+    "PushRows": "python/src/client_binding.cc", "PushTensor": "python/src/client_binding.cc", "CheckTensor": "python/src/client_binding.cc",
     "Session": "clients that are no workers, as the benchmark of the data plane is",
     "PullAll": "clients that wait, as tests do", "PushAll": "clients that wait, as tests do",
     "ParseJob": "tests, and the fuzzer of job files",

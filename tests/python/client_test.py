@@ -137,13 +137,14 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(str(raised.exception), f"job clicks has no tensor 'w'; it has {', '.join(job.tensors)}")
         for keys, wrong in ((7, "a list of whole numbers, not 7"), ("7", "a list of whole numbers, not '7'"),
                             ([1, -1], "from 0 to 2^64-1, not -1"), ([2**64], f"from 0 to 2^64-1, not {2**64}"),
-                            ([0.5], "from 0 to 2^64-1, not 0.5"), (np.array([3, -4]), "from 0 to 2^64-1, not -4"),
+                            ([0.5], "from 0 to 2^64-1, not 0.5"), (np.array([3, -4], np.int32), "from 0 to 2^64-1, not -4"),
                             (np.zeros((2, 3), int), "in one dimension, not int64 of shape (2, 3)"),
                             (np.zeros(2), "in one dimension, not float64 of shape (2,)")):
             with self.assertRaises(ValueError) as raised:
                 table.pull(keys)
             self.assertIn(wrong, str(raised.exception))
             self.assertIn(f"table {table.name}", str(raised.exception))
+        np.testing.assert_array_equal(table.pull(np.array([3, -4])), table.pull([3, 2**64 - 4]), "as batch.keys has them")
         self.assertEqual(table.pull([]).shape, (0, table.dim))
         self.assertEqual(table.pull(np.array([], np.int64)).shape, (0, table.dim))
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from python_data import CLICKS, EXAMPLES, LIKES, job_of_images, skip_if_lacking, write_likes
@@ -22,12 +23,40 @@ import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
 import images_test  # noqa: E402
+from capstan_ps import score  # noqa: E402
 from crew import BINARIES, run_to_end  # noqa: E402
 from python_crew import PythonCrew  # noqa: E402
 
 
 def logloss(scores, labels):
     return -sum(math.log(score if label > 0 else 1 - score) for score, label in zip(scores, labels, strict=True)) / len(labels)
+
+
+class RecordsTest(unittest.TestCase):
+    """How score.py reads records, which the model's `batch` and `batches` do, too."""
+
+    def setUp(self):
+        self.parser = score.CellParser({"format": "DATA_FORMAT_CSV", "columns": 2, "categorical": [{"column": 1}]})
+        self.records = score.Records()
+
+    def test_a_cell_may_be_as_long_as_in_training(self):
+        for text in ("x" * 1_000_000, '"' + "x," * 500_000 + '"'):
+            self.parser.parse(f"1,{text}", self.records)
+        self.assertEqual(self.records.keys, [score.field_key(1, b"x" * 1_000_000), score.field_key(1, b"x," * 500_000)])
+
+    def test_what_is_remembered_of_texts_is_bounded(self):
+        with unittest.mock.patch.object(score, "MOST_KEYS_KEPT", 4):
+            for place in range(100):
+                self.parser.parse(f"1,text {place}", self.records)
+                self.assertLessEqual(len(self.parser.keys), 4)
+        self.assertEqual(self.records.keys, [score.field_key(1, f"text {place}".encode()) for place in range(100)])
+
+    def test_blanks_in_front_of_pairs_of_index_and_value_do_not_count(self):
+        parser = score.PairParser({})
+        for line in ("1 2:0.5 3:1", "  1 2:0.5 3:1", "\t 1\t2:0.5  3:1 # 4:1", " 2:0.5 3:1"):
+            records = score.Records()
+            parser.parse(line, records)
+            self.assertEqual((records.keys, records.values), ([2, 3], [0.5, 1]), line)
 
 
 class LoadTest(unittest.TestCase):
@@ -64,8 +93,11 @@ class LoadTest(unittest.TestCase):
         one, = net(model.batch(lines[:1])).tolist()
         self.assertAlmostEqual(net(model.batch([lines[0].partition(",")[2]])).item(), one, 6)
         self.assertEqual(set(model.tables), {"user", "item", "city"})
-        self.assertEqual(model.tables["item"].rows(model.tables["item"].keys[:3]).tolist(),
-                         model.tables["item"].weights[:3].tolist())
+        items = model.tables["item"]
+        for keys in (items.keys[:3], items.keys[:3].tolist(), torch.tensor(items.keys[:3].view("i8")), items.keys[:3].astype("i4")):
+            self.assertEqual(items.rows(keys).tolist(), items.weights[:3].tolist())
+        with self.assertRaisesRegex(ValueError, r"^a key of table item is a whole number from 0 to 2\^64-1, not -1$"):
+            items.rows([-1])
 
         # What does not fit is told by name.
         with self.assertRaisesRegex(ValueError, r"^the program has further\.bias, and the model does not; .* by recommender\.py$"):
@@ -141,6 +173,9 @@ class LoadTest(unittest.TestCase):
         model = capstan_ps.load(checkpoint)
         found = self.scores(model, model.torch(DeepFM), test).sigmoid().tolist()
         self.assertAlmostEqual(logloss(found, labels), said["logloss"], 6)
+        batch = next(model.batches(test))
+        self.assertLess(batch.keys.min(), 0, "half of all hashes are, as int64 has them")
+        self.assertTrue(torch.equal(torch.from_numpy(model.tables["features"].rows(batch.keys)), batch.rows.detach()))
 
     def test_images_and_the_statistics_that_batch_norm_has_learned(self):
         from cnn import build

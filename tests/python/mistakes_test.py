@@ -101,6 +101,32 @@ class FailsAtOnceTest(unittest.TestCase):
 
 class WordsTest(unittest.TestCase):
 
+    def test_what_is_no_unicode_is_told_all_the_same(self):
+        told = []
+        fake = types.SimpleNamespace(fail=lambda *words: told.append([word.encode() for word in words]), end=lambda: None)
+        for tell in (lambda error: worker.fail(fake, None, error), lambda error: worker.fail(fake, fake, error), lambda error: worker.refuse(fake, error)):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                try:
+                    raise OSError("no file caf\udce9.csv")
+                except OSError as error:
+                    tell(error)
+        self.assertEqual([words[2] for words in told], [b"no file caf?.csv"] * 3)
+
+    def test_ctrl_c_between_two_steps_gives_back_what_the_worker_holds(self):
+        told = []
+
+        def take(patience):
+            raise KeyboardInterrupt
+        fake = types.SimpleNamespace(over=False, take=take, await_hang=lambda patience: False, stop=lambda: told.append("stop"))
+
+        def end():
+            fake.over = True  # The thread beside ends with it.
+            told.append("end")
+        fake.end = end
+        with self.assertRaises(KeyboardInterrupt):
+            next(worker.steps(fake))
+        self.assertEqual(told, ["stop", "end"])
+
     def test_a_name_that_job_yaml_lacks_is_answered_with_those_it_has(self):
         features = ct.Named("feature", {"user": 1, "item": 2, "history": 3})
         self.assertEqual((features["user"], features.get("usr")), (1, None))
@@ -127,6 +153,17 @@ class WordsTest(unittest.TestCase):
         step, job, tensors = taken_step()
         with self.assertRaisesRegex(ValueError, "the losses that step gave depend on no parameter: they were detached"):
             ct._train(torch.nn.Linear(2, 1), tensors, lambda net, batch: net(batch.numbers).squeeze(1).detach(), step, job)
+
+    def test_a_buffer_that_begins_with_infinities_is_nobodys_but_the_modules_own(self):
+        model = torch.nn.Linear(2, 1)
+        model.register_buffer("mask", torch.tensor([0, float("-inf")]))
+        tensors = ct._Tensors(model)
+        self.assertEqual(list(tensors.shapes()), ["bias", "weight"])
+        tensors.take(types.SimpleNamespace(parameters=lambda: torch.ones(3)))
+        tensors.results()
+        model.mask[1] = 0
+        with self.assertRaisesRegex(TypeError, r"^buffer mask of torch\.float32 has changed; only buffers of finite floats reach other workers$"):
+            tensors.results()
 
     def test_a_buffer_that_a_step_puts_in_the_place_of_another_is_the_one_that_is_told_and_renewed(self):
         class Mean(torch.nn.Module):

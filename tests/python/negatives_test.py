@@ -76,6 +76,7 @@ class NegativesTest(unittest.TestCase):
 
     def job(self, update):
         records = [f"1,{chosen},{'|'.join(map(str, history))}" for history, chosen in self.train]
+        records += [f"1,{ITEMS},1|2", "1,,3"]  # An item that the file of candidates lacks, and none.
         (self.folder / "train.csv").write_text("\n".join(["chosen,item,before", *records]) + "\n")
         (self.folder / "items.csv").write_text("".join(f"{item},{count}\n" for item, count in enumerate(self.counts)))
         text = (EXAMPLES / "sampled_softmax.yaml").read_text()

@@ -49,6 +49,13 @@ class BagsTest(unittest.TestCase):
                     self.check(function, *arguments, **more)
         np.testing.assert_array_equal(cn.Bags(OFFSETS, INDEX, ROWS, weights=WEIGHTS).padded_weights(2), [[.5, 1.5], [0, 0], [1, .25], [0, 0], [0, 0]])
 
+    def test_the_first_key_of_each_record_or_none(self):
+        for kind, array in ((cn, np.asarray), (ct, torch.from_numpy)):
+            bags = kind.Bags(array(OFFSETS), array(INDEX), array(ROWS))
+            self.assertEqual(bags.first().tolist(), [0, -1, 1, 0, -1])
+            bags = kind.Bags(array(np.zeros(3, np.int32)), array(INDEX[:0]), array(ROWS[:0]))
+            self.assertEqual(bags.first().tolist(), [-1, -1])
+
     def test_records_without_any_keys(self):
         for function, *arguments in (("each",), ("sums",), ("means",), ("padded", 2)):
             with self.subTest(function):

@@ -26,6 +26,7 @@ import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
 import capstan_ps.torch as ct  # noqa: E402
+from capstan_ps.torch_tensors import declared  # noqa: E402
 
 CLICKS = {"format": "DATA_FORMAT_CSV", "columns": 5, "fields": 3, "dense_width": 1, "categorical": [{"column": c} for c in (1, 2, 3)],
           "numeric": [{"column": 4}]}
@@ -91,6 +92,43 @@ class OfPairs(torch.nn.Module):
         return self.head(self.bag(batch)).squeeze(1)
 
 
+class WithPositions(OfPairs):
+    """Its positions are integers, which the job has not."""
+
+    def __init__(self, job):
+        super().__init__(job)
+        self.position = torch.nn.Embedding(3, job.dim)
+        self.register_buffer("position_ids", torch.arange(3))
+
+    def forward(self, batch):
+        return self.head(self.bag(batch) * self.position(self.position_ids).sum(0)).squeeze(1)
+
+
+class Tied(OfPairs):
+    """One matrix under two names."""
+
+    def __init__(self, job):
+        super().__init__(job)
+        self.there, self.back = torch.nn.Linear(job.dim, job.dim), torch.nn.Linear(job.dim, job.dim)
+        self.back.weight = self.there.weight
+
+    def forward(self, batch):
+        return self.head(self.back(self.there(self.bag(batch)).tanh())).squeeze(1)
+
+
+class Masked(OfPairs):
+    """A buffer that state_dict() leaves out and the job has, and a mask of infinities, which it has not."""
+
+    def __init__(self, job):
+        super().__init__(job)
+        self.register_buffer("scale", torch.rand(job.dim), persistent=False)
+        self.register_buffer("mask", torch.tensor([0, 0, 0, float("-inf")]))
+
+    def forward(self, batch):
+        pooled = self.bag(batch)
+        return self.head((pooled + self.mask).softmax(1) * pooled * self.scale).squeeze(1)
+
+
 class OnnxTest(unittest.TestCase):
 
     def setUp(self):
@@ -114,10 +152,9 @@ class OnnxTest(unittest.TestCase):
         path = self.folder / "job.json"
         path.write_text(json.dumps(job))
         net = build(capstan_ps._capstan.Job.from_json(path.read_text()))
-        for name, tensor in net.state_dict().items():
-            if not name.endswith("num_batches_tracked"):
-                arrays[name] = tensor.numpy()
-                job["tensors"].append({"name": name, "shape": list(tensor.shape)})
+        for name, tensor in declared(net).items():
+            arrays[name] = tensor.detach().numpy()
+            job["tensors"].append({"name": name, "shape": list(tensor.shape)})
         path.write_text(json.dumps(job))
         header, body = {}, b""
         for name, array in arrays.items():
@@ -172,6 +209,24 @@ class OnnxTest(unittest.TestCase):
         model = self.model_of(PAIRS, OfPairs, {"features": 4})
         self.compare(model, OfPairs, ["1 2:0.5 3:-1 9:2", "0 4:1", "0", "1 2:1 3:1 4:1 5:1 6:1"])
         self.compare(model, OfPairs, ["0", "1"], alike=True)
+
+    def test_modules_whose_state_dict_has_other_names_than_the_job(self):
+        for build, names in ((WithPositions, {"position.weight"}), (Tied, {"there.weight", "there.bias", "back.bias"}), (Masked, {"scale"})):
+            with self.subTest(build.__name__):
+                model = self.model_of(PAIRS, build, {"features": 4})
+                self.assertEqual(set(model.state_dict()), {"head.weight", "head.bias", *names})
+                self.compare(model, build, ["1 2:0.5 3:-1 9:2", "0 4:1", "1 2:1 3:1 4:1 5:1 6:1"])
+        net = self.model_of(PAIRS, Tied, {"features": 4}).torch(Tied)
+        self.assertIs(net.back.weight, net.there.weight)
+
+    def test_a_tensor_of_another_shape_is_told(self):
+        model = self.model_of(PAIRS, OfPairs, {"features": 4})
+        def build(job):
+            net = OfPairs(job)
+            net.head = torch.nn.Linear(job.dim, 2)
+            return net
+        with self.assertRaisesRegex(ValueError, r"^head\.weight is \[2, 4\] in the program, and \[1, 4\] in the model; the model was trained by mine\.py$"):
+            model.torch(build)
 
     def test_no_records_are_no_rows(self):
         for data, build, tables in ((PAIRS, OfPairs, {"features": 4}), (FEATURES, OfFeatures, {"user": 2, "item": 3})):

@@ -147,7 +147,8 @@ class SessionTest(unittest.TestCase):
                     (ValueError, "a key of table features is a whole number", {name: ([-1], fit[:1])}, None),
                     (LookupError, "has no table \"users\"; it has features", {"users": (KEYS, fit)}, None),
                     (KeyError, f"^the job has no tensor 'w'; it has {tensor}, ", None, {"w": [1.0]}),
-                    (ValueError, f"tensor {tensor}: a gradient of 1 values, and there are ", None, {tensor: [1.0]})):
+                    (ValueError, f"tensor {tensor}: a gradient of 1 values, and there are ", None, {tensor: [1.0]}),
+                    (ValueError, f"tensor {tensor}: a gradient of 1 values, and there are ", {name: (KEYS, fit)}, {tensor: [1.0]})):
                 with self.subTest(line), self.assertRaisesRegex(error, line):
                     job.session().push(tables, tensors)
             np.testing.assert_array_equal(table.pull(KEYS), before)

@@ -137,6 +137,30 @@ class TrainingTest(unittest.TestCase):
         self.assertGreater(min(aucs), 0.6, aucs)
         self.assertLess(abs(aucs[0] - aucs[1]), 0.02, aucs)
 
+    def test_batch_norm_is_trained_where_one_record_more_than_whole_batches_is_a_task(self):
+        job = CLICKS % (251, "user: normalized.py") + SYNC
+        with PythonCrew(job, program="small_programs.py", example="normalized", workers=1, name="one-more",
+                        overrides=["data.task_records=251", "train.batch_size=125"]) as crew:
+            last = crew.wait()
+            self.assertEqual((last.examples, last.tasks.retries), (251, 0))
+
+    def test_a_batch_without_keys_is_a_step_without_gradient(self):
+        train = self.folder / "train.csv"
+        train.write_text("liked,user,item\n" + "".join(f"{i % 2},{i % 3},{i % 5}\n" for i in range(20)) + "1,,\n")
+        job = f"""
+job: ids
+data: {{format: csv, header: true, train: {train}, schema: {{label: liked}}, features: {{user: {{column: user, kind: id}}, item: {{column: item, kind: id}}}}}}
+tables: {{user: {{dim: 4}}, item: {{dim: 4}}}}
+model: {{user: factorized.py, embedding_stddev: 0.3}}
+optimizer: {{sparse: {{kind: sgd, learning_rate: 0.1}}}}
+train: {{batch_size: 1}}
+"""
+        for update in ("{sparse: {policy: sync, lanes: 2}, dense: {policy: sync, lanes: 2}}", "{sparse: {policy: async}, dense: {policy: async}}"):
+            with self.subTest(update), PythonCrew(f"{job}update: {update}\n", program="small_programs.py", example="factorized", workers=1,
+                                                  name="ids") as crew:
+                last = crew.wait()
+                self.assertEqual((last.examples, last.tasks.retries), (21, 0))
+
     # ---- what goes wrong ----
 
     def test_a_step_that_holds_the_interpreter_for_longer_than_a_lease_loses_none(self):

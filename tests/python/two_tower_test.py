@@ -90,7 +90,8 @@ class TwoTowerTest(unittest.TestCase):
         os.environ["CAPSTAN"] = str(BINARIES / "capstan")
 
     def job(self):
-        lines = ["liked,user,item,log_share", *(f"1,{user},{item},{self.log_share[item]:.6f}" for user, item in self.train)]
+        lines = ["liked,user,item,log_share", *(f"1,{user},{item},{self.log_share[item]:.6f}" for user, item in self.train),
+                 f"1,,{self.train[0][1]},0", f"1,{self.train[0][0]},,0"]  # Of nobody, and of nothing.
         (self.folder / "train.csv").write_text("\n".join(lines) + "\n")
         text = re.sub(r"\S+/train\.csv", str(self.folder / "train.csv"), (EXAMPLES / "two_tower.yaml").read_text())
         # One task, so that batches are drawn from all records, as the plain model's are: who is beside whom in a batch matters here.

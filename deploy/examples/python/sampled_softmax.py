@@ -28,9 +28,11 @@ def step(model, batch):
     drawn = batch.negatives["item"]
     own = (wanted * chosen).sum(1) - drawn.log_share_of_records
     others = wanted @ drawn.each().T - drawn.log_share
-    same = batch.features["item"].index.unsqueeze(1) == drawn.index  # The chosen item itself may be drawn.
+    item = batch.features["item"].first()
+    same = item.unsqueeze(1) == drawn.index  # The chosen item itself may be drawn.
     logits = torch.cat([own.unsqueeze(1), others.masked_fill(same, float("-inf"))], 1)
-    return nn.functional.cross_entropy(logits, torch.zeros(len(batch), dtype=torch.long), reduction="none")
+    losses = nn.functional.cross_entropy(logits, torch.zeros(len(batch), dtype=torch.long), reduction="none")
+    return losses.masked_fill(item < 0, 0)  # A record without an item says nothing of a choice.
 
 
 if __name__ == "__main__":

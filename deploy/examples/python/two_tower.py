@@ -30,9 +30,11 @@ def step(model, batch):
     users, items = model(batch)
     log_share = batch.numbers[:, 0]  # Of the item among all records: how probable it is to be somebody's other item.
     logits = users @ items.T / TEMPERATURE - log_share
-    liked = torch.stack([same(batch.features[name].index) for name in ("user", "item")]).any(0)
-    logits = logits.masked_fill(liked.fill_diagonal_(False), float("-inf"))
-    return nn.functional.cross_entropy(logits, torch.arange(len(batch)), reduction="none")
+    user, item = (batch.features[name].first() for name in ("user", "item"))
+    hidden = same(user) | same(item) | (item < 0)  # What is no item is nobody's other one.
+    logits = logits.masked_fill(hidden.fill_diagonal_(False), float("-inf"))
+    losses = nn.functional.cross_entropy(logits, torch.arange(len(batch)), reduction="none")
+    return losses.masked_fill((user < 0) | (item < 0), 0)  # A record without one of both says nothing of a choice.
 
 
 def same(index):

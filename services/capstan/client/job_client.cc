@@ -90,6 +90,19 @@ absl::Status CheckGradient(const std::string& of, absl::Span<const float> values
   return absl::InvalidArgumentError(absl::StrCat(of, ": a gradient holds NaN or infinity"));
 }
 
+// The place of the tensor that the gradient is of, if the job takes it.
+absl::StatusOr<uint32_t> PlaceOfGradient(const v1::JobSpec& job, const std::string& tensor,
+                                         absl::Span<const float> gradient) {
+  CAPSTAN_RETURN_IF_ERROR(CheckPolicy(job.dense_update(), "the tensors"));
+  CAPSTAN_ASSIGN_OR_RETURN(const int place, Find(job, job.tensors(), "tensor", tensor));
+  const v1::TensorSpec& spec = job.tensors(place);
+  if (spec.role() != v1::TENSOR_ROLE_UNSPECIFIED) {
+    return absl::InvalidArgumentError(absl::StrCat("tensor ", tensor, " is not trained"));
+  }
+  CAPSTAN_RETURN_IF_ERROR(CheckGradient("tensor " + tensor, gradient, ElementsOf(spec)));
+  return static_cast<uint32_t>(place);
+}
+
 absl::Status CheckTrains(v1::JobState state) {
   switch (state) {
     case v1::JOB_STATE_RUNNING:
@@ -234,22 +247,21 @@ absl::StatusOr<uint64_t> JobClient::PushRows(const StreamPush& name,
   });
 }
 
+absl::Status JobClient::CheckTensor(const std::string& tensor, absl::Span<const float> gradient) {
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::JobSpec* const job, Learn());
+  return PlaceOfGradient(*job, tensor, gradient).status();
+}
+
 absl::StatusOr<uint64_t> JobClient::PushTensor(const StreamPush& name, const std::string& tensor,
                                                absl::Span<const float> gradient) {
   absl::MutexLock lock(&mu_);
   CAPSTAN_RETURN_IF_ERROR(Learn().status());
   return Push(name, [&](const v1::JobSpec& job, RequestPlan& plan) -> absl::StatusOr<PushSource> {
-    CAPSTAN_RETURN_IF_ERROR(CheckPolicy(job.dense_update(), "the tensors"));
-    CAPSTAN_ASSIGN_OR_RETURN(const int place, Find(job, job.tensors(), "tensor", tensor));
-    const v1::TensorSpec& spec = job.tensors(place);
-    if (spec.role() != v1::TENSOR_ROLE_UNSPECIFIED) {
-      return absl::InvalidArgumentError(absl::StrCat("tensor ", tensor, " is not trained"));
-    }
-    CAPSTAN_RETURN_IF_ERROR(CheckGradient("tensor " + tensor, gradient, ElementsOf(spec)));
-    const auto of = static_cast<uint32_t>(place);
-    plan.BuildTensor(of);
+    CAPSTAN_ASSIGN_OR_RETURN(const uint32_t place, PlaceOfGradient(job, tensor, gradient));
+    plan.BuildTensor(place);
     return PushSource{.dense = gradient.data(),
-                      .dense_offset = plan.map().layout().tensor_offset(of)};
+                      .dense_offset = plan.map().layout().tensor_offset(place)};
   });
 }
 

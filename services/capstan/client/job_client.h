@@ -101,6 +101,11 @@ class JobClient {
   absl::StatusOr<uint64_t> PushTensor(const StreamPush& name, const std::string& tensor,
                                       absl::Span<const float> gradient) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // What PushTensor would refuse for its gradient or its name, without a push: whoever pushes
+  // several things together asks of each before the first of them is on its way.
+  absl::Status CheckTensor(const std::string& tensor, absl::Span<const float> gradient)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
  private:
   // Plans for what is to be pulled of this job, and says where it goes.
   using Fill =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/checkpoint/checkpoint_list.h"
 #include "capstan/model/layout.h"
 #include "capstan/model/optimizer_groups.h"
 #include "capstan/optim/vector_math.h"
@@ -52,6 +54,39 @@ uint64_t ElementsOf(const v1::ModelDeclaration& declaration) {
   uint64_t count = 0;
   for (const v1::DeclaredTensor& tensor : declaration.tensors()) count += ElementsOf(tensor);
   return count;
+}
+
+// INVALID_ARGUMENT: names the first tensor that holds NaN or infinity, which no shard takes.
+absl::Status CheckFinite(const v1::ModelDeclaration& declaration, absl::Span<const float> values) {
+  size_t begin = 0;
+  for (const v1::DeclaredTensor& tensor : declaration.tensors()) {
+    size_t elements = 1;
+    for (const uint32_t extent : tensor.shape()) elements *= extent;
+    if (!AllFinite(values.data() + begin, elements)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "tensor ", tensor.name(), " begins with values that are not finite numbers"));
+    }
+    begin += elements;
+  }
+  return absl::OkStatus();
+}
+
+// In exports (cli/model/exported_model.h) tables and slots are arrays beside the tensors.
+absl::Status CheckNamesInExports(const v1::ModelDeclaration& declaration, const v1::JobSpec& job) {
+  std::set<std::string> taken;
+  for (const v1::TableSpec& table : job.tables()) {
+    for (const char* part : {".keys", ".weights", ".slots"}) taken.insert(table.name() + part);
+  }
+  for (const v1::DeclaredTensor& tensor : declaration.tensors()) {
+    taken.insert(tensor.name() + ".slots");
+  }
+  for (const v1::DeclaredTensor& tensor : declaration.tensors()) {
+    if (!taken.contains(tensor.name())) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tensor ", tensor.name(), " has the name that a part of the table or tensor ",
+        tensor.name().substr(0, tensor.name().rfind('.')), " has in exported models; rename it"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckGroupsOf(const v1::ModelDeclaration& declaration, const v1::JobSpec& job) {
@@ -191,6 +226,7 @@ absl::StatusOr<bool> ModelIntake::Wants(const v1::ModelDeclaration& declaration)
     return false;
   }
   if (!asked_) return absl::UnavailableError("the chief does not ask for a model yet");
+  CAPSTAN_RETURN_IF_ERROR(CheckNamesInExports(declaration, *job_));
   CAPSTAN_RETURN_IF_ERROR(CheckGroupsOf(declaration, *job_));
   return true;
 }
@@ -215,15 +251,25 @@ void ModelIntake::EndTurn(const Reactor* stream) {
   if (turn_ && turn_->stream == stream) turn_.reset();
 }
 
+namespace {
+
+// Deletes the initial values of a model that is not the job's.
+void Discard(const std::string& folder_uri, const std::string& id) {
+  const auto folder = OpenObjectStore(absl::StrCat(folder_uri, "/initial"));
+  const absl::Status deleted = folder.ok() ? DeleteCheckpoint(**folder, id) : folder.status();
+  if (!deleted.ok())
+    log::Warn("values of no model stay", {{"id", id}, {"why", deleted.ToString()}});
+}
+
+}  // namespace
+
 absl::StatusOr<v1::DeclareModelReply> ModelIntake::Store(const v1::ModelDeclaration& declaration,
                                                          absl::Span<const float> values) {
   if (values.size() != ElementsOf(declaration)) {
     return absl::InvalidArgumentError(
         absl::StrCat(values.size(), " values have come, expected ", ElementsOf(declaration)));
   }
-  if (!AllFinite(values.data(), values.size())) {
-    return absl::InvalidArgumentError("the model begins with values that are not finite");
-  }
+  CAPSTAN_RETURN_IF_ERROR(CheckFinite(declaration, values));
   absl::MutexLock one(&storing_);
   v1::DeclareModelReply reply;
   CAPSTAN_ASSIGN_OR_RETURN(const bool wanted, Wants(declaration));
@@ -246,7 +292,8 @@ absl::StatusOr<v1::DeclareModelReply> ModelIntake::Store(const v1::ModelDeclarat
   CAPSTAN_RETURN_IF_ERROR(WriteInitialCheckpoint(*folder, id, job, values));
   absl::Status stored = asked.store->WriteModel(model);
   if (absl::IsAborted(stored)) {
-    // Another chief of this job was quicker.
+    // Another chief of this job was quicker, and nobody will ask for these values.
+    Discard(asked.folder_uri, id);
     CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> other, asked.store->ReadModel());
     if (!other) return absl::UnavailableError("the model in the store has changed; try again");
     model = *other;

@@ -1,14 +1,12 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/data/formats/source.h"
@@ -16,53 +14,15 @@
 #include "cli/model/exported_model.h"
 #include "cli/model/safetensors.h"
 #include "cli/model/score_program.h"
+#include "cli/model/staged_files.h"
 #include "cli/onnx/onnx_model.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace capstan::cli {
 namespace {
 
-// A file written at places.
-class PlacedFile {
- public:
-  explicit PlacedFile(const std::string& path)
-      : path_(path), file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (file_ < 0) error_ = errno;
-  }
-  ~PlacedFile() {
-    if (file_ >= 0) close(file_);
-  }
-  PlacedFile(const PlacedFile&) = delete;
-  PlacedFile& operator=(const PlacedFile&) = delete;
-
-  // What has gone wrong is told by Close.
-  void Write(uint64_t at, const void* data, size_t bytes) {
-    const char* from = static_cast<const char*>(data);
-    while (error_ == 0 && bytes > 0) {
-      const ssize_t written = pwrite(file_, from, bytes, static_cast<off_t>(at));
-      if (written < 0) {
-        if (errno != EINTR) error_ = errno;
-        continue;
-      }
-      from += written;
-      at += static_cast<uint64_t>(written);
-      bytes -= static_cast<size_t>(written);
-    }
-  }
-
-  absl::Status Close() {
-    if (file_ >= 0 && close(std::exchange(file_, -1)) != 0 && error_ == 0) error_ = errno;
-    if (error_ == 0) return absl::OkStatus();
-    return absl::ErrnoToStatus(error_, absl::StrCat("writing ", path_));
-  }
-
- private:
-  const std::string path_;
-  int file_;
-  int error_ = 0;
-};
-
 constexpr size_t kMostRowsTogether = 4096;
+constexpr char kOnnxFile[] = "model.onnx";
 
 class Exporter {
  public:
@@ -76,7 +36,7 @@ class Exporter {
         slot_counts_(static_cast<size_t>(job_.tables_size())) {}
 
   // Twice over the partitions: an array's place follows from the sizes of those before it.
-  absl::StatusOr<Exported> Run() {
+  absl::StatusOr<Exported> Run(StagedFiles::File& file) {
     CAPSTAN_RETURN_IF_ERROR(ForEachPartition([this](const PartitionStore& part) { Count(part); }));
     for (std::vector<uint64_t>& keys : sorted_keys_) std::sort(keys.begin(), keys.end());
     Plan();
@@ -85,7 +45,6 @@ class Exporter {
                                      {"job", job_.job()},
                                      {"step", absl::StrCat(reader_.manifest().step())}});
     data_begin_ = header.size();
-    PlacedFile file(absl::StrCat(options_.output, "/", kParametersFile));
     file.Write(0, header.data(), header.size());
     for (size_t t = 0; t < sorted_keys_.size(); ++t) {
       file.Write(PlaceOf(keys_[t]), sorted_keys_[t].data(),
@@ -93,7 +52,6 @@ class Exporter {
     }
     CAPSTAN_RETURN_IF_ERROR(
         ForEachPartition([&](const PartitionStore& part) { Write(part, file); }));
-    CAPSTAN_RETURN_IF_ERROR(file.Close());
     Exported exported;
     for (const std::vector<uint64_t>& keys : sorted_keys_) exported.rows += keys.size();
     exported.bytes = data_begin_ + (tensors_.empty() ? 0 : tensors_.back().end);
@@ -165,7 +123,7 @@ class Exporter {
 
   uint64_t PlaceOf(size_t tensor) const { return data_begin_ + tensors_[tensor].begin; }
 
-  void Write(const PartitionStore& part, PlacedFile& file) {
+  void Write(const PartitionStore& part, StagedFiles::File& file) {
     for (size_t t = 0; t < part.tables().size(); ++t) WriteTable(*part.tables()[t], t, file);
     for (const Block& block : part.blocks().blocks()) {
       WriteBlock(block, part.blocks().State(block.id), file);
@@ -181,7 +139,7 @@ class Exporter {
   };
 
   // A partition's rows ascend, and so do their places.
-  void WriteTable(const Table& table, size_t t, PlacedFile& file) {
+  void WriteTable(const Table& table, size_t t, StagedFiles::File& file) {
     RowRun run;
     auto at = sorted_keys_[t].begin();
     table.ForEachRow([&](const RowState& row) {
@@ -199,7 +157,7 @@ class Exporter {
     WriteRun(run, t, file);
   }
 
-  void WriteRun(const RowRun& run, size_t t, PlacedFile& file) {
+  void WriteRun(const RowRun& run, size_t t, StagedFiles::File& file) {
     if (run.rows == 0) return;
     file.Write(PlaceOf(weights_[t]) + run.first * (run.weights.size() / run.rows) * sizeof(float),
                run.weights.data(), run.weights.size() * sizeof(float));
@@ -208,7 +166,7 @@ class Exporter {
                run.slots.data(), run.slots.size() * sizeof(float));
   }
 
-  void WriteBlock(const Block& block, absl::Span<const float> state, PlacedFile& file) {
+  void WriteBlock(const Block& block, absl::Span<const float> state, StagedFiles::File& file) {
     file.Write(PlaceOf(weights_of_tensors_[block.tensor]) + block.offset * sizeof(float),
                state.data(), block.length * sizeof(float));
     if (!options_.slots) return;
@@ -238,20 +196,27 @@ class Exporter {
   std::vector<size_t> table_slots_;
 };
 
-absl::Status WriteText(std::string_view text, const std::string& path) {
-  PlacedFile file(path);
-  file.Write(0, text.data(), text.size());
-  return file.Close();
-}
-
-absl::Status CopyVocabularies(const v1::DataSpec& data, const std::string& folder) {
+absl::Status CopyVocabularies(const v1::DataSpec& data, StagedFiles& files) {
   const std::unique_ptr<const Source> source = NewDataFiles();
   for (const v1::FeatureSpec& feature : data.features()) {
     if (!feature.has_vocabulary()) continue;
     CAPSTAN_ASSIGN_OR_RETURN(const std::string text, ReadVocabularyText(*source, feature));
-    CAPSTAN_RETURN_IF_ERROR(WriteText(text, absl::StrCat(folder, "/", VocabularyName(feature))));
+    files.AddText(VocabularyName(feature), text);
   }
   return absl::OkStatus();
+}
+
+// A folder of this machine, which is made if need be.
+absl::StatusOr<std::string> MakeFolder(const std::string& named) {
+  std::string folder(absl::StripPrefix(named, "file://"));
+  if (absl::StrContains(folder, "://")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        named, ": a model is exported to a folder of this machine, and copied from there"));
+  }
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return folder;
+  return absl::InvalidArgumentError(absl::StrCat(folder, ": ", error.message()));
 }
 
 }  // namespace
@@ -277,25 +242,19 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   if (options.onnx) CAPSTAN_RETURN_IF_ERROR(CheckForOnnx(job));
   CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
                            DenseLayout::Create(job.tensors(), job.partition_count()));
-  std::error_code error;
-  std::filesystem::create_directories(options.output, error);
-  if (error) {
-    return absl::InvalidArgumentError(absl::StrCat(options.output, ": ", error.message()));
-  }
-  // First, as they are what may have gone: a folder with parameters looks whole.
-  CAPSTAN_RETURN_IF_ERROR(CopyVocabularies(job.data(), options.output));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string folder, MakeFolder(options.output));
+  StagedFiles files(folder);
+  CAPSTAN_RETURN_IF_ERROR(CopyVocabularies(job.data(), files));
   Exporter exporter(reader, options, std::move(layout));
-  CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run());
+  CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run(files.Add(kParametersFile)));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, JobAsJson(job));
-  CAPSTAN_RETURN_IF_ERROR(WriteText(text, absl::StrCat(options.output, "/job.json")));
-  if (options.python) {
-    CAPSTAN_RETURN_IF_ERROR(
-        WriteText(ScoreProgram(), absl::StrCat(options.output, "/", kScoreProgramName)));
-  }
+  files.AddText("job.json", text);
+  if (options.python) files.AddText(kScoreProgramName, ScoreProgram());
   if (options.onnx) {
-    CAPSTAN_RETURN_IF_ERROR(WriteText(OnnxModel(job, kParametersFile, exporter.StoredTensors()),
-                                      absl::StrCat(options.output, "/model.onnx")));
+    files.AddText(kOnnxFile, OnnxModel(job, kParametersFile, exporter.StoredTensors()));
   }
+  // A graph of before names places in the parameters of before.
+  CAPSTAN_RETURN_IF_ERROR(files.Publish(kParametersFile, kOnnxFile));
   return exported;
 }
 

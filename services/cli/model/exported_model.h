@@ -25,7 +25,7 @@ inline constexpr char kParametersFile[] = "model.safetensors";
 
 struct ExportOptions {
   std::string checkpoint;  // Its folder.
-  std::string output;      // A folder of the file system; made if need be.
+  std::string output;      // A folder of this machine, a path or file://; made if need be.
   bool slots = false;      // The optimizers' slots as well.
   bool python = false;     // score.py as well: see score_program.h.
   bool onnx = false;       // model.onnx as well: see cli/onnx/onnx_model.h.
@@ -36,9 +36,11 @@ struct Exported {
   uint64_t bytes = 0;
 };
 
-// Partition after partition, so a model may be larger than memory; its keys may not. Errors are
-// CheckpointReader's, or of the file system; and where the job has vocabularies those of
-// ReadVocabularyText.
+// Partition after partition, so a model may be larger than memory; its keys may not. What the
+// folder held before is replaced when all is written; wherever that is broken off, a folder that
+// has kParametersFile holds one model whole. Errors are CheckpointReader's, or of the file system;
+// where the job has vocabularies those of ReadVocabularyText; INVALID_ARGUMENT: `output` is
+// elsewhere.
 absl::StatusOr<Exported> ExportModel(const ExportOptions& options);
 
 // The text of job.json. What says nothing of the model stays away: two runs of a job differ in it.

@@ -24,6 +24,10 @@ import numpy as np
 
 BATCH = 4096
 MASK = (1 << 64) - 1
+LONGEST_LINE = 16 << 20  # Bytes, as in training.
+MOST_KEYS_KEPT = 1 << 16  # Hashes of texts that are not computed again.
+
+csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
 
 
 # ---- hashes and draws: services/capstan/base/hash.h ----
@@ -139,7 +143,7 @@ class CellParser:
             self.categorical = set(range(1, self.columns))
         self.names = {spec.get("column", 0): spec["name"] for spec in
                       [*data.get("numeric", []), *data.get("categorical", [])] if spec.get("name")}
-        self.keys = {}  # By column and text.
+        self.keys = {}  # By column and text: at most MOST_KEYS_KEPT.
 
     def cells(self, line):
         cells = line.split("\t") if self.tabs else (next(csv.reader([line], strict=True)) or [""])
@@ -192,6 +196,8 @@ class CellParser:
     def key(self, column, text):
         found = self.keys.get((column, text))
         if found is None:
+            if len(self.keys) >= MOST_KEYS_KEPT:
+                self.keys.clear()
             found = self.keys[column, text] = field_key(column, text.encode("utf-8", "surrogateescape"))
         return found
 
@@ -207,10 +213,10 @@ class PairParser:
 
     def parse(self, line, records):
         keys, values = [], []
-        for place, token in enumerate(line.replace("\t", " ").split(" ")):
+        for place, token in enumerate(filter(None, line.replace("\t", " ").split(" "))):
             if token.startswith("#"):
                 break
-            if not token or (":" not in token and not keys and place == 0):
+            if place == 0 and ":" not in token:  # The label.
                 continue
             index, colon, value = token.partition(":")
             if not colon or not index.isdigit():
@@ -369,11 +375,11 @@ class Table:
     """The rows of keys."""
 
     def __init__(self, spec, keys, weights):
-        self.segments, self.seed = spec["segments"], int(spec["seed"])
+        self.name, self.segments, self.seed = spec["name"], spec["segments"], int(spec["seed"])
         self.keys, self.weights = keys, weights  # The keys ascend.
 
     def rows(self, keys):
-        """The weights of the rows of distinct keys; of those that have none, their initial values."""
+        """The weights of the rows of keys, an array of uint64; of those that have none, their initial values."""
         weights = np.concatenate([initial_values(segment, self.seed, keys) for segment in self.segments], 1)
         at = np.searchsorted(self.keys, keys)
         found = at < len(self.keys)
@@ -401,13 +407,15 @@ def padded(rows, offsets, most=None):
 class Exported:
     """What was exported, in memory: the job, its tensors and its tables."""
 
+    table = Table
+
     def __init__(self, folder):
         folder = pathlib.Path(folder)
         self.job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
         self.data, self.model = self.job["data"], self.job["model"]
         arrays = load_safetensors(folder / "model.safetensors")
         self.tensors = {tensor["name"]: arrays[tensor["name"]] for tensor in self.job.get("tensors", [])}
-        self.tables = {spec["name"]: Table(spec, arrays[spec["name"] + ".keys"], arrays[spec["name"] + ".weights"])
+        self.tables = {spec["name"]: self.table(spec, arrays[spec["name"] + ".keys"], arrays[spec["name"] + ".weights"])
                        for spec in self.job.get("tables", [])}
 
     @property

@@ -1,5 +1,6 @@
 #include "worker/shell/batch_feed.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -95,41 +96,49 @@ void BatchFeed::Serve() {
   }
 }
 
-LeaseBatch BatchFeed::Translate(const FedBatch& fed) const {
+LeaseBatch BatchFeed::Translate(const FedBatch& fed) {
+  reached_ = fed.task;
+  Forget();
   if (fed.batch == nullptr) return {.batch = nullptr, .end = base_ + fed.number};
-  return {.batch = fed.batch, .stream = tasks_[fed.task].stream, .seq = fed.batch_in_task};
+  return {
+      .batch = fed.batch, .stream = tasks_[fed.task - forgotten_].stream, .seq = fed.batch_in_task};
 }
 
-FedTask BatchFeed::OnlyTask() const {
-  if (!feed_) return {};
-  const std::vector<FedTask> tasks = prefetcher_.Tasks(*feed_);
-  return tasks.size() == 1 ? tasks.front() : FedTask();
+// Numbers ascend: what lies before the task that was read last is not read again.
+void BatchFeed::Forget() {
+  const uint64_t place = std::min(told_, reached_);
+  if (forgotten_ == place) return;
+  tasks_.erase(tasks_.begin(), tasks_.begin() + static_cast<ptrdiff_t>(place - forgotten_));
+  forgotten_ = place;
+  prefetcher_.Forget(*feed_, place);
 }
 
-bool BatchFeed::IsNextDone(absl::Span<const FedTask> fed, uint64_t cursor) const {
-  return told_ < fed.size() && fed[told_].loaded && told_cursor_ + fed[told_].batches <= cursor;
+FedTask BatchFeed::OnlyTask() const { return feed_ ? prefetcher_.TaskAt(*feed_, 0) : FedTask(); }
+
+std::optional<FedTask> BatchFeed::NextDone(uint64_t cursor) const {
+  if (!feed_) return std::nullopt;
+  FedTask task = prefetcher_.TaskAt(*feed_, told_);
+  if (!task.loaded || told_cursor_ + task.batches > cursor) return std::nullopt;
+  return task;
 }
 
-bool BatchFeed::HasDone(uint64_t cursor) const {
-  return feed_ && IsNextDone(prefetcher_.Tasks(*feed_), cursor);
-}
+bool BatchFeed::HasDone(uint64_t cursor) const { return NextDone(cursor).has_value(); }
 
 std::vector<v1::LaneTaskDone> BatchFeed::TakeDone(uint64_t cursor) {
   std::vector<v1::LaneTaskDone> done;
-  if (!feed_) return done;
-  const std::vector<FedTask> fed = prefetcher_.Tasks(*feed_);
-  while (IsNextDone(fed, cursor)) {
+  while (const std::optional<FedTask> next = NextDone(cursor)) {
     v1::LaneTaskDone& task = done.emplace_back();
-    task.set_ordinal(tasks_[told_].ordinal);
-    task.set_batches(fed[told_].batches);
-    task.set_examples(fed[told_].examples);
-    if (const BadRecords* bad = fed[told_].bad_records.get()) {
+    task.set_ordinal(tasks_[told_ - forgotten_].ordinal);
+    task.set_batches(next->batches);
+    task.set_examples(next->examples);
+    if (const BadRecords* bad = next->bad_records.get()) {
       task.set_bad_records(bad->count());
       task.mutable_bad_record_examples()->Assign(bad->examples().begin(), bad->examples().end());
     }
-    told_cursor_ += fed[told_].batches;
+    told_cursor_ += next->batches;
     ++told_;
   }
+  Forget();
   return done;
 }
 

@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_WORKER_SHELL_BATCH_FEED_H_
 #define CAPSTAN_WORKER_SHELL_BATCH_FEED_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -11,7 +12,6 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "capstan/base/ids.h"
 #include "capstan/data/feed/batch_prefetcher.h"
 #include "capstan/rpc/event_loop.h"
@@ -49,6 +49,9 @@ class BatchFeed final : public TasksRead {
   uint64_t tasks_known() const override { return next_ordinal_; }
   FedTask OnlyTask() const override;
 
+  // Tasks of which something is kept: those that are not told done, and those still being read.
+  size_t tasks_kept() const { return tasks_.size(); }
+
  private:
   struct Task {
     uint64_t ordinal = 0;
@@ -61,20 +64,24 @@ class BatchFeed final : public TasksRead {
   void Append(const v1::LaneTask& task);
   void OpenAt(uint64_t number);
   void Serve();
-  bool IsNextDone(absl::Span<const FedTask> fed, uint64_t cursor) const;
-  LeaseBatch Translate(const FedBatch& fed) const;
+  // The first task that is not told done, if all of its batches lie below `cursor`.
+  std::optional<FedTask> NextDone(uint64_t cursor) const;
+  void Forget();
+  LeaseBatch Translate(const FedBatch& fed);
 
   BatchPrefetcher& prefetcher_;
   EventLoop& loop_;
   const bool evaluation_;
-  std::vector<Task> tasks_;
+  std::deque<Task> tasks_;  // From the place forgotten_ of the feed on.
+  uint64_t forgotten_ = 0;
   std::vector<TaskReader::Load> unopened_;  // Until the first read says where to begin.
   std::optional<FeedId> feed_;
   bool complete_ = false;  // No further tasks come.
   uint64_t base_ = 0;      // Number of the feed's batch 0.
   bool base_known_ = false;
   uint64_t next_ordinal_ = 0;  // After the last task known.
-  size_t told_ = 0;            // Tasks told done.
+  uint64_t told_ = 0;          // Tasks told done.
+  uint64_t reached_ = 0;       // Place of the task that was read last.
   uint64_t told_cursor_ = 0;   // End of these.
   std::deque<Wanted> wanted_;  // At most the runner's read-ahead.
   // Shared with notifications under way, which outlive the feed.

@@ -99,7 +99,8 @@ void BM_CutBatch(benchmark::State& state) {
   for (uint32_t i = 0; i < order.size(); ++i) {
     order[i] = static_cast<uint32_t>(uint64_t{i} * 40503 % order.size());
   }
-  const LoadedTask task(std::move(records), BadRecords(0), std::move(order), kBatch);
+  const LoadedTask task(std::move(records), BadRecords(0), std::move(order),
+                        BatchCut{.size = kBatch});
   Batch batch;
   uint64_t k = 0;
   for (auto _ : state) CAPSTAN_CHECK(task.ReadBatch(k++ % task.batch_count(), batch).ok());

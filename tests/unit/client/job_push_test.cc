@@ -149,7 +149,12 @@ TEST_F(JobPushTest, WhatDoesNotFitIsToldAndNotPushed) {
       absl::InvalidArgumentError(absl::StrCat(
           "chief at ", address(), ": table user: a gradient of 599 values, and there are 600")));
   const std::vector<float> six(6);
-  EXPECT_TRUE(absl::IsInvalidArgument(job->PushTensor(kName, "w7", six).status()));
+  const absl::Status refused = job->PushTensor(kName, "w7", six).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_EQ(job->CheckTensor("w7", six),
+            absl::InvalidArgumentError("tensor w7: a gradient of 6 values, and there are 7"));
+  EXPECT_EQ(job->CheckTensor("w7", std::vector<float>(7)), absl::OkStatus());
+  EXPECT_TRUE(absl::IsNotFound(job->CheckTensor("w8", six)));
   EXPECT_TRUE(Pushed().empty());
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -89,10 +90,16 @@ class BatchPrefetcher::Impl {
     return answer;
   }
 
-  std::vector<FedTask> Tasks(FeedId id) const {
+  FedTask TaskAt(FeedId id, uint64_t place) const {
     absl::MutexLock lock(&mu_);
     auto found = feeds_.find(id);
-    return found == feeds_.end() ? std::vector<FedTask>() : found->second->feed.tasks();
+    return found == feeds_.end() ? FedTask() : found->second->feed.TaskAt(place);
+  }
+
+  void Forget(FeedId id, uint64_t place) {
+    absl::MutexLock lock(&mu_);
+    auto found = feeds_.find(id);
+    if (found != feeds_.end()) found->second->feed.Forget(place);
   }
 
  private:
@@ -242,6 +249,10 @@ std::optional<ReadUnderWay> BatchPrefetcher::read_under_way() const {
   return impl_->read_under_way();
 }
 
-std::vector<FedTask> BatchPrefetcher::Tasks(FeedId feed) const { return impl_->Tasks(feed); }
+FedTask BatchPrefetcher::TaskAt(FeedId feed, uint64_t place) const {
+  return impl_->TaskAt(feed, place);
+}
+
+void BatchPrefetcher::Forget(FeedId feed, uint64_t place) { impl_->Forget(feed, place); }
 
 }  // namespace capstan

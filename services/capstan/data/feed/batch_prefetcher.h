@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -76,8 +75,10 @@ class BatchPrefetcher {
   // What the thread waits for; nothing: it does not wait for a file.
   std::optional<ReadUnderWay> read_under_way() const;
 
-  // The tasks appended so far.
-  std::vector<FedTask> Tasks(FeedId feed) const;
+  // The task at a place of the feed, from 0; not loaded: it is to come, or is forgotten.
+  FedTask TaskAt(FeedId feed, uint64_t place) const;
+  // Nobody asks for the tasks of the feed before `place` any more.
+  void Forget(FeedId feed, uint64_t place);
 
  private:
   class Impl;

@@ -5,9 +5,18 @@
 
 namespace capstan {
 
-void Feed::Append(TaskReader::Load task) {
-  loads_.push_back(std::move(task));
-  tasks_.emplace_back();
+void Feed::Append(TaskReader::Load task) { waiting_.push_back(std::move(task)); }
+
+FedTask Feed::TaskAt(uint64_t place) const {
+  if (place < forgotten_ || place - forgotten_ >= tasks_.size()) return {};
+  return tasks_[place - forgotten_];
+}
+
+void Feed::Forget(uint64_t place) {
+  while (forgotten_ < place && !tasks_.empty()) {
+    tasks_.pop_front();
+    ++forgotten_;
+  }
 }
 
 std::optional<absl::StatusOr<FedBatch>> Feed::Ask(uint64_t number) {
@@ -15,7 +24,7 @@ std::optional<absl::StatusOr<FedBatch>> Feed::Ask(uint64_t number) {
   while (!ready_.empty() && ready_.front().number < wanted_) ready_.pop_front();
   if (!ready_.empty()) return ready_.front();
   if (!broken_.ok()) return broken_;
-  const bool ended = finished_ && loaded_ == nullptr && task_ == loads_.size();
+  const bool ended = finished_ && loaded_ == nullptr && !working_ && waiting_.empty();
   if (!ended) return std::nullopt;
   FedBatch end;
   end.number = base_;
@@ -38,8 +47,9 @@ std::optional<Feed::Work> Feed::NextWork() {
   if (loaded_ != nullptr) {
     work.task = loaded_;
     work.batch_in_task = next_ - base_;
-  } else if (task_ < loads_.size()) {
-    work.load = loads_[task_];
+  } else if (!waiting_.empty()) {
+    work.load = std::move(waiting_.front());
+    waiting_.pop_front();
   } else {
     return std::nullopt;
   }
@@ -54,7 +64,7 @@ void Feed::Loaded(absl::StatusOr<std::shared_ptr<const LoadedTask>> task) {
     return;
   }
   loaded_ = *std::move(task);
-  FedTask& fed = tasks_[task_];
+  FedTask& fed = tasks_.emplace_back();
   fed = {.loaded = true, .batches = loaded_->batch_count(), .examples = loaded_->examples()};
   if (loaded_->bad_records().count() > 0) {
     fed.bad_records = std::make_shared<const BadRecords>(loaded_->bad_records());

@@ -2,12 +2,12 @@
 #ifndef CAPSTAN_DATA_FEED_FEED_H_
 #define CAPSTAN_DATA_FEED_FEED_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,13 +38,19 @@ class Feed {
   void Loaded(absl::StatusOr<std::shared_ptr<const LoadedTask>> task);
   void Cut(absl::StatusOr<std::shared_ptr<const Batch>> batch);
 
-  std::vector<FedTask> tasks() const { return tasks_; }
+  // The task at a place of the feed, from 0; not loaded: it is to come, or is forgotten.
+  FedTask TaskAt(uint64_t place) const;
+  // Nobody asks for those before `place` any more. Only what has been loaded is forgotten.
+  void Forget(uint64_t place);
+  // Tasks of which something is kept: those to come, and those loaded and not forgotten.
+  size_t tasks_kept() const { return waiting_.size() + tasks_.size(); }
 
  private:
   uint64_t begin_of_next_task() const { return base_ + loaded_->batch_count(); }
 
-  std::vector<TaskReader::Load> loads_;
-  std::vector<FedTask> tasks_;
+  std::deque<TaskReader::Load> waiting_;  // Tasks that nobody has begun to load.
+  std::deque<FedTask> tasks_;             // Those that are loaded, from the place forgotten_ on.
+  uint64_t forgotten_ = 0;
   bool finished_ = false;
 
   std::deque<FedBatch> ready_;  // Numbers ascend; the front may be the one last handed out.
@@ -52,7 +58,7 @@ class Feed {
   const uint64_t ahead_;
 
   std::shared_ptr<const LoadedTask> loaded_;  // The task being cut; null: the next is to be loaded.
-  size_t task_ = 0;                           // Its place.
+  uint64_t task_ = 0;                         // Its place.
   uint64_t base_ = 0;                         // Number of its first batch.
   uint64_t next_ = 0;                         // Number of the batch to be cut next.
   bool working_ = false;

@@ -27,8 +27,8 @@ struct Negatives {
   size_t feature = 0;  // Its place.
   std::vector<uint64_t> keys;
   std::vector<float> log_shares;  // For each key the logarithm of its share in all that is drawn.
-  // For each example the same of the key that it has itself, where it has one at the most;
-  // -infinity: that key is never drawn.
+  // For each example the same of the key that it has itself, where it has one at the most; that of
+  // the rarest candidate where it has none, or one that is never drawn.
   std::vector<float> record_log_shares;
 
   friend bool operator==(const Negatives&, const Negatives&) = default;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -179,11 +178,12 @@ Candidates::Candidates(std::vector<uint64_t> keys, const std::vector<double>& sh
   for (const double share : shares) {
     log_shares_.push_back(static_cast<float>(std::log(share / sum)));
   }
+  rarest_ = *std::min_element(log_shares_.begin(), log_shares_.end());
 }
 
 float Candidates::LogShareOf(uint64_t key) const {
   const auto found = std::lower_bound(keys_.begin(), keys_.end(), key);
-  if (found == keys_.end() || *found != key) return -std::numeric_limits<float>::infinity();
+  if (found == keys_.end() || *found != key) return rarest_;
   return log_shares_[static_cast<size_t>(found - keys_.begin())];
 }
 
@@ -203,8 +203,7 @@ void Candidates::Draw(uint64_t seed, uint64_t stream, uint64_t k, Batch& batch) 
   if (uses_.many) return;
   for (size_t example = 0; example < batch.examples(); ++example) {
     const auto own = batch.features[uses_.feature].KeysOf(example);
-    drawn.record_log_shares.push_back(own.empty() ? -std::numeric_limits<float>::infinity()
-                                                  : LogShareOf(own.front()));
+    drawn.record_log_shares.push_back(own.empty() ? rarest_ : LogShareOf(own.front()));
   }
 }
 

@@ -50,10 +50,13 @@ class Candidates {
   Candidates(std::vector<uint64_t> keys, const std::vector<double>& shares, Uses uses,
              uint32_t crc32c);
 
+  // A key that is no candidate counts as one that is drawn as rarely as the rarest: what is
+  // corrected by the share is to stay a number.
   float LogShareOf(uint64_t key) const;
 
   std::vector<uint64_t> keys_;     // Ascending.
   std::vector<float> log_shares_;  // The logarithm of each one's share in all that is drawn.
+  float rarest_ = 0;               // The least of these.
   AliasTable table_;
   Uses uses_;
   uint32_t crc32c_;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -26,20 +25,19 @@ void AppendBag(const Bags& records, size_t record, Bags& bags) {
 }  // namespace
 
 LoadedTask::LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order,
-                       uint32_t batch_size)
-    : LoadedTask(std::move(records), nullptr, std::move(bad_records), std::move(order),
-                 batch_size) {}
+                       BatchCut cut)
+    : LoadedTask(std::move(records), nullptr, std::move(bad_records), std::move(order), cut) {}
 
 LoadedTask::LoadedTask(Batch records, std::unique_ptr<const TaskImages> images,
-                       BadRecords bad_records, std::vector<uint32_t> order, uint32_t batch_size,
+                       BadRecords bad_records, std::vector<uint32_t> order, BatchCut cut,
                        NegativeDraws negatives)
     : records_(std::move(records)),
       images_(std::move(images)),
       bad_records_(std::move(bad_records)),
       order_(std::move(order)),
-      batch_size_(batch_size),
+      cut_(cut),
       negatives_(std::move(negatives)) {
-  CAPSTAN_CHECK(batch_size_ > 0);
+  CAPSTAN_CHECK(cut_.size > 0);
   CAPSTAN_CHECK(order_.empty() || order_.size() == records_.examples());
   CAPSTAN_CHECK(images_ == nullptr || images_->size() == records_.examples());
 }
@@ -55,14 +53,12 @@ std::vector<float> LoadedTask::LabelsAt(size_t place) const {
   return labels;
 }
 
-uint64_t LoadedTask::batch_count() const {
-  return (records_.examples() + batch_size_ - 1) / batch_size_;
-}
+uint64_t LoadedTask::batch_count() const { return cut_.CountOf(records_.examples()); }
 
 absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
   CAPSTAN_CHECK(k < batch_count());
-  const size_t first = k * batch_size_;
-  const size_t end = std::min<size_t>(records_.examples(), first + batch_size_);
+  const size_t first = cut_.BeginOf(k, records_.examples());
+  const size_t end = cut_.BeginOf(k + 1, records_.examples());
   batch.first_record = first;
   batch.dense_width = records_.dense_width;
   batch.label_count = records_.label_count;

@@ -45,6 +45,8 @@ ReaderOptions ReaderOptionsOf(const v1::JobSpec& job) {
           .loss = job.model().loss(),
           .classes = job.model().outputs(),
           .batch_size = job.train().batch_size(),
+          // The bits of the towers are what they have always been.
+          .shares_end = !job.model().user().empty(),
           .seed = job.seed()};
 }
 
@@ -80,9 +82,10 @@ class TaskReader::Impl {
     if (options_.data.shuffle() && !load.evaluation) {
       order = ShuffledOrder(static_cast<uint32_t>(records.examples()), options_.seed, stream);
     }
+    const BatchCut cut{.size = std::max(1u, options_.batch_size),
+                       .shares_end = options_.shares_end};
     return std::make_shared<const LoadedTask>(std::move(records), std::move(images_), bad_records_,
-                                              std::move(order), std::max(1u, options_.batch_size),
-                                              std::move(negatives));
+                                              std::move(order), cut, std::move(negatives));
   }
 
  private:

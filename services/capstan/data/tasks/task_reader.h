@@ -15,6 +15,7 @@
 #include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/formats/vocabulary.h"
+#include "capstan/data/tasks/batch_cut.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -35,11 +36,10 @@ class LoadedTask {
  public:
   // `records` in file order; `order` is empty (file order) or a permutation. `bad_records`: those
   // of the task that are not among them.
-  LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order,
-             uint32_t batch_size);
+  LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order, BatchCut cut);
   // The dense input is made of `images`, one a record.
   LoadedTask(Batch records, std::unique_ptr<const TaskImages> images, BadRecords bad_records,
-             std::vector<uint32_t> order, uint32_t batch_size, NegativeDraws negatives = {});
+             std::vector<uint32_t> order, BatchCut cut, NegativeDraws negatives = {});
   ~LoadedTask();
 
   uint64_t examples() const { return records_.examples(); }
@@ -49,9 +49,8 @@ class LoadedTask {
   // label.
   std::vector<float> LabelsAt(size_t place) const;
 
-  // Replaces `batch`, whose memory is reused, with batch `k`; all have batch_size examples except
-  // perhaps the last. INVALID_ARGUMENT: one of its images cannot be decoded; its place is named.
-  // REQUIRES: k < batch_count().
+  // Replaces `batch`, whose memory is reused, with batch `k` of the cut. INVALID_ARGUMENT: one of
+  // its images cannot be decoded; its place is named. REQUIRES: k < batch_count().
   absl::Status ReadBatch(uint64_t k, Batch& batch) const;
 
  private:
@@ -59,7 +58,7 @@ class LoadedTask {
   std::unique_ptr<const TaskImages> images_;  // Null: there are none.
   BadRecords bad_records_;
   std::vector<uint32_t> order_;
-  uint32_t batch_size_;
+  BatchCut cut_;
   NegativeDraws negatives_;
 };
 
@@ -76,6 +75,7 @@ struct ReaderOptions {
       Labels::kRequired;  // Text formats, Parquet, and images in tar, TFRecord and folders.
   ImageCheck images = ImageCheck::kTolerated;
   uint32_t batch_size = 1;
+  bool shares_end = false;  // As of BatchCut.
   uint64_t seed = 0;
   // The vocabularies of data.features. A TaskReader reads them itself.
   Vocabularies vocabularies = {};

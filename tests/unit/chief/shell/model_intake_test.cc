@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -188,6 +189,20 @@ TEST_F(ModelIntakeTest, AModelWithoutTheTensorsOfAGroupIsRefusedWithTheNamesItHa
   EXPECT_FALSE(intake_.Await(absl::ZeroDuration()).has_value());
 }
 
+TEST_F(ModelIntakeTest, ATensorThatIsCalledAsAPartOfATableInExportsIsRefused) {
+  job_.add_tables()->set_name("user");
+  Ask();
+  EXPECT_EQ(Declare(Declaration({{"user.weights", {2}}}), {1, 2}).status(),
+            absl::InvalidArgumentError(
+                "tensor user.weights has the name that a part of the table or tensor user has in "
+                "exported models; rename it"));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Declare(Declaration({{"w", {1}}, {"w.slots", {1}}}), {1, 2}).status()));
+  EXPECT_EQ(Declare(Declaration({{"user.weight", {2}}}), {1}).status(),
+            absl::InvalidArgumentError("1 values have come, expected 2"))
+      << "the name is nobody else's";
+}
+
 TEST_F(ModelIntakeTest, TheFirstDeclarationIsTheJobsAndItsValuesAreACheckpoint) {
   Ask();
   const absl::StatusOr<v1::DeclareModelReply> reply = Declare(Declaration(kModel), kValues);
@@ -257,6 +272,11 @@ TEST_F(ModelIntakeTest, OfTwoChiefsOneWritesTheModelAndTheOtherTakesIt) {
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_FALSE(reply->stored());
   EXPECT_EQ(intake_.Await(absl::ZeroDuration())->initial(), "initial/other");
+  const std::string initial = JobStore::FolderUri(folder_, "small") + "/initial";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(initial)) {
+    if (entry.path().filename() == ".lock") continue;  // The object store's own.
+    EXPECT_FALSE(entry.is_regular_file()) << entry.path() << " is of no model";
+  }
 }
 
 TEST_F(ModelIntakeTest, ValuesOfOneWorkerAreTakenAtATimeAndWhoseStopComingMakesRoom) {
@@ -300,7 +320,9 @@ TEST_F(ModelIntakeTest, ValuesThatAreTooFewTooManyOrNoNumbersAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(Declare(Declaration(kModel), more).status()));
   std::vector<float> nan = kValues;
   nan[3] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(absl::IsInvalidArgument(Declare(Declaration(kModel), nan).status()));
+  EXPECT_EQ(Declare(Declaration(kModel), nan).status(),
+            absl::InvalidArgumentError(
+                "tensor fc.weight begins with values that are not finite numbers"));
   EXPECT_FALSE(intake_.Await(absl::ZeroDuration()).has_value());
 }
 

@@ -1,6 +1,9 @@
 // Exports: what is written is read back, by us as by any reader of safetensors.
 #include "cli/model/exported_model.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -124,6 +127,76 @@ TEST_F(ExportTest, CarriesTheVocabulariesThatTheJobHas) {
   const absl::Status again =
       ExportModel({.checkpoint = Uri("1-b"), .output = Uri("other")}).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
+}
+
+// While it lives, no file grows beyond so many bytes: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+TEST_F(ExportTest, OneThatFailsLeavesTheModelOfBefore) {
+  ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
+  const std::string parameters = TextOf(Uri("model/model.safetensors"));
+  const std::string job = TextOf(Uri("model/job.json"));
+  {
+    const FullDisk full(parameters.size() / 2);
+    const auto failed =
+        ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model"), .slots = true});
+    EXPECT_THAT(std::string(failed.status().message()), HasSubstr("model/model.safetensors"));
+    EXPECT_FALSE(failed.ok());
+  }
+  EXPECT_EQ(TextOf(Uri("model/model.safetensors")), parameters);
+  EXPECT_EQ(TextOf(Uri("model/job.json")), job);
+  EXPECT_THAT(NamesIn(Uri("model")),
+              testing::UnorderedElementsAre("model.safetensors", "job.json"));
+}
+
+TEST_F(ExportTest, OneThatFailsInBetweenIsNotTakenForAWholeModel) {
+  ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
+  std::filesystem::remove(Uri("model/job.json"));
+  std::filesystem::create_directories(Uri("model/job.json/in_the_way"));
+  EXPECT_FALSE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
+  EXPECT_FALSE(IsExportedModel(**OpenObjectStore(Uri("model"))));
+}
+
+TEST_F(ExportTest, AGraphOfAModelBeforeGoesWithIt) {
+  ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
+  folder_.Write("model/model.onnx", "of before");
+  ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = "file://" + Uri("model")}).ok());
+  EXPECT_THAT(NamesIn(Uri("model")),
+              testing::UnorderedElementsAre("model.safetensors", "job.json"));
+}
+
+TEST_F(ExportTest, AFolderElsewhereIsRefused) {
+  const absl::Status refused =
+      ExportModel({.checkpoint = Uri("1-a"), .output = "s3://ads/model"}).status();
+  EXPECT_EQ(refused, absl::InvalidArgumentError(
+                         "s3://ads/model: a model is exported to a folder of this machine, and "
+                         "copied from there"));
+  EXPECT_FALSE(std::filesystem::exists("s3:"));
 }
 
 TEST_F(ExportTest, TellsWhatIsMissing) {

@@ -69,12 +69,14 @@ TEST_F(BatchPrefetcherTest, NumbersTheBatchesOfAllTasksThrough) {
   ASSERT_TRUE(end.ok());
   EXPECT_EQ(end->batch, nullptr);
   EXPECT_EQ(end->number, 5u);
-  const std::vector<FedTask> tasks = prefetcher.Tasks(feed);
-  ASSERT_EQ(tasks.size(), 3u);
-  EXPECT_EQ(tasks[0].examples, 10u);
-  EXPECT_TRUE(tasks[1].loaded);
-  EXPECT_EQ(tasks[1].batches, 0u);
-  EXPECT_EQ(tasks[2].batches, 2u);
+  EXPECT_EQ(prefetcher.TaskAt(feed, 0).examples, 10u);
+  EXPECT_TRUE(prefetcher.TaskAt(feed, 1).loaded);
+  EXPECT_EQ(prefetcher.TaskAt(feed, 1).batches, 0u);
+  EXPECT_EQ(prefetcher.TaskAt(feed, 2).batches, 2u);
+  EXPECT_FALSE(prefetcher.TaskAt(feed, 3).loaded);
+  prefetcher.Forget(feed, 2);
+  EXPECT_FALSE(prefetcher.TaskAt(feed, 1).loaded);
+  EXPECT_EQ(prefetcher.TaskAt(feed, 2).batches, 2u);
 }
 
 TEST_F(BatchPrefetcherTest, GivesTheSameBatchAgain) {
@@ -186,14 +188,20 @@ TEST_F(BatchPrefetcherTest, NotifiesTheReaderOfAClosedFeed) {
   EXPECT_EQ(Read(prefetcher, feed, 0).status().code(), absl::StatusCode::kCancelled);
 }
 
+// Of one record a batch.
+std::shared_ptr<const LoadedTask> TaskOfRecords(size_t count) {
+  Batch records = {.labels = std::vector<float>(count),
+                   .offsets = std::vector<uint32_t>(count + 1)};
+  return std::make_shared<const LoadedTask>(std::move(records), BadRecords(0),
+                                            std::vector<uint32_t>(), BatchCut{.size = 1});
+}
+
 TEST(FeedTest, CutsNoFurtherAheadThanAllowed) {
   Feed feed(/*first=*/0, /*batches_ahead=*/2);
   feed.Append({});
   ASSERT_TRUE(feed.NextWork()->load.has_value());
   EXPECT_FALSE(feed.NextWork().has_value());  // One thing at a time.
-  Batch records = {.labels = std::vector<float>(10), .offsets = std::vector<uint32_t>(11)};
-  feed.Loaded(
-      std::make_shared<const LoadedTask>(records, BadRecords(0), std::vector<uint32_t>(), 1));
+  feed.Loaded(TaskOfRecords(10));
   for (uint64_t number = 0; number < 3; ++number) {
     EXPECT_EQ(feed.NextWork()->batch_in_task, number);
     feed.Cut(std::make_shared<const Batch>());
@@ -203,6 +211,32 @@ TEST(FeedTest, CutsNoFurtherAheadThanAllowed) {
   EXPECT_EQ(feed.NextWork()->batch_in_task, 3u);
   feed.Cut(std::make_shared<const Batch>());
   EXPECT_FALSE(feed.NextWork().has_value());
+}
+
+TEST(FeedTest, KeepsNothingOfTasksThatAreReadAndForgotten) {
+  constexpr uint64_t kTasks = 100'000;
+  constexpr uint64_t kOpen = 3;  // Named ahead, as the chief does.
+  Feed feed(/*first=*/0, /*batches_ahead=*/0);
+  for (uint64_t place = 0; place < kTasks; ++place) {
+    if (place == 0) {
+      for (uint64_t i = 0; i < kOpen; ++i) feed.Append({});
+    } else if (place + kOpen <= kTasks) {
+      feed.Append({});
+    }
+    if (place + kOpen == kTasks) feed.Finish();
+    ASSERT_FALSE(feed.Ask(place).has_value());
+    ASSERT_TRUE(feed.NextWork()->load.has_value());
+    feed.Loaded(TaskOfRecords(1));
+    ASSERT_EQ(feed.NextWork()->batch_in_task, 0u);
+    feed.Cut(std::make_shared<const Batch>());
+    ASSERT_EQ((*feed.Ask(place))->task, place);
+    ASSERT_TRUE(feed.TaskAt(place).loaded);
+    feed.Forget(place);
+    ASSERT_LE(feed.tasks_kept(), kOpen + 1);
+  }
+  feed.Ask(kTasks);
+  EXPECT_FALSE(feed.NextWork().has_value());
+  EXPECT_EQ((*feed.Ask(kTasks))->number, kTasks);
 }
 
 }  // namespace

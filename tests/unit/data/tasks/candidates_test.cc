@@ -21,10 +21,12 @@ using testing::SizeIs;
 
 class CandidatesTest : public testing::Test {
  protected:
-  // 100 records, each with the item that is its place modulo 10.
+  // 100 records, each with the item that is its place modulo 10, but for record 10, which has none.
   v1::DataSpec Data(const std::string& candidates) {
     std::string records = "liked,item\n";
-    for (int i = 0; i < 100; ++i) absl::StrAppend(&records, i % 2, ",", i % 10, "\n");
+    for (int i = 0; i < 100; ++i) {
+      absl::StrAppend(&records, i % 2, ",", i == 10 ? "" : absl::StrCat(i % 10), "\n");
+    }
     v1::DataSpec data;
     data.set_format(v1::DATA_FORMAT_CSV);
     data.set_header(true);
@@ -216,7 +218,8 @@ TEST_F(CandidatesTest, TheSharesOfTheRecordsOwnKeysAreTold) {
   ASSERT_THAT(shares, SizeIs(20));
   EXPECT_NEAR(shares[0], std::log(0.25), 1e-6);
   EXPECT_NEAR(shares[1], std::log(0.75), 1e-6);
-  EXPECT_EQ(shares[2], -INFINITY) << "the file lacks it";
+  EXPECT_EQ(shares[2], shares[0]) << "the file lacks it: it counts as the rarest";
+  EXPECT_EQ(shares[10], shares[0]) << "the record has none";
   data.mutable_features(0)->set_many(true);
   data.mutable_features(0)->set_most(5);
   EXPECT_THAT(Batches(data)->front().negatives.record_log_shares, IsEmpty())

@@ -69,6 +69,24 @@ TEST_F(TaskReaderTest, CutsBatchesOfWhichTheLastMayBeShort) {
   EXPECT_EQ(batch.first_record, 8u);
 }
 
+TEST_F(TaskReaderTest, TheLastTwoBatchesOfAProgramsJobShareTheirRecordsWhereOneWouldRemain) {
+  v1::JobSpec job;
+  EXPECT_FALSE(ReaderOptionsOf(job).shares_end) << "the bits of towers stay";
+  job.mutable_model()->set_user("model.py");
+  EXPECT_TRUE(ReaderOptionsOf(job).shares_end);
+
+  ReaderOptions options = *Derived(CsvSpec(folder_.Write("a.csv", Rows(9)), {1}, {2}));
+  options.shares_end = true;
+  auto task = *Read(options, {.task = Whole(folder_.Path("a.csv"))});
+  ASSERT_EQ(task->batch_count(), 3u);
+  Batch batch;
+  ASSERT_EQ(task->ReadBatch(1, batch), absl::OkStatus());
+  EXPECT_THAT(batch.dense, ElementsAre(4, 5, 6));
+  ASSERT_EQ(task->ReadBatch(2, batch), absl::OkStatus());
+  EXPECT_THAT(batch.dense, ElementsAre(7, 8));
+  EXPECT_EQ(batch.first_record, 7u);
+}
+
 TEST_F(TaskReaderTest, ShufflesByJobSeedEpochAndTask) {
   ReaderOptions options = *Derived(CsvSpec(folder_.Write("a.csv", Rows(100)), {1}, {2}));
   options.data.set_shuffle(true);

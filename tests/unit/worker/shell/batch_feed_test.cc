@@ -113,6 +113,38 @@ TEST_F(BatchFeedTest, ALanesTasksAreDoneWhenTheCursorHasPassedThem) {
   EXPECT_TRUE(feed.TakeDone(13).empty());
 }
 
+TEST_F(BatchFeedTest, NothingIsKeptOfALanesTasksThatAreDoneAndTold) {
+  BatchPrefetcher prefetcher(options_, {}, source_);
+  BatchFeed feed(prefetcher, loop_, Lane(/*complete=*/false));
+  uint64_t cursor = 10;
+  for (uint64_t ordinal = 5; ordinal < 200; ++ordinal) {
+    v1::Lease extended;
+    extended.set_kind(v1::LEASE_KIND_LANE);
+    Add(extended, ordinal, FileTask(static_cast<uint32_t>(ordinal), "b.csv"));
+    feed.Extend(extended);
+    cursor += ordinal == 5 ? 3 : 2;
+    const absl::StatusOr<LeaseBatch> read = Read(feed, cursor);
+    ASSERT_TRUE(read.ok()) << read.status();
+    ASSERT_EQ(read->stream, StreamId::Task(3, static_cast<uint32_t>(ordinal)));
+    const std::vector<v1::LaneTaskDone> done = feed.TakeDone(cursor);
+    ASSERT_EQ(done.size(), 1u);
+    ASSERT_EQ(done[0].ordinal(), ordinal - 1);
+    ASSERT_LE(feed.tasks_kept(), 1u);
+  }
+}
+
+TEST_F(BatchFeedTest, ATaskThatIsToldDoneIsKeptWhileItIsRead) {
+  BatchPrefetcher prefetcher(options_, {}, source_);
+  BatchFeed feed(prefetcher, loop_, Lane(/*complete=*/true));
+  ASSERT_TRUE(Read(feed, 11).ok());
+  ASSERT_EQ(feed.TakeDone(13).size(), 1u);  // Others have closed rounds without this worker.
+  const absl::StatusOr<LeaseBatch> last = Read(feed, 12);
+  EXPECT_EQ(last->stream, StreamId::Task(3, 0));
+  EXPECT_EQ(last->seq, 2u);
+  EXPECT_EQ(Read(feed, 13)->stream, StreamId::Task(3, 1));
+  EXPECT_EQ(feed.tasks_kept(), 1u);
+}
+
 TEST_F(BatchFeedTest, TheEndOfALaneIsHeldBackUntilTheChiefHasNamedItsLastTask) {
   BatchPrefetcher prefetcher(options_, {}, source_);
   BatchFeed feed(prefetcher, loop_, Lane(/*complete=*/false));
