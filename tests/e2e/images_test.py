@@ -1,28 +1,19 @@
 """Images as idx, as PNGs in tar, in TFRecord and in folders train the same model bit for bit; `capstan evaluate` and `predict`
 read them all; a damaged one is named."""
 
-import importlib.machinery
-import importlib.util
 import io
 import pathlib
 import random
-import struct
 import sys
 import tarfile
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crc32c import crc32c
 from crew import run_to_end
+from image_files import write_class
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLASSES, IMAGES, SIDE = 8, 40, 12
-loader = importlib.machinery.SourceFileLoader("idx_to_tar", str(ROOT / "deploy/examples/images/idx-to-tar"))
-loader_spec = importlib.util.spec_from_loader("idx_to_tar", loader)
-sys.dont_write_bytecode = True
-idx_to_tar = importlib.util.module_from_spec(loader_spec)
-loader.exec_module(idx_to_tar)
 
 
 def pictures(seed, of, count):
@@ -30,28 +21,6 @@ def pictures(seed, of, count):
     draw = random.Random(seed * CLASSES + of)
     for _ in range(count):
         yield bytes(min(255, draw.randrange(90) + (120 if y == of else 0)) for y in range(SIDE) for _ in range(SIDE))
-
-
-def masked(content):
-    value = crc32c(content)
-    return struct.pack("<I", (((value >> 15) | (value << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
-def varint(number):
-    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
-
-
-def field(number, content):
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def record(image, label):
-    """A tf.train.Example as TFRecord has it."""
-    features = b"".join(field(1, field(1, name) + field(2, feature)) for name, feature in (
-        (b"image/encoded", field(1, field(1, image))), (b"image/class/label", field(3, field(1, varint(label))))))
-    message = field(1, features)
-    length = struct.pack("<Q", len(message))
-    return length + masked(length) + message + masked(message)
 
 
 class ImagesTest(unittest.TestCase):
@@ -62,25 +31,11 @@ class ImagesTest(unittest.TestCase):
         cls.folder = pathlib.Path(cls.scratch.name)
         for split, seed, count in (("train", 1, IMAGES), ("eval", 2, 5)):
             for of in range(CLASSES):
-                cls.write(split, of, list(pictures(seed, of, count)))
+                write_class(cls.folder / split, of, SIDE, list(pictures(seed, of, count)))
 
     @classmethod
     def tearDownClass(cls):
         cls.scratch.cleanup()
-
-    @classmethod
-    def write(cls, split, of, images):
-        """One class: a file of each format, so that every format makes the same tasks."""
-        to = cls.folder / split
-        (to / "folder" / f"c{of}").mkdir(parents=True)
-        base = to / f"{of}-images-idx3"
-        base.write_bytes(struct.pack(">BBBB3I", 0, 0, 8, 3, len(images), SIDE, SIDE) + b"".join(images))
-        (to / f"{of}-labels-idx1").write_bytes(struct.pack(">BBBBI", 0, 0, 8, 1, len(images)) + bytes([of]) * len(images))
-        idx_to_tar.main(base, to / f"{of}.tar")
-        encoded = [idx_to_tar.png(SIDE, SIDE, image) for image in images]
-        (to / f"{of}.tfrecord").write_bytes(b"".join(record(image, of) for image in encoded))
-        for i, image in enumerate(encoded):
-            (to / "folder" / f"c{of}" / f"{i:04}.png").write_bytes(image)
 
     def names(self, split, kind):
         return f"{self.folder}/{split}/" + {"idx": "*-images-idx3", "tar": "*.tar", "tfrecord": "*.tfrecord",

@@ -188,6 +188,11 @@ class WordsTest(unittest.TestCase):
         model.weight = torch.nn.Parameter(torch.zeros(1, 2))
         with self.assertRaisesRegex(TypeError, "parameter weight is another tensor than when the job began"):
             tensors.results()
+        model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Linear(1, 1))
+        tensors = ct._Tensors(model)
+        model[1] = torch.nn.Linear(1, 1)
+        with self.assertRaisesRegex(TypeError, "parameter 1.bias is another tensor than when the job began"):
+            tensors.results()
 
     def test_a_parameter_without_a_gradient_is_named_once(self):
         model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Linear(2, 1))

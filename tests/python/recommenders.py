@@ -61,7 +61,7 @@ class Apps(Clicks):
         return self.bias + rows[:, :, 0].sum(1) + pairs
 
 
-MODELS = {"ratings": Ratings, "clicks": Clicks, "apps": Apps}
+MODELS = {"ratings": Ratings, "clicks": Clicks, "apps": Apps, "ads": Clicks}
 
 
 def build(job):

@@ -48,6 +48,21 @@ void AppendColumns(Section& in, absl::string_view key, const YamlNode& node, boo
   }
 }
 
+// The file that says mean and deviation of each of these columns.
+void ReadMeasuresFile(Section& in, v1::ColumnSpec& spec) {
+  spec.set_file(in.Text("file"));
+  if (!in.Has("file")) return;
+  if (spec.transform() != v1::NUMERIC_TRANSFORM_STANDARD) {
+    in.Refuse("file", "is only for a transform: standard");
+  }
+  if (in.Has("mean") || in.Has("deviation")) {
+    in.Refuse("file", "cannot stand beside mean and deviation, which say the same");
+  }
+  if (spec.file().empty()) {
+    in.Refuse("file", "is empty; expected a file with a column, its mean and its deviation a line");
+  }
+}
+
 // {columns: "1-13", transform: bucket, boundaries: [1, 10], missing: 0}
 void AppendTransformed(Section& in, bool names, std::vector<v1::ColumnSpec>& columns) {
   std::vector<v1::ColumnSpec> added;
@@ -74,6 +89,7 @@ void AppendTransformed(Section& in, bool names, std::vector<v1::ColumnSpec>& col
       ReadMeasures(in, "", spec.transform() == v1::NUMERIC_TRANSFORM_STANDARD);
   spec.set_mean(measures.mean);
   spec.set_deviation(measures.deviation);
+  ReadMeasuresFile(in, spec);
   for (v1::ColumnSpec& column : added) {
     spec.set_column(column.column());
     spec.set_name(column.name());

@@ -27,7 +27,7 @@ struct ColumnRules {
 std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, ColumnRules rules);
 
 // Mean and deviation by which numbers are standardized. A deviation of 0 says that both are still
-// to be measured.
+// to be measured, or read from a file.
 struct Measures {
   double mean = 0;
   double deviation = 0;

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -65,6 +67,9 @@ void ResolvePaths(const std::string& folder, v1::JobSpec& spec) {
   if (spec.data().has_negatives()) {
     Resolve(folder, *spec.mutable_data()->mutable_negatives()->mutable_file());
   }
+  for (v1::ColumnSpec& column : *spec.mutable_data()->mutable_numeric()) {
+    Resolve(folder, *column.mutable_file());
+  }
   for (v1::FeatureSpec& feature : *spec.mutable_data()->mutable_features()) {
     if (!feature.has_vocabulary()) continue;
     Resolve(folder, *feature.mutable_vocabulary()->mutable_file());
@@ -84,6 +89,12 @@ void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
   const std::string& candidates = spec.data().negatives().file();
   if (!candidates.empty()) {
     CheckPattern("data.negatives.file", candidates, /*folders=*/false, findings);
+  }
+  std::set<std::string> measures;  // One file has those of many columns.
+  for (const v1::ColumnSpec& column : spec.data().numeric()) {
+    const std::string& file = column.file();
+    if (file.empty() || !measures.insert(file).second) continue;
+    CheckPattern("data.schema.numeric[].file", file, /*folders=*/false, findings);
   }
   for (const v1::FeatureSpec& feature : spec.data().features()) {
     const std::string& texts = feature.vocabulary().file();

@@ -44,7 +44,7 @@ void BM_ReadTar(benchmark::State& state) {
   for (int i = 0; i < kImages; ++i) file += TarSample(absl::StrCat(i), image, "7");
   ReadAll(state, v1::DATA_FORMAT_TAR, file + TarEnd());
 }
-BENCHMARK(BM_ReadTar)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ReadTar)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 void BM_ReadTfRecord(benchmark::State& state) {
   const std::string record = TfRecord(TfExample(std::string(kImageBytes, 'x'), 7));
@@ -52,7 +52,7 @@ void BM_ReadTfRecord(benchmark::State& state) {
   for (int i = 0; i < kImages; ++i) file += record;
   ReadAll(state, v1::DATA_FORMAT_TFRECORD, file);
 }
-BENCHMARK(BM_ReadTfRecord)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ReadTfRecord)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 void Decode(benchmark::State& state, const std::string& encoded) {
   ImageDecoder decoder({{224, 224}, 3});

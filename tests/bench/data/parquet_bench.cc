@@ -59,7 +59,7 @@ void BM_DecodeParquet(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<int64_t>(bytes));
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(file->metadata.rows));
 }
-BENCHMARK(BM_DecodeParquet)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_DecodeParquet)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 }  // namespace
 }  // namespace capstan::parquet

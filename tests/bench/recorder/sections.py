@@ -15,6 +15,7 @@ from turns import BOUND, QUIET, WANTED, Side
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TURNS = ROOT / "tests" / "bench" / "turns"
+PROGRAMS = ROOT / "tests" / "bench" / "python"
 EXAMPLES = ROOT / "deploy" / "examples"
 PYTHON = "/usr/bin/python3"
 CAPSTAN = "capstan"
@@ -32,6 +33,7 @@ class Context:
         self.examples, self.policies = examples, policies
         self.environment = {
             "CAPSTAN_BIN": str(self.binaries), "CAPSTAN_PROTO": str(ROOT / "proto"), "PEERS_RUNS": str(runs),
+            "CAPSTAN_PYTHON_PACKAGE": str(self.binaries.parent / "python"),
             # The peers keep their quietest runs of more; here the turn as a whole is judged, on all sides alike.
             "PEERS_QUIET": "101", "PEERS_TRANSPORTS": "tcp",
             "PYTHONPATH": str(ROOT / "tests" / "bench" / "peer_cpu"), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -51,6 +53,13 @@ class Context:
         if not (folder / "made").exists():
             subprocess.run([self.binaries / "capstan", "data", "generate", folder], check=True, stdout=subprocess.DEVNULL)
             (folder / "made").touch()
+
+    def make_python(self):
+        """The same in the forms that the sides of `python` need, images and tables of ids, once."""
+        self.make_clicks()
+        folder = self.scratch / "python"
+        if not (folder / "made").exists():
+            subprocess.run([PYTHON, "-B", PROGRAMS / "prepare.py", self.scratch / "clicks" / "train.csv", folder], check=True)
 
     def others(self, *wanted):
         """Of (peer, workload ...) those that were asked for."""
@@ -330,6 +339,23 @@ def chief(context):
     return Section("chief", [context.capstan("chief.py")], rows)
 
 
+def python(context):
+    """Models of one's own in PyTorch, beside plain PyTorch of the same version and threads; and how fast their data are read."""
+    rows = [*(Row(f"DeepFM, 1 shard + 1 worker, {threads} a step, examples/s", f"deepfm, {threads}", [("torch", f"deepfm, {threads}")], 0.9)
+              for threads in ("1 thread", "2 threads")),
+            Row("ResNet-18 of half the width, 4 lanes on 2 workers of 1 thread, images/s", "resnet, .*", [("torch", "resnet, 2 threads")], 0.85),
+            *(Row(f"{model}: handing a step over, beyond a pass over its gradients, ms", f"{model}, .*beyond.*", 0.3, 1, less=True)
+              for model in ("deepfm", "resnet")),
+            *(Row(f"import and {what}, s", f"import and {what}", 1, 1, less=True) for what in ("connect", "be told the job")),
+            Row("40 tables, examples/s by those of one", "40 tables by one", 0.8, 1),
+            *(Row(f"{kind}, GB/s of a core", kind, 1, 1, of="reading") for kind in ("tar", "TFRecord")),
+            Row("Parquet, MB/s of values of a core", "Parquet", 150, 1, of="reading")]
+    data = context.scratch / "python"
+    plain = [Side("torch", [PYTHON, "-B", PROGRAMS / "plain.py", data], context.environment, own=True)]
+    return Section("python", [context.capstan("own_model.py", context.scratch / "clicks" / "train.csv", data), *plain,
+                              context.capstan("reading.py", data / "cells.parquet", name="reading")], rows, prepare=context.make_python)
+
+
 def quality(context):
     """Each example on real data: the median of three seeds, beside its bar."""
     import learning
@@ -346,7 +372,7 @@ ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "
        "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "inference": inference,
        "scrape": scrape, "tls": tls,
        "memory": memory, "replicas": replicas, "failover": failover, "moves": moves, "shards": shards,
-       "crowd": crowd, "large": large, "chief": chief, "plan": plan,
+       "crowd": crowd, "large": large, "chief": chief, "plan": plan, "python": python,
        "quality": quality, "matrix": matrix}
 
 

@@ -48,7 +48,7 @@ def pace(first, last):
     return examples / (last.time - first.time), cpu
 
 
-def watch(crew, until=None):
+def watch(crew, until=None, warm_up=WARM_UP_EXAMPLES):
     """Points after the warm-up, while all are at work, each taken when the chief had just heard of progress; and the
     status at the end."""
     points, before = [], 0
@@ -56,7 +56,7 @@ def watch(crew, until=None):
         status = crew.status()
         if status.state in ENDED or (until and status.examples >= until):
             break
-        if WARM_UP_EXAMPLES <= status.examples < status.examples_expected and status.examples != before:
+        if warm_up <= status.examples < status.examples_expected and status.examples != before:
             points.append(Point(crew, status.examples))
         before = status.examples
         time.sleep(POLL_SECONDS)

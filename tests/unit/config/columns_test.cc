@@ -94,6 +94,12 @@ TEST(ReadColumnsTest, ATransformHasWhatItNeedsAndNothingElse) {
   EXPECT_THAT(mistakes("columns: 1, transform: standard, mean: 2"),
               HasSubstr("deviation: is missing beside mean"));
   EXPECT_EQ(mistakes("columns: 1, transform: standard"), "") << "then both are measured";
+  EXPECT_EQ(mistakes("columns: 1, transform: standard, file: numbers.tsv"), "");
+  EXPECT_THAT(mistakes("columns: 1, transform: log, file: numbers.tsv"),
+              HasSubstr("file: is only for a transform: standard"));
+  EXPECT_THAT(mistakes("columns: 1, transform: standard, file: a.tsv, mean: 1, deviation: 2"),
+              HasSubstr("file: cannot stand beside mean and deviation"));
+  EXPECT_THAT(mistakes("columns: 1, transform: standard, file: \"\""), HasSubstr("file: is empty"));
 }
 
 }  // namespace

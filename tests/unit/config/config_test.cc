@@ -343,9 +343,11 @@ data:
     group: education
     categorical: [workclass, education]
     numeric: [3, {columns: [age, fnlwgt], transform: standard},
-              {columns: hours, transform: standard, mean: 40, deviation: 12.5}]
+              {columns: hours, transform: standard, mean: 40, deviation: 12.5},
+              {columns: [height, weight], transform: standard, file: lists/numbers.tsv}]
 model: {preset: lr}
-)"});
+)",
+                                                    .folder = "/jobs"});
   ASSERT_TRUE(job.ok()) << job.status();
   const v1::DataSpec& data = job->data();
   EXPECT_EQ(data.label_name(), "income");
@@ -353,13 +355,14 @@ model: {preset: lr}
   EXPECT_EQ(data.group().name(), "education") << "which is a categorical column, too";
   EXPECT_THAT(data.positive_labels(), testing::ElementsAre(">50K", ">50K."));
   EXPECT_EQ(data.categorical(1).name(), "education");
-  ASSERT_EQ(data.numeric_size(), 4);
+  ASSERT_EQ(data.numeric_size(), 6);
   EXPECT_EQ(data.numeric(0).column(), 3u);
   EXPECT_EQ(data.numeric(2).name(), "fnlwgt");
   EXPECT_EQ(data.numeric(2).transform(), v1::NUMERIC_TRANSFORM_STANDARD);
   EXPECT_EQ(data.numeric(2).deviation(), 0) << "to be measured";
   EXPECT_EQ(data.numeric(3).mean(), 40);
   EXPECT_EQ(data.numeric(3).deviation(), 12.5);
+  EXPECT_EQ(data.numeric(5).file(), "/jobs/lists/numbers.tsv");
 }
 
 }  // namespace

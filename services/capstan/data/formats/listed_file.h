@@ -1,5 +1,5 @@
 // Files beside the data that say something of them, a line each, and that all processes of a job
-// must read alike: candidates, vocabularies.
+// must read alike: candidates, vocabularies, measures.
 #ifndef CAPSTAN_DATA_FORMATS_LISTED_FILE_H_
 #define CAPSTAN_DATA_FORMATS_LISTED_FILE_H_
 

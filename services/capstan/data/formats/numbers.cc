@@ -20,16 +20,8 @@ bool ParseSmallInteger(std::string_view digits, float& value) {
   return true;
 }
 
-}  // namespace
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-bool ParseFloat(std::string_view text, float& value) {
-  if (ParseSmallInteger(text, value)) return true;
+template <typename Number>
+bool ParseDecimal(std::string_view text, Number& value) {
   text = Trim(text);
   if (text.starts_with('+')) {
     text.remove_prefix(1);
@@ -39,6 +31,20 @@ bool ParseFloat(std::string_view text, float& value) {
   fast_float::from_chars_result result = fast_float::from_chars(text.data(), end, value);
   return result.ec == std::errc() && result.ptr == end && std::isfinite(value);
 }
+
+}  // namespace
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+bool ParseFloat(std::string_view text, float& value) {
+  return ParseSmallInteger(text, value) || ParseDecimal(text, value);
+}
+
+bool ParseDouble(std::string_view text, double& value) { return ParseDecimal(text, value); }
 
 bool ParseIndex(std::string_view text, uint64_t& value) {
   const char* end = text.data() + text.size();

@@ -14,6 +14,9 @@ std::string_view Trim(std::string_view text);
 // finite float.
 bool ParseFloat(std::string_view text, float& value);
 
+// The same, of a double.
+bool ParseDouble(std::string_view text, double& value);
+
 // Digits only. False: no such number, or above 2^64 - 1.
 bool ParseIndex(std::string_view text, uint64_t& value);
 

@@ -158,7 +158,12 @@ absl::Status ColumnReader::LoadData(const PageHeader& header) {
 // A page that begins where no row does goes on with the row of the page before.
 absl::Status ColumnReader::LoadLevels(std::string_view repetition, std::string_view definition,
                                       uint64_t count) {
-  if (count > kMostEntries) return Unsupported(absl::StrCat("has a page of ", count, " entries"));
+  if (count > kMostEntries) {
+    return absl::InvalidArgumentError(absl::StrCat(Where(), "the page at byte ", page_, ": has ",
+                                                   count, " entries of lists; expected at most ",
+                                                   kMostEntries,
+                                                   ", as a page with them is held in memory"));
+  }
   repetition_.resize(count);
   definition_.resize(count);
   entry_ = 0;

@@ -14,6 +14,7 @@
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/formats/line_reader.h"
+#include "capstan/data/formats/measures_file.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
@@ -283,6 +284,7 @@ absl::Status DeriveByFormat(const Source& source, v1::DataSpec& data) {
 
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
   CAPSTAN_RETURN_IF_ERROR(DeriveByFormat(source, data));
+  CAPSTAN_RETURN_IF_ERROR(DeriveMeasures(source, data));
   CAPSTAN_RETURN_IF_ERROR(DeriveVocabularies(source, data));
   return data.has_negatives() ? DeriveNegatives(source, data) : absl::OkStatus();
 }

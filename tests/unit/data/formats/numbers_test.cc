@@ -34,6 +34,17 @@ TEST(ParseFloatTest, RefusesWhatIsNoFiniteNumber) {
   }
 }
 
+TEST(ParseDoubleTest, ReadsWhatParseFloatReadsWithAllDigitsOfADouble) {
+  double value = 0;
+  EXPECT_TRUE(ParseDouble(" 123456789.25", value));
+  EXPECT_EQ(value, 123456789.25);
+  EXPECT_TRUE(ParseDouble("-1e99", value));
+  EXPECT_EQ(value, -1e99);
+  for (std::string_view text : {"", "abc", "1x", "nan", "inf", "1e999", "+-1", "1,5"}) {
+    EXPECT_FALSE(ParseDouble(text, value)) << text;
+  }
+}
+
 TEST(ParseIndexTest, ReadsAllOf64BitsAndNothingElse) {
   uint64_t index = 0;
   EXPECT_TRUE(ParseIndex("18446744073709551615", index));
