@@ -163,6 +163,7 @@ class _Tensors:
                 raise _worker.Refused(f"{name} has no elements")
         # As the chief sorts them: by their bytes.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
+        self._untouched = self._versions()
         self._unused = _loop.Unused([name for name, _, role in self._all if role == "trained"],
                                     "is it used? declare what is not trained frozen, with requires_grad=False")
 
@@ -183,6 +184,11 @@ class _Tensors:
                     self._model.get_buffer(name).copy_(view)
                 else:
                     tensor.data, tensor.grad = view, None
+        self._untouched = self._versions()
+
+    def _versions(self):
+        """How often frozen tensors have been written."""
+        return {name: tensor._version for name, tensor, role in self._all if role == "frozen"}
 
     def results(self):
         """A gradient for what is trained, and what buffers have become."""
@@ -199,6 +205,9 @@ class _Tensors:
                 raise TypeError(f"buffer {name} has become {list(result.shape)} of {result.dtype}, and was {list(tensor.shape)} of {tensor.dtype}")
         elif self._model.get_parameter(name) is not tensor:
             raise TypeError(f"parameter {name} is another tensor than when the job began; what is assigned to it reaches no shard")
+        elif role == "frozen" and tensor._version != self._untouched[name]:
+            raise TypeError(f"parameter {name} has changed, and was frozen (requires_grad=False): nobody pulls it again; what steps change "
+                            "are float buffers (register_buffer)")
         elif role == "frozen" or tensor.grad is None:
             return None
         else:

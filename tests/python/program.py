@@ -7,6 +7,8 @@ RAISE_BUILD=1       build does
 HANG=n              step n waits for ever
 HANG_PREDICT=1      so does predict
 WIDTH=n             another layer is added, of so many: another model
+FROZEN=n            likewise, and it is frozen
+TOUCH=1             a step writes to what is frozen
 """
 
 import importlib
@@ -34,6 +36,8 @@ def build(job):
         # What is added to a sequence would be computed.
         holder = model[0] if isinstance(model, nn.Sequential) else model
         holder.further = nn.Linear(int(os.environ["WIDTH"]), 1)
+    if "FROZEN" in os.environ:
+        model.fixed = nn.Linear(int(os.environ["FROZEN"]), 1, bias=False).requires_grad_(False)
     return model
 
 
@@ -53,6 +57,9 @@ def step(model, batch):
         raise ValueError("this batch is not to my taste")
     if steps == int(os.environ.get("HANG") or -1):
         wait_for_ever()
+    if "TOUCH" in os.environ:
+        with torch.no_grad():
+            model.fixed.weight.mul_(2)
     return example.step(model, batch)
 
 
