@@ -65,7 +65,7 @@ def _train(params, tensors, step, taken, job):
     tensors.unused.saw(name for name, gradient in zip(params, results) if gradient is not None)
     # The loss that is told is weighted, and no mean.
     weighted = losses if batch.weights is None else losses * batch.weights
-    taken.finish(float(weighted.sum(dtype=np.float64)), rows or [None], results)
+    return _loop.Computed(float(weighted.sum(dtype=np.float64)), rows or [None], results)
 
 
 def _of_names(what, gradients, values, whose):

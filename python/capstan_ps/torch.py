@@ -130,7 +130,7 @@ def _train(model, tensors, step, taken, job):
         losses = losses * batch.weights
     (losses.sum() if job.sum_loss else losses.mean()).backward()
     gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
-    taken.finish(float(losses.detach().double().sum()), gradients, tensors.results())
+    return _loop.Computed(float(losses.detach().double().sum()), gradients, tensors.results())
 
 
 def _logits(model, predict, taken, job):

@@ -70,13 +70,14 @@ class StepTest(unittest.TestCase):
         self.taken = types.SimpleNamespace(
             examples=3, stream=0, seq=0, labels=lambda: self.labels, weights=lambda: self.weights, numbers=lambda: np.zeros((3, 0), np.float32),
             values=lambda: None, rows=lambda table: ROWS, offsets=lambda: np.array([0, 1, 2, 4], np.int32), index=lambda table: INDEX[:4],
-            keys=lambda table: np.arange(4), parameters=lambda: np.arange(7, dtype=np.float32), finish=lambda *given: self.finished.append(given))
+            keys=lambda table: np.arange(4), parameters=lambda: np.arange(7, dtype=np.float32))
         self.job = types.SimpleNamespace(labels=[], dims=[5], tables=["features"], features=[], image=(), channels=0, seed=1, sum_loss=False,
                                          outputs=1)
         self.tensors = cn._Tensors({"w": np.zeros((2, 3), np.float32), "bias": np.zeros((), np.float32)})
 
     def train(self, step):
-        cn._train(self.tensors.params, self.tensors, step, self.taken, self.job)
+        computed = cn._train(self.tensors.params, self.tensors, step, self.taken, self.job)
+        self.finished.append((computed.loss_sum, computed.rows, computed.tensors))
 
     def refusal(self, given):
         with self.assertRaises((ValueError, KeyError)) as raised:
