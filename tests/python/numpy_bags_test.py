@@ -125,6 +125,28 @@ class StepTest(unittest.TestCase):
             with self.subTest(said):
                 self.assertEqual(self.refusal(given), said)
 
+    def test_running_tensors_are_told_by_what_they_have_become_and_frozen_ones_not_at_all(self):
+        self.tensors = cn._Tensors({"w": np.zeros((2, 2), np.float32), "mean": cn.running(np.zeros(1, np.float32)),
+                                    "fixed": cn.frozen(np.zeros(2, np.float32))})
+        self.assertEqual([(name, role) for name, role, *_ in self.tensors.declaration()],
+                         [("fixed", "frozen"), ("mean", "running"), ("w", "trained")])
+        one = np.zeros(3)
+        self.train(lambda params, batch: (one, cn.Gradients({"w": np.ones((2, 2))}, running={"mean": params["mean"] / 4})))
+        self.train(lambda params, batch: (one, cn.Gradients({})))
+        (_, _, told), (_, _, untold) = self.finished
+        self.assertIsNone(told[0])
+        np.testing.assert_array_equal(told[1], np.float32([0.5]))
+        np.testing.assert_array_equal(told[2], np.ones((2, 2)))
+        self.assertEqual(untold, [None] * 3, "it is as it was")
+        self.finished.clear()
+        for given, said in (
+                (cn.Gradients({"fixed": np.ones(2)}), "step gives a gradient of tensor 'fixed'; those that are trained are w"),
+                (cn.Gradients({}, running={"w": np.ones((2, 2))}), "step gives a value of running tensor 'w'; those that are running are mean"),
+                (cn.Gradients({}, running={"mean": np.ones(2)}),
+                 "the value of running tensor mean is made of floats in its shape, [1], and is [2] of float64")):
+            with self.subTest(said):
+                self.assertEqual(self.refusal((one, given)), said)
+
     def test_logits_have_the_shape_that_the_job_asks_for(self):
         def logits(given):
             return cn._logits(self.tensors.params, lambda params, batch: given, self.taken, self.job)
