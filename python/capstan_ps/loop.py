@@ -6,6 +6,7 @@ import random
 import sys
 import typing
 
+from capstan_ps import self_check as _self_check
 from capstan_ps import serving as _serving
 from capstan_ps import worker as _worker
 
@@ -24,7 +25,8 @@ class Computed:
 @dataclasses.dataclass(frozen=True)
 class Front:
     """What a program computes, in the arrays of its library. `begin(job)` gives the model as the job begins and its tensors, which have
-    `declaration()`, `shapes()` and `take(taken)`; `train(model, tensors, taken, job)` gives what a step has Computed; `logits(model, taken, job)` those of
+    `declaration()`, `shapes()` in the order of that, and `take(taken)`; `kept()` is what steps change beside what `take` renews, and
+    `put_back(kept)` undoes that. `train(model, tensors, taken, job)` gives what a step has Computed; `logits(model, taken, job)` those of
     records as finish_logits takes them; `facts(job)` are what bits depend on."""
 
     begin: typing.Callable
@@ -52,13 +54,14 @@ class Work:
             _worker.refuse(worker, "train() was given no step, which gives one loss an example")
         if job.evaluates and predict is None:
             _worker.refuse(worker, "job.yaml holds records out (data.eval), and train() was given no predict")
+        self._check = _self_check.is_wanted(job)
 
     def do(self, taken):
         """Finishes the step. Returns what was Computed, or the logits."""
         if taken.evaluates:
             return self.predict(taken)
         with self._told(taken):
-            computed = self._front.train(self._model, self.tensors, taken, self.job)
+            computed = self._trained(taken)
             taken.finish(computed.loss_sum, computed.rows, computed.tensors)
         return computed
 
@@ -70,6 +73,18 @@ class Work:
             if taken.evaluates:
                 taken.finish_logits(logits)
         return logits
+
+    def _trained(self, taken):
+        """What was Computed. The first step of a process is computed twice, and what differs is told."""
+        def train():
+            return self._front.train(self._model, self.tensors, taken, self.job)
+        if not self._check:
+            return train()
+        self._check = False
+        computed, differs = _self_check.twice(train, self.tensors, self.job)
+        if differs is not None:
+            print(f"capstan_ps: {_self_check.warning(differs)}", file=sys.stderr, flush=True)
+        return computed
 
     @contextlib.contextmanager
     def _told(self, taken):

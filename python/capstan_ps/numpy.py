@@ -170,6 +170,12 @@ class _Tensors:
     def shapes(self):
         return {name: list(array.shape) for name, array in self.params.items()}
 
+    def kept(self):
+        """Nothing: arrays are views of what was pulled, and cannot be written."""
+
+    def put_back(self, kept):
+        pass
+
     def take(self, taken):
         """What the step has pulled: views, which cannot be written."""
         flat, begin = Batch.array(taken.parameters()), 0

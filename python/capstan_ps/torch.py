@@ -190,6 +190,14 @@ class _Tensors:
         """How often frozen tensors have been written."""
         return {name: tensor._version for name, tensor, role in self._all if role == "frozen"}
 
+    def kept(self):
+        """Buffers that no shard has, as they are."""
+        return {name: tensor.clone() for name, tensor in self._model.named_buffers() if not tensor.is_floating_point()}
+
+    def put_back(self, kept):
+        for name, before in kept.items():
+            self._model.get_buffer(name).copy_(before)
+
     def results(self):
         """A gradient for what is trained, and what buffers have become."""
         for name, before in self._counters.items():

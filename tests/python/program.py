@@ -8,6 +8,9 @@ HANG=n              step n waits for ever
 HANG_PREDICT=1      so does predict
 WIDTH=n             another layer is added, of so many: another model
 FROZEN=n            likewise, and it is frozen
+VERSION=text        PyTorch says that it is this one
+HIDDEN=1            losses grow with each step: by something that the program keeps between steps
+ONCE=1              no step is computed twice
 TOUCH=1             a step writes to what is frozen
 """
 
@@ -22,7 +25,11 @@ from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "deploy/examples/python"))
 import capstan_ps.torch as ct
+from capstan_ps import self_check
 
+torch.__version__ = os.environ.get("VERSION", torch.__version__)
+if "ONCE" in os.environ:
+    self_check.is_wanted = lambda job: False
 example = importlib.import_module(sys.argv[1])
 steps = 0
 
@@ -60,7 +67,8 @@ def step(model, batch):
     if "TOUCH" in os.environ:
         with torch.no_grad():
             model.fixed.weight.mul_(2)
-    return example.step(model, batch)
+    losses = example.step(model, batch)
+    return losses * (1 + steps / 100) if "HIDDEN" in os.environ else losses
 
 
 def wait_for_ever():
