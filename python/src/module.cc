@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <signal.h>
 
 #include <cstdint>
 #include <map>
@@ -24,12 +25,12 @@
 #include "capstan/base/log.h"
 #include "capstan/base/version.h"
 #include "capstan/metrics/cgroup.h"
-#include "capstan/model/layout.h"
 #include "capstan/process/heaps.h"
 #include "python/src/client_binding.h"
 #include "python/src/image_binding.h"
 #include "python/src/job_facts.h"
 #include "python/src/step_binding.h"
+#include "python/src/trial_binding.h"
 #include "worker/shell/runtime.h"
 #include "worker/shell/user_program.h"
 
@@ -40,7 +41,8 @@ namespace {
 
 class PyWorker {
  public:
-  PyWorker(const RuntimeOptions& options) : state_(std::make_shared<State>()) {
+  PyWorker(const RuntimeOptions& options)
+      : state_(std::make_shared<State>(std::vector<int>{SIGTERM})) {
     // The gradients and activations of a step are freed and allocated anew by the next one; were
     // their memory given back each time, the kernel would clear it again, at 5 % of a step.
     KeepFreeBytes(KeptBytesFor(metrics::UsableMemoryBytes()));
@@ -57,22 +59,10 @@ class PyWorker {
     return job ? std::make_optional<Job>(*job) : std::nullopt;
   }
 
-  using Declared = std::tuple<std::string, std::string, std::vector<uint32_t>, Floats>;
   void Declare(const std::vector<Declared>& tensors, const std::vector<std::string>& outputs,
                const std::map<std::string, std::string>& facts, const std::string& name) {
-    DeclaredModel model;
+    DeclaredModel model = state_->Declare(tensors, outputs);
     model.declaration.set_declared_by(name);
-    for (const auto& [tensor, role, shape, values] : tensors) {
-      v1::DeclaredTensor& out = *model.declaration.add_tensors();
-      out.set_name(tensor);
-      out.mutable_shape()->Add(shape.begin(), shape.end());
-      if (role == "running") out.set_role(v1::TENSOR_ROLE_RUNNING);
-      if (role == "frozen") out.set_role(v1::TENSOR_ROLE_FROZEN);
-      state_->roles.push_back(out.role());
-      state_->sizes.push_back(values.size());
-      model.values.insert(model.values.end(), values.data(), values.data() + values.size());
-    }
-    model.declaration.mutable_outputs()->Add(outputs.begin(), outputs.end());
     for (const auto& [key, value] : facts) (*model.declaration.mutable_facts())[key] = value;
     state_->program.Declare(std::move(model));
   }
@@ -171,6 +161,7 @@ NB_MODULE(_capstan, m) {
       .def_ro("evaluates", &Job::evaluates, "There are records that are held out.");
 
   capstan::worker::BindSteps(m);
+  capstan::worker::BindTrial(m);
 
   nb::class_<PyWorker>(m, "Worker")
       .def(

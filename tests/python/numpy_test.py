@@ -48,11 +48,11 @@ class NumpyTest(unittest.TestCase):
             crew.wait()
             return self.kept(crew, name)
 
-    def assert_equal(self, one, other):
+    def assert_equal(self, one, other, parts=PARTS):
         code, said = run_to_end("capstan", "checkpoint", "diff", one, other)
         self.assertEqual(code, 0, said)
         found = {line.split()[0]: [int(n.replace(",", "")) for n in line.split()[2:7]] for line in said.splitlines()[1:]}
-        self.assertEqual(set(found), PARTS)
+        self.assertEqual(set(found), parts)
         for part, (common, *changes) in found.items():
             self.assertGreater(common, 0, part)
             self.assertEqual(changes, [0, 0, 0, 0], part)
@@ -81,6 +81,15 @@ class NumpyTest(unittest.TestCase):
             crew.kill("worker-1")
             crew.wait()
             self.assert_equal(one, self.kept(crew, "killed"))
+
+    def test_running_tensors_are_the_mean_of_the_lanes_and_frozen_ones_stay(self):
+        job, parts = CLICKS % (4000, "user: factorization_machine.py") + SYNC, PARTS | {"fixed", "rate"}
+        one, two = (self.trained(name, self.crew(job, workers=workers, shards=1, name=name, environment={"ROLES": "1"}))
+                    for name, workers in (("one", 1), ("two", 2)))
+        self.assert_equal(one, two, parts)
+        found = capstan_ps.load(one).parameters()
+        self.assertEqual(found["fixed"].tolist(), [0, 1, 2])
+        self.assertTrue(0.05 < found["rate"][0] < 0.5, f"of the records {found['rate']} are clicks")
 
     def test_features_bags_and_weights_of_records_learn_what_pytorch_learns(self):
         for name, count, seed in (("train", 3000, 1), ("test", 500, 2)):

@@ -1,0 +1,44 @@
+// What a user's program declares of its model: whether a job can train it, and whether it is the
+// job's. Pure functions.
+#ifndef CAPSTAN_MODEL_DECLARATION_H_
+#define CAPSTAN_MODEL_DECLARATION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// In what the model declared here differs from the job's: the first name, shape or role, or the
+// outputs. Empty: in nothing that matters.
+std::string DeclarationDifference(const v1::ModelDeclaration& job,
+                                  const v1::ModelDeclaration& here);
+
+// INVALID_ARGUMENT: what no job can train: names that do not ascend, or tensors without elements,
+// or with too many.
+absl::Status CheckDeclaration(const v1::ModelDeclaration& declaration);
+
+// INVALID_ARGUMENT: a group of the job's optimizer.dense has none of the tensors that are trained.
+absl::Status CheckGroups(const v1::ModelDeclaration& declaration, const v1::JobSpec& job);
+
+// INVALID_ARGUMENT: names the first tensor that begins with NaN or infinity, which no shard takes.
+// `values`: of all tensors, one after the other. REQUIRES: CheckDeclaration is OK.
+absl::Status CheckFinite(const v1::ModelDeclaration& declaration, absl::Span<const float> values);
+
+// INVALID_ARGUMENT: a tensor has the name that a part of a table or of a tensor has in exports
+// (cli/model/exported_model.h), where all stand side by side.
+absl::Status CheckNamesInExports(const v1::ModelDeclaration& declaration, const v1::JobSpec& job);
+
+// Elements of all tensors. REQUIRES: CheckDeclaration is OK, or the result is only compared.
+uint64_t ElementsOf(const v1::ModelDeclaration& declaration);
+
+// Gives the job the tensors of the declaration, in its order.
+void AddTensors(const v1::ModelDeclaration& declaration, v1::JobSpec& job);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_MODEL_DECLARATION_H_
