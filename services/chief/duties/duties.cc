@@ -50,6 +50,7 @@ void Duties::Tick(absl::Time now) {
   shards.WatchSpares(now);
   watch.WatchIdleWorkers();
   moves.planner().WatchReplicas(now);
+  watch.WatchMemory(now);
   watch.LogWaiting(now);
   calls.CheckRefusal();
   job_->placement.heard_of_shards = true;  // Time has passed, which they may have been silent for.
