@@ -25,6 +25,7 @@ void Duties::Advance(absl::Time now) {
     closes.Advance();
     evaluation.Advance(now);
     standstill.Advance(now);
+    partial.Advance(now);
   }
   end.Advance(now);
   checkpoints.Advance(now);
@@ -49,8 +50,8 @@ void Duties::Tick(absl::Time now) {
   watch.WatchData();
   shards.WatchSpares(now);
   watch.WatchIdleWorkers();
-  moves.planner().WatchReplicas(now);
   watch.WatchMemory(now);
+  moves.planner().WatchReplicas(now);
   watch.LogWaiting(now);
   calls.CheckRefusal();
   job_->placement.heard_of_shards = true;  // Time has passed, which they may have been silent for.

@@ -71,6 +71,7 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   }
   for (const v1::StreamClose& close : state.closes()) job_->training.closes.Inherit(close);
   job_->placement.views.Inherit(state.view());
+  if (state.closes_given_up()) job_->training.closes.log().GiveUp();
   job_->placement.shards.Inherit(state.view(), now);
   job_->takeover = Takeover(state.view(), job_->worker_lease(), now);
   job_->placement.hearing.lease().Inherit(state.view(), now);
@@ -110,6 +111,7 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
     *state.add_closes() = close;
   }
   const std::vector<v1::Evaluation>& evaluations = job_->training.evaluations.history();
+  state.set_closes_given_up(!job_->training.closes.log().whole());
   state.mutable_evaluations()->Assign(evaluations.begin(), evaluations.end());
   state.mutable_losses()->Assign(job_->recovery.losses.begin(), job_->recovery.losses.end());
   state.set_elapsed_seconds(job_->training.progress.elapsed_seconds(job_->completed.value_or(now)));
