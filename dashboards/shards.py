@@ -74,6 +74,13 @@ DASHBOARD = dashboard(
                "using. Below 0.1; more: many workers meet in few partitions.", "none",
                target(f"sum by (shard) (rate(capstan_lock_wait_seconds_total{{{ONE}}}[$I]))", "{{shard}}"),
                width=6, min=0, decimals=3),
+         lines("Shares of memory", "How much of its share of a shard's memory each use has, of the shard where it is fullest. Below 100 %; at it, that use is "
+               "refused for a while.", "percentunit",
+               target(f"max by (use) (capstan_memory_held_bytes{{{ONE}}} / (capstan_memory_limit_bytes{{{ONE}}} > 0))", "{{use}}"), width=12, min=0),
+         lines("Turned away", "Requests a second for which a use had no room, and that come again. 0; gradients that wait: rounds or aggregates need "
+               "more than half of a shard's memory.", "cps",
+               target(f"sum by (shard, use) (rate(capstan_memory_refused_requests_total{{{ONE}}}[$I])) > 0", "{{shard}} {{use}}"), width=12, min=0,
+               noValue="none"),
      ]),
      ("Tables", [
          lines("Rows", "Rows of each table. Grows while new keys come, then levels off.", "short",

@@ -21,7 +21,7 @@ AFTERWARDS = 20
 # What only a fault brings forth, half an hour, a limit, or a job of another kind; such panels are empty, as their descriptions say, until
 # it comes.
 EMPTY_BY_NATURE = {("durability", "Calls tried again"), ("durability", "Failed calls"), ("shards", "Errors"), ("shards", "CPU"),
-                   ("shards", "Memory"), ("shards", "Memory in four hours"), ("staleness", "Late for their round"),
+                   ("shards", "Memory"), ("shards", "Memory in four hours"), ("shards", "Turned away"), ("staleness", "Late for their round"),
                    ("staleness", "Not applied, by reason"), ("staleness", "Scaled down"), ("training", "Slowest worker"),
                    ("training", "Held back by the CPU limit")}
 # One of their queries has the answer, in the color that it is to have.

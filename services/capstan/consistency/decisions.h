@@ -68,6 +68,12 @@ struct StaleDecision {
   return policy.kind() == v1::POLICY_KIND_ASYNC && policy.aggregate() > 1 ? policy.aggregate() : 1;
 }
 
+// Returns whether gradients wait on a shard for others: for those of their round, or of their
+// queue.
+[[nodiscard]] inline bool GathersGradients(const v1::UpdatePolicy& policy) {
+  return IsSync(policy) || AggregateOf(policy) > 1;
+}
+
 }  // namespace capstan
 
 #endif  // CAPSTAN_CONSISTENCY_DECISIONS_H_

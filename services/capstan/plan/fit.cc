@@ -14,20 +14,21 @@
 namespace capstan {
 namespace {
 
-bool Aggregates(const v1::UpdatePolicy& policy) {
-  return !IsSync(policy) && policy.aggregate() > 1;
-}
-
 constexpr char kGradientsThatWait[] = "gradients that wait";
 
-bool HasBackups(const v1::UpdatePolicy& policy) {
-  return IsSync(policy) && policy.backup_workers() > 0;
+// Nobody's turn is to be waited for.
+bool WaitsForEver(const v1::UpdatePolicy& policy) {
+  return GathersGradients(policy) && !AddsAhead(policy);
 }
 
-// Nobody's turn is to be waited for.
 bool WaitsForEver(const v1::JobSpec& job) {
-  return Aggregates(job.dense_update()) || Aggregates(job.sparse_update()) ||
-         HasBackups(job.dense_update()) || HasBackups(job.sparse_update());
+  return WaitsForEver(job.dense_update()) || WaitsForEver(job.sparse_update());
+}
+
+// "3.8MiB", and of how many rows, where there are any.
+std::string PushText(const Share& busiest) {
+  const std::string bytes = ByteSizeText(busiest.pushed_bytes);
+  return busiest.rows == 0 ? bytes : absl::StrCat(bytes, " with ", busiest.rows, " rows");
 }
 
 // What a shard holds at the same time when the last gradient of a round or an aggregate comes. One
@@ -39,7 +40,8 @@ ProcessMemory HeldTogether(const v1::JobSpec& job, const Share& busiest, uint64_
       {twice ? "dense parameters with the optimizer's slots and their backups (replicas: 1)"
              : "dense parameters with the optimizer's slots",
        dense},
-      {"the sum of the round", RoundSumBytes(job, busiest, /*rows=*/0)},
+      // All lanes may have the same keys.
+      {"the sum of the round", RoundSumBytes(job, busiest, busiest.rows)},
       {kGradientsThatWait, WaitsForEver(job) ? WaitingBytes(job, busiest) : 0},
       {"a push on its way", busiest.largest_push_bytes}};
   std::erase_if(held.parts, [](const MemoryPart& part) { return part.bytes == 0; });
@@ -69,7 +71,7 @@ std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t 
   const uint64_t budget = MemoryLimit(MemoryUse::kWaitingGradients, shard_memory);
   if (waiting <= budget) return "";
   return absl::StrCat(ByteSizeText(waiting), " (", waiting / busiest.pushed_bytes, " of ",
-                      ByteSizeText(busiest.pushed_bytes), "), and ", ByteSizeText(budget),
+                      PushText(busiest), "), and ", ByteSizeText(budget),
                       ", half of a shard's memory, may wait");
 }
 
@@ -81,7 +83,8 @@ std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t
                       "lower update.aggregate, more shards, or give them more memory");
 }
 
-absl::Status CheckShardsFit(const v1::JobSpec& job, int shards, uint64_t shard_memory) {
+absl::Status CheckShardsFit(const v1::JobSpec& job, uint64_t keys, int shards,
+                            uint64_t shard_memory) {
   if (shard_memory == 0) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint64_t> dense, DenseBytes(job, shards));
   const bool twice = IsHeldTwice(job, shards);
@@ -93,7 +96,7 @@ absl::Status CheckShardsFit(const v1::JobSpec& job, int shards, uint64_t shard_m
         twice ? ", those that it backs up (replicas: 1) included" : "",
         ": take more shards, or give them more memory"));
   }
-  CAPSTAN_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(job, /*keys=*/0, shards));
+  CAPSTAN_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(job, keys, shards));
   const std::string never = NeverComplete(job, traffic.busiest, shard_memory);
   if (!never.empty()) return absl::FailedPreconditionError(never);
   return CheckTogether(HeldTogether(job, traffic.busiest, most, twice), shards, shard_memory);

@@ -23,10 +23,12 @@ std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t 
 std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory);
 
 // FAILED_PRECONDITION, with the arithmetic and what to do: a shard of so many that has so much
-// memory (0: not known) cannot hold its dense parameters, or the gradients of a round, or not all
-// that it holds at the same time. Rows and their gradients are not counted, for how many there will
-// be is not known.
-absl::Status CheckShardsFit(const v1::JobSpec& job, int shards, uint64_t shard_memory);
+// memory (0: not known) cannot hold its dense parameters, or the gradients of a round or an
+// aggregate, or not all that it holds at the same time. A batch has `keys` different keys (0: no
+// table, or not known); their gradients count, and in the sum of a round one row each. The rows of
+// the tables do not, for how many there will be is not known.
+absl::Status CheckShardsFit(const v1::JobSpec& job, uint64_t keys, int shards,
+                            uint64_t shard_memory);
 
 }  // namespace capstan
 

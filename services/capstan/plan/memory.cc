@@ -189,7 +189,8 @@ bool IsHeldTwice(const v1::JobSpec& job, int shards) { return job.replicas() > 0
 
 uint64_t WaitingBytes(const v1::JobSpec& job, const Share& busiest) {
   const auto most = [](const v1::UpdatePolicy& policy) -> uint64_t {
-    if (!IsSync(policy)) return policy.aggregate() > 1 ? policy.aggregate() : 0;
+    if (!GathersGradients(policy)) return 0;
+    if (!IsSync(policy)) return AggregateOf(policy);
     return policy.backup_workers() > 0 ? policy.lanes() : policy.lanes() - 1;
   };
   return std::max(most(job.dense_update()), most(job.sparse_update())) * busiest.pushed_bytes;

@@ -28,6 +28,7 @@ void Duties::Advance(absl::Time now) {
     closes.Advance();
     evaluation.Advance(now);
     standstill.Advance(now);
+    partial.Advance(now);
   }
   end.Advance(now);
   checkpoints.Advance(now);
@@ -52,6 +53,7 @@ void Duties::Tick(absl::Time now) {
   watch.WatchData();
   shards.WatchSpares(now);
   watch.WatchIdleWorkers();
+  watch.WatchMemory(now);
   moves.planner().WatchReplicas(now);
   watch.LogWaiting(now);
   calls.CheckRefusal();

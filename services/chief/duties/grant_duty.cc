@@ -41,14 +41,26 @@ void GrantDuty::Grant(Worker& worker, absl::Time now) {
   }
 }
 
+// All that may work but those that hold work, who may be some that rest.
 size_t GrantDuty::TrainersWithoutWork() const {
-  const std::vector<Membership::Candidate> all = job_->training.workers.Eligible();
-  return static_cast<size_t>(std::count_if(all.begin(), all.end(), [this](const auto& candidate) {
-    return !job_->training.work.Holds(candidate.id);
-  }));
+  const Membership& workers = job_->training.workers;
+  size_t holders = job_->training.work.tasks()->holders();
+  for (const std::string& name : workers.resting()) {
+    for (const Trainer& trainer : workers.live().at(name).trainers) {
+      if (job_->training.work.Holds(trainer.id)) --holders;
+    }
+  }
+  return workers.eligible_trainers() - std::min(workers.eligible_trainers(), holders);
+}
+
+std::array<uint64_t, 3> GrantDuty::LaneFacts() const {
+  return {job_->training.workers.eligible_changes(), job_->training.stragglers.changes(),
+          job_->training.work.changes().count()};
 }
 
 void GrantDuty::AssignLanes() {
+  const bool accused = !job_->training.accusations.empty();
+  if (!accused && assigned_ == LaneFacts()) return;
   // A straggler is more than twice as slow, so a round is shorter when another trainer computes its
   // lanes as well. Bit by bit the result is the same.
   std::vector<TrainerId> all;
@@ -56,7 +68,7 @@ void GrantDuty::AssignLanes() {
   std::map<TrainerId, const Worker*> workers;
   for (const Membership::Candidate& candidate : job_->training.workers.Eligible()) {
     all.push_back(candidate.id);
-    if (!job_->training.accusations.empty()) workers[candidate.id] = candidate.worker;
+    if (accused) workers[candidate.id] = candidate.worker;
     if (!job_->training.stragglers.IsStraggler(candidate.worker->name))
       quick.push_back(candidate.id);
   }
@@ -71,8 +83,10 @@ void GrantDuty::AssignLanes() {
     return other == all.end() ? std::nullopt : std::make_optional(*other);
   };
   LaneTable::InPlace unless_accused;
-  if (!job_->training.accusations.empty()) unless_accused = in_place;
+  if (accused) unless_accused = in_place;
   job_->training.work.lanes()->Assign(quick.empty() ? all : quick, generations_, unless_accused);
+  assigned_.reset();
+  if (!accused) assigned_ = LaneFacts();
 }
 
 // It has said that this cannot be done, and there is somebody who has not.

@@ -3,8 +3,10 @@
 #ifndef CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -42,14 +44,19 @@ class GrantDuty : public Duty {
 
  private:
   size_t TrainersWithoutWork() const;
+  // Does nothing where nothing has changed since it was called last.
   void AssignLanes();
   void SeeDraining(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
   bool Avoids(const Worker& worker, const WorkName& work) const;
   std::vector<v1::Lease> LeasesOf(const Worker& worker);
   uint64_t SealOf(const v1::Lease& lease) const;
 
+  // Who may be given lanes, who of them are slow, and who has the lanes.
+  std::array<uint64_t, 3> LaneFacts() const;
+
   Generations generations_;
   uint64_t expirations_ = 0;
+  std::optional<std::array<uint64_t, 3>> assigned_;  // LaneFacts when lanes were assigned last.
 };
 
 }  // namespace capstan::chief

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -9,6 +10,11 @@
 #include "absl/strings/str_format.h"
 
 namespace capstan::chief {
+namespace {
+
+constexpr char kLogGivenUp[] = "closed streams";
+
+}  // namespace
 
 void PartialRecoveryDuty::Begin(uint32_t shard, absl::Time now) {
   v1::RecoveryLoss& loss = job_->recovery.partial[shard];
@@ -54,6 +60,20 @@ void PartialRecoveryDuty::OnLoaded(const ShardCalls::Answer& answer, absl::Time 
                     {"rows", absl::StrCat(reply.rows())},
                     {"seconds", absl::StrFormat("%.2f", loss.seconds())}});
   job_->recovery.losses.push_back(std::move(loss));
+}
+
+void PartialRecoveryDuty::Advance(absl::Time now) {
+  if (!job_->partial_recovery()) return;
+  if (job_->training.closes.log().whole()) return job_->outbox.Warn(kLogGivenUp, "");
+  const std::string why =
+      absl::StrCat("more than ", CloseLog::kMost,
+                   " tasks have been done since the last checkpoint, and no shard can be told of "
+                   "them all");
+  job_->outbox.Warn(kLogGivenUp,
+                    absl::StrCat(why,
+                                 ": until a checkpoint succeeds, a shard that is lost takes "
+                                 "all others back to the last one (as recovery: rollback)"));
+  if (!job_->recovery.partial.empty()) GiveUp(absl::ResourceExhaustedError(why), now);
 }
 
 // More is found missing when the runners of open streams push again, or when these are closed: also

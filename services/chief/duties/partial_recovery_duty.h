@@ -22,6 +22,8 @@ class PartialRecoveryDuty : public Duty {
   void Begin(uint32_t shard, absl::Time now);
   // By this answer a shard has loaded what it owns; it may be one that returns with everybody.
   void OnLoaded(const ShardCalls::Answer& answer, absl::Time now);
+  // Tells of a log of closed streams that is not whole, and gives up what needs it.
+  void Advance(absl::Time now);
   // Takes in what the shard counts as lost.
   void Hear(uint32_t shard, const v1::ShardReport& report);
   // What has happened since is known for the last checkpoint alone: from an earlier one everybody

@@ -119,7 +119,7 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
 }
 
 absl::Status RecoveryDuty::CheckFit(const std::set<uint32_t>& shards) const {
-  return CheckShardsFit(job_->plan.spec, static_cast<int>(shards.size()),
+  return CheckShardsFit(job_->plan.spec, job_->plan.keys_a_batch, static_cast<int>(shards.size()),
                         job_->placement.shards.LeastMemory());
 }
 

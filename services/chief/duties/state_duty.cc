@@ -1,6 +1,7 @@
 #include "chief/duties/state_duty.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -70,6 +71,7 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
     if (!evaluation.final()) (void)job_->training.early_stop.Add(evaluation);
   }
   for (const v1::StreamClose& close : state.closes()) job_->training.closes.Inherit(close);
+  if (state.closes_given_up()) job_->training.closes.log().GiveUp();
   job_->placement.views.Inherit(state.view());
   job_->placement.shards.Inherit(state.view(), now);
   job_->takeover = Takeover(state.view(), job_->worker_lease(), now);
@@ -109,6 +111,7 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   for (const v1::StreamClose& close : job_->training.closes.ToStore()) {
     *state.add_closes() = close;
   }
+  state.set_closes_given_up(!job_->training.closes.log().whole());
   const std::vector<v1::Evaluation>& evaluations = job_->training.evaluations.history();
   state.mutable_evaluations()->Assign(evaluations.begin(), evaluations.end());
   state.mutable_losses()->Assign(job_->recovery.losses.begin(), job_->recovery.losses.end());
@@ -119,22 +122,41 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   return state;
 }
 
-void StateDuty::BeginAndEndTraining(absl::Time now) {
-  const std::pair<uint64_t, uint64_t> state{job_->training.work.changes_of_holders(),
-                                            job_->training.workers.registered()};
-  if (state == seen_) return;
-  seen_ = state;
+// The view is to name another trainer, or one fewer.
+bool StateDuty::BeginsOrEnds(const Trainer& trainer) const {
+  return job_->training.work.Holds(trainer.id) != trainer.training;
+}
+
+std::vector<Trainer*> StateDuty::ThoseWhoBeginOrEnd() {
+  Membership& workers = job_->training.workers;
   std::vector<Trainer*> changed;
-  for (auto& [name, worker] : job_->training.workers.live()) {
+  const std::set<TrainerId> looked_at = job_->training.work.changes().Take();
+  if (std::exchange(seen_, workers.registered()) == workers.registered()) {
+    for (const TrainerId id : looked_at) {
+      Trainer* const trainer = workers.Find(id);
+      if (trainer != nullptr && BeginsOrEnds(*trainer)) changed.push_back(trainer);
+    }
+    return changed;
+  }
+  for (auto& [name, worker] : workers.live()) {
     for (Trainer& trainer : worker.trainers) {
-      if (job_->training.work.Holds(trainer.id) != trainer.training) changed.push_back(&trainer);
+      if (BeginsOrEnds(trainer)) changed.push_back(&trainer);
     }
   }
+  return changed;
+}
+
+void StateDuty::BeginAndEndTraining(absl::Time now) {
+  const std::vector<Trainer*> changed = ThoseWhoBeginOrEnd();
   if (changed.empty()) return;
-  const uint64_t slowest = job_->training.workers.SlowestClock(now);
+  Membership& workers = job_->training.workers;
+  const bool any_begins = std::any_of(changed.begin(), changed.end(),
+                                      [](const Trainer* trainer) { return !trainer->training; });
+  const uint64_t slowest = any_begins ? workers.SlowestClock(now) : 0;
   for (Trainer* trainer : changed) {
-    trainer->training = !trainer->training;
-    if (trainer->training) trainer->start_clock = std::max(trainer->clock, slowest);
+    const bool begins = !trainer->training;
+    workers.SetTraining(*trainer, begins,
+                        begins ? std::max(trainer->clock, slowest) : trainer->start_clock);
   }
   job_->writer.Note();
 }
@@ -151,16 +173,11 @@ void StateDuty::RefreshView(absl::Time now) {
 }
 
 void StateDuty::RefreshViewOf(const Worker& worker, absl::Time now) {
-  if (BeginsOrEnds(worker)) return RefreshView(now);
+  const bool changes =
+      std::any_of(worker.trainers.begin(), worker.trainers.end(),
+                  [this](const Trainer& trainer) { return BeginsOrEnds(trainer); });
+  if (changes) return RefreshView(now);
   StoreAndPublish(now);
-}
-
-// The view is to name another trainer of the worker, or one fewer.
-bool StateDuty::BeginsOrEnds(const Worker& worker) const {
-  return std::any_of(worker.trainers.begin(), worker.trainers.end(),
-                     [this](const Trainer& trainer) {
-                       return job_->training.work.Holds(trainer.id) != trainer.training;
-                     });
 }
 
 void StateDuty::StoreAndPublish(absl::Time now) {

@@ -33,16 +33,17 @@ class StateDuty : public Duty {
   std::vector<Action> TakeActions();
 
  private:
-  // Whoever holds work trains, and nobody else. Looks at all workers, but only if one has come or a
-  // lease has changed hands since it did so last.
+  // Whoever holds work trains, and nobody else. Looks at those whose leases have changed hands
+  // since it did so last, or at all where a worker has come.
   void BeginAndEndTraining(absl::Time now);
+  std::vector<Trainer*> ThoseWhoBeginOrEnd();
   void StoreAndPublish(absl::Time now);
-  bool BeginsOrEnds(const Worker& worker) const;
+  bool BeginsOrEnds(const Trainer& trainer) const;
   void StartCheckpointClock(absl::Time now);
   v1::ChiefState State(absl::Time now) const;
 
-  std::pair<uint64_t, uint64_t> seen_;  // What BeginAndEndTraining has seen: leases, workers.
-  v1::ChiefState claim_;                // Where this chief answers, and since when it has the job.
+  uint64_t seen_ = 0;     // Workers that had come when ThoseWhoBeginOrEnd looked last.
+  v1::ChiefState claim_;  // Where this chief answers, and since when it has the job.
 };
 
 }  // namespace capstan::chief

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/config/quantity.h"
 #include "chief/duties/waiting.h"
 
 namespace capstan::chief {
@@ -54,6 +55,27 @@ void WatchDuty::WatchIdleWorkers() {
                             cure, ")");
   }
   job_->outbox.Warn("idle workers", std::move(sentence));
+}
+
+void WatchDuty::WatchMemory(absl::Time now) {
+  std::set<std::string> full;
+  for (const auto& [index, shard] : job_->placement.shards.shards()) {
+    if (job_->ended() || !shard.present) continue;
+    for (const auto& [what, share] : shard.full.Full(now)) {
+      const std::string about = absl::StrCat("memory of shard ", index, ": ", what);
+      full.insert(about);
+      job_->outbox.Warn(
+          about, absl::StrCat("shard ", index, " is full: ", what, " took ",
+                              ByteSizeText(share.held), " of the ", ByteSizeText(share.limit),
+                              " that they may, and what has no room is told to come again, since ",
+                              absl::FormatTime("%H:%M:%S UTC", share.since, absl::UTCTimeZone()),
+                              "; `capstan plan` says what the job needs"));
+    }
+  }
+  for (const std::string& about : full_) {
+    if (!full.contains(about)) job_->outbox.Warn(about, "");
+  }
+  full_ = std::move(full);
 }
 
 void WatchDuty::WatchStragglers(absl::Time now) {

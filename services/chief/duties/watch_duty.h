@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_CHIEF_DUTIES_WATCH_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_WATCH_DUTY_H_
 
+#include <set>
 #include <string>
 
 #include "absl/time/time.h"
@@ -19,6 +20,8 @@ class WatchDuty : public Duty {
   void NoteJobChange(std::string change);
   void WatchData();
   void WatchIdleWorkers();
+  // The shards that turn requests away, as a share of their memory is full.
+  void WatchMemory(absl::Time now);
   void WatchStragglers(absl::Time now);
   void LogWaiting(absl::Time now);
 
@@ -26,6 +29,7 @@ class WatchDuty : public Duty {
 
  private:
   std::string job_change_;
+  std::set<std::string> full_;                   // What WatchMemory warns of.
   absl::Time looked_at_ = absl::InfinitePast();  // What the job waits for, last.
 };
 

@@ -63,9 +63,11 @@ struct JobContext {
     return !placement.MovesLinger() && CheckpointDue(now);
   }
   // A shard that is lost returns to a checkpoint alone. Towards the end of a job everybody does:
-  // the model is about to be saved, and what it would lose is trained again.
+  // the model is about to be saved, and what it would lose is trained again. So does everybody
+  // where more was closed since the checkpoint than the shard can be told of.
   bool MayRecoverPartially() const {
-    return partial_recovery() && state == v1::JOB_STATE_RUNNING && !training.end.begun();
+    return partial_recovery() && state == v1::JOB_STATE_RUNNING && !training.end.begun() &&
+           training.closes.log().whole();
   }
   // The checkpoints to return to, the best last; the initial values only where there is none.
   std::vector<RecoverySource> Sources() const;

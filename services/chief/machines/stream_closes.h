@@ -61,7 +61,9 @@ class StreamCloses {
   CloseLog& log() { return log_; }
   const CloseLog& log() const { return log_; }
   // Returns the closes that are stored for the next chief.
-  std::deque<v1::StreamClose> ToStore() const { return logs_ ? log_.closes() : Unconfirmed(); }
+  std::deque<v1::StreamClose> ToStore() const {
+    return logs_ && log_.whole() ? log_.closes() : Unconfirmed();
+  }
 
  private:
   bool closes_;

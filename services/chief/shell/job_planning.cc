@@ -11,10 +11,12 @@
 #include "capstan/base/status.h"
 #include "capstan/client/share_limit.h"
 #include "capstan/config/config.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/check_first_records.h"
 #include "capstan/data/tasks/measure_data.h"
 #include "capstan/data/tasks/plan_eval_sets.h"
+#include "capstan/data/tasks/row_estimate.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/layout.h"
 #include "chief/shell/job_difference.h"
@@ -48,6 +50,12 @@ TaskRanges BegunTasks(const v1::JobSpec& spec) {
   return *std::move(tasks);
 }
 
+// Where gradients wait for others, how many keys they have says how much waits.
+uint64_t KeysABatch(const v1::JobSpec& spec, const TaskRanges& train) {
+  if (!GathersGradients(spec.dense_update()) && !GathersGradients(spec.sparse_update())) return 0;
+  return EstimateRows(spec, *NewDataFiles(), train).keys_a_batch;
+}
+
 // `train`: the tasks, if they are known.
 absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, TaskRanges train, const PlanProgress& progress) {
   JobPlan plan{.spec = std::move(spec), .train = std::move(train)};
@@ -57,6 +65,7 @@ absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, TaskRanges train, const PlanProgr
       .split = Split::kTrain, .batch_size = plan.spec.train().batch_size(), .progress = progress};
   if (plan.train.empty()) {
     CAPSTAN_ASSIGN_OR_RETURN(plan.train, PlanTasks(*source, data, options));
+    plan.keys_a_batch = KeysABatch(plan.spec, plan.train);
   }
   CAPSTAN_ASSIGN_OR_RETURN(EvalTasks eval, PlanEvalSets(*source, data, options));
   plan.eval = std::move(eval.ranges);

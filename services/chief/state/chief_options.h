@@ -52,6 +52,8 @@ struct JobPlan {
   TaskRanges eval;
   std::vector<uint32_t> eval_ends =
       {};  // For each of spec.data.eval_sets, the task after its last.
+  // Different keys of a batch, on average, as its data tell; 0: nobody has looked, or has to know.
+  uint64_t keys_a_batch = 0;
 };
 
 }  // namespace capstan::chief

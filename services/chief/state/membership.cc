@@ -109,8 +109,10 @@ absl::StatusOr<Membership::Registration> Membership::Register(
     trainer.id = keeps ? TrainerId{request.trainers(static_cast<int>(i))}
                        : TrainerId{NumberInTerm(options_.term, ++trainers_given_)};
     trainer.clock_at = now;
+    names_[trainer.id] = worker.name;
   }
   ++registered_;
+  ++eligible_changes_;
   registration.worker = &worker;
   registration.is_new = true;
   return registration;
@@ -154,12 +156,29 @@ Worker* Membership::Find(const v1::WorkerHeartbeatRequest& request) {
 }
 
 Trainer* Membership::Find(TrainerId id) {
-  for (auto& [name, worker] : live_) {
-    for (Trainer& trainer : worker.trainers) {
-      if (trainer.id == id) return &trainer;
-    }
+  const auto name = names_.find(id);
+  if (name == names_.end()) return nullptr;
+  std::vector<Trainer>& trainers = live_.at(name->second).trainers;
+  const auto found = std::find_if(trainers.begin(), trainers.end(),
+                                  [id](const Trainer& trainer) { return trainer.id == id; });
+  return found == trainers.end() ? nullptr : &*found;
+}
+
+void Membership::SetTraining(Trainer& trainer, bool training, uint64_t start_clock) {
+  trainer.training = training;
+  trainer.start_clock = start_clock;
+  ++quorum_changes_;
+}
+
+void Membership::SeeRest(const Worker& worker) {
+  const bool rests = worker.draining || worker.stuck;
+  if (rests == resting_.contains(worker.name)) return;
+  ++eligible_changes_;
+  if (rests) {
+    resting_.insert(worker.name);
+  } else {
+    resting_.erase(worker.name);
   }
-  return nullptr;
 }
 
 void Membership::Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request, absl::Time now) {
@@ -168,6 +187,7 @@ void Membership::Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request,
   worker.report = Kept(request.report());
   worker.stuck = options_.data_stall > absl::ZeroDuration() &&
                  worker.report.stalled_seconds() >= absl::ToDoubleSeconds(options_.data_stall);
+  SeeRest(worker);
   for (const v1::TrainerReport& report : request.trainers()) {
     for (Trainer& trainer : worker.trainers) {
       if (Raw(trainer.id) == report.trainer()) HearTrainer(report, now, trainer);
@@ -197,6 +217,10 @@ std::vector<Worker> Membership::TakeSilent(absl::Time now) {
 void Membership::Forget(const Worker& worker) {
   void_.push_back(worker.incarnation);
   if (void_.size() > kVoidWorkersKept) void_.pop_front();
+  for (const Trainer& trainer : worker.trainers) names_.erase(trainer.id);
+  resting_.erase(worker.name);
+  ++eligible_changes_;
+  ++quorum_changes_;
 }
 
 std::vector<Membership::Candidate> Membership::Eligible() const {

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
@@ -70,6 +72,10 @@ class Membership {
   // here: the answer that reached it was another chief's. Leases would go to trainers it lacks.
   Worker* Find(const v1::WorkerHeartbeatRequest& request);
   Trainer* Find(TrainerId id);
+  // The trainer begins to train at this clock, or ceases to: it is in the quorum, or not any more.
+  void SetTraining(Trainer& trainer, bool training, uint64_t start_clock);
+  // How often the quorum may have become another.
+  uint64_t quorum_changes() const { return quorum_changes_; }
 
   // Takes in what a heartbeat says of the worker itself.
   void Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request, absl::Time now);
@@ -92,6 +98,11 @@ class Membership {
   };
   std::vector<Candidate> Eligible() const;
   bool AnyEligible() const;
+  // How many they are, and how often they may have become others.
+  size_t eligible_trainers() const { return (live_.size() - resting_.size()) * threads(); }
+  uint64_t eligible_changes() const { return eligible_changes_; }
+  // The workers that are live and of which none may work.
+  const std::set<std::string>& resting() const { return resting_; }
 
   // Whose word a worker's is: that of all workers of its address, where they have several
   // addresses.
@@ -109,6 +120,7 @@ class Membership {
   // The process of this name, if it is there and another one may not take its place.
   absl::Status CheckFree(const v1::RegisterWorkerRequest& request, absl::Time now) const;
   void Forget(const Worker& worker);
+  void SeeRest(const Worker& worker);
   // The trainers that an earlier chief gave to this process are given again.
   bool KeepsTrainers(const v1::RegisterWorkerRequest& request);
   uint32_t threads() const { return std::max(options_.threads, 1u); }
@@ -116,7 +128,11 @@ class Membership {
   MembershipOptions options_;
   std::map<std::string, Worker> live_;
   std::deque<Worker> lost_;
-  std::deque<Incarnation> void_;  // Never listened to again; the last ones.
+  std::deque<Incarnation> void_;                       // Never listened to again; the last ones.
+  absl::flat_hash_map<TrainerId, std::string> names_;  // Whose trainers they are.
+  std::set<std::string> resting_;
+  uint64_t eligible_changes_ = 0;
+  uint64_t quorum_changes_ = 0;
   uint64_t trainers_given_ = 0;
   uint64_t registered_ = 0;
 };

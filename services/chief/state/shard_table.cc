@@ -20,6 +20,8 @@ constexpr size_t kMostZoneBytes = 253;  // As a name of Kubernetes; its labels a
 
 constexpr size_t kMostTables = 4096;
 constexpr size_t kMostPartitions = 65536;
+constexpr int kMostMemoryUses = 64;
+constexpr size_t kMostWordsBytes = 256;
 
 constexpr absl::Duration kOnTheWay = absl::Seconds(1);  // Longer than a heartbeat takes to come.
 
@@ -39,6 +41,10 @@ v1::ShardReport Kept(v1::ShardReport told) {
   Cap(*told.mutable_tables(), kMostTables);
   Cap(*told.mutable_partitions(), kMostPartitions);
   Cap(*told.mutable_broken_pairs(), kMostPartitions);
+  Cap(*told.mutable_memory(), kMostMemoryUses);
+  for (v1::MemoryReport& memory : *told.mutable_memory()) {
+    if (memory.what().size() > kMostWordsBytes) memory.mutable_what()->resize(kMostWordsBytes);
+  }
   told.DiscardUnknownFields();
   v1::ShardReport kept = told;
   return kept;
@@ -179,6 +185,7 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.pulls_per_second = Rate(request.report().pulls(), shard.report.pulls(), seconds);
   shard.cpu_share = CpuShare(request.report(), shard, seconds);
   shard.report = Kept(request.report());
+  shard.full.Hear(shard.report, now);
   shard.report_at = now;
   shard.heard = now;
   shard.present = true;

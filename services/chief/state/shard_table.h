@@ -15,6 +15,7 @@
 #include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "chief/state/full_memory.h"
 
 namespace capstan::chief {
 
@@ -36,6 +37,7 @@ struct Shard {
   double pulls_per_second = 0;
   // The share of the CPU time it may have that it uses: a moving average over some 10 s, 0 to 1.
   double cpu_share = 0;
+  FullMemory full;
 };
 
 // Thread-compatible.

@@ -43,12 +43,20 @@ void ViewBuilder::Inherit(const v1::View& view) {
   CountOwners();
   for (const v1::ShardInfo& shard : view.shards()) members_.insert(shard.index());
   inherited_.assign(view.trainers().begin(), view.trainers().end());
+  named_.reset();
   changed_ = changed_ || view.moves_size() > 0 || view_.pairs_size() != view.pairs_size();
 }
 
 void ViewBuilder::ForgetTrainers(const std::string& worker) {
-  std::erase_if(inherited_,
-                [&](const v1::TrainerInfo& trainer) { return trainer.worker() == worker; });
+  const size_t forgotten = std::erase_if(
+      inherited_, [&](const v1::TrainerInfo& trainer) { return trainer.worker() == worker; });
+  if (forgotten > 0) named_.reset();
+}
+
+void ViewBuilder::ForgetTrainers() {
+  if (inherited_.empty()) return;
+  inherited_.clear();
+  named_.reset();
 }
 
 void ViewBuilder::MakeMap(uint32_t partitions, const std::set<uint32_t>& shards) {
@@ -210,8 +218,10 @@ void ViewBuilder::ForgetCopies(uint32_t shard) {
 
 bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Membership& workers) {
   // Most often nothing has changed, and that has to be cheap: it is asked at every heartbeat.
-  const bool same = !changed_ && view_.state() == state && HasShards(shards) &&
-                    (!names_trainers_ || HasTrainers(workers));
+  const bool same =
+      !changed_ && view_.state() == state && HasShards(shards) &&
+      (!names_trainers_ || named_ == workers.quorum_changes() || HasTrainers(workers));
+  named_ = workers.quorum_changes();
   if (same) return false;
   changed_ = false;
   view_.set_state(state);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ class ViewBuilder {
   // those that no chief has made.
   void Inherit(const v1::View& view);
   void ForgetTrainers(const std::string& worker);
-  void ForgetTrainers() { inherited_.clear(); }
+  void ForgetTrainers();
 
   // ---- the map ----
 
@@ -110,6 +111,9 @@ class ViewBuilder {
   std::set<uint32_t> members_;
   bool changed_ = false;  // Since the last Update.
   std::vector<v1::TrainerInfo> inherited_;
+  // Membership::quorum_changes() as of which the view names who trains; nothing: it may name
+  // others.
+  std::optional<uint64_t> named_;
 };
 
 }  // namespace capstan::chief

@@ -28,7 +28,6 @@ LaneTable::LaneTable(TaskSequence sequence, uint32_t lanes, uint32_t batch_size)
 
 void LaneTable::Assign(std::span<const TrainerId> trainers, Generations& generations,
                        const InPlace& in_place) {
-  if (in_place == nullptr && assigned_to_ && std::ranges::equal(*assigned_to_, trainers)) return;
   std::vector<std::optional<TrainerId>> holders;
   std::vector<size_t> open;
   for (size_t l = 0; l < lanes_.size(); ++l) {
@@ -49,21 +48,21 @@ void LaneTable::Assign(std::span<const TrainerId> trainers, Generations& generat
     lane.examples = 0;
     lane.loss_sum = 0;
   }
-  assigned_to_.reset();
-  if (in_place == nullptr) assigned_to_.emplace(trainers.begin(), trainers.end());
 }
 
 void LaneTable::SetHolder(size_t lane, std::optional<TrainerId> holder) {
   std::optional<TrainerId>& present = lanes_[lane].holder;
-  assigned_to_.reset();
-  ++changes_of_holders_;
   if (present) {
+    changes_.Note(*present);
     const auto before = held_.find(*present);
     before->second.erase(lane);
     if (before->second.empty()) held_.erase(before);
   }
   present = holder;
-  if (present) held_[*present].insert(lane);
+  if (present) {
+    changes_.Note(*present);
+    held_[*present].insert(lane);
+  }
   Count(lane);
 }
 
@@ -244,7 +243,7 @@ void LaneTable::Restore(const v1::TaskProgress& progress) {
   ended_ = 0;
   sums_ = {};
   held_.clear();
-  assigned_to_.reset();
+  changes_.NoteAll();
   for (size_t l = 0; l < lanes_.size(); ++l) {
     const uint64_t tasks = lanes_[l].tasks;
     lanes_[l] = Lane();

@@ -19,6 +19,7 @@
 #include "capstan/v1/chief.pb.h"
 #include "chief/work/epoch_counter.h"
 #include "chief/work/generations.h"
+#include "chief/work/holder_changes.h"
 #include "chief/work/task_sequence.h"
 #include "chief/work/work_report.h"
 
@@ -34,8 +35,8 @@ class LaneTable {
   // Assigns the lanes that have not ended over `trainers`, so that no two of them differ by more
   // than one lane; those named first get the odd ones. Moves as few as possible; a lane that gets a
   // holder gets a new generation. `in_place` names who is to get a lane in place of the trainer
-  // that it would be given to, also if that makes the assignment less even, or nobody. Costs next
-  // to nothing while neither trainers nor holders change.
+  // that it would be given to, also if that makes the assignment less even, or nobody. Changes
+  // nothing while neither trainers nor holders change.
   using InPlace = std::function<std::optional<TrainerId>(const WorkName&, TrainerId)>;
   void Assign(std::span<const TrainerId> trainers, Generations& generations,
               const InPlace& in_place = nullptr);
@@ -71,7 +72,7 @@ class LaneTable {
   void NameTasks(v1::Lease& lease);
 
   bool Holds(TrainerId trainer) const;
-  uint64_t changes_of_holders() const { return changes_of_holders_; }  // See Work.
+  HolderChanges& changes() { return changes_; }  // See Work.
 
   // True if the holder of this generation, one of these, has been told of fewer tasks than it may
   // soon need.
@@ -124,9 +125,7 @@ class LaneTable {
   uint64_t batch_size_;
   std::vector<Lane> lanes_;
   absl::flat_hash_map<TrainerId, std::set<size_t>> held_;  // Lanes by holder; of none: no entry.
-  // To whom the lanes are assigned as evenly as can be; nullopt: they are to be assigned anew.
-  std::optional<std::vector<TrainerId>> assigned_to_;
-  uint64_t changes_of_holders_ = 0;
+  HolderChanges changes_;
   EpochCounter epochs_;
   size_t ended_ = 0;
   Share sums_;           // The sums over all lanes.

@@ -25,7 +25,6 @@ void LeaseBook::Add(v1::Lease lease) {
   held.lease = std::move(lease);
   leases.push_back(std::move(held));
   ++size_;
-  ++changes_;
 }
 
 HeldLease* LeaseBook::Find(std::span<const TrainerId> trainers, const Generation& generation) {
@@ -47,7 +46,6 @@ HeldLease LeaseBook::Remove(TrainerId trainer, const Generation& generation) {
   leases.erase(held);
   if (leases.empty()) held_.erase(trainer);
   --size_;
-  ++changes_;
   return removed;
 }
 
@@ -57,7 +55,6 @@ std::vector<HeldLease> LeaseBook::RemoveAll(TrainerId trainer) {
   std::vector<HeldLease> removed = std::move(leases->second);
   held_.erase(leases);
   size_ -= removed.size();
-  changes_ += removed.size();
   return removed;
 }
 

@@ -38,12 +38,11 @@ class LeaseBook {
   // In the order granted.
   std::span<const HeldLease> Of(TrainerId trainer) const;
   size_t size() const { return size_; }
-  uint64_t changes() const { return changes_; }  // Leases added and taken out, ever.
+  size_t holders() const { return held_.size(); }  // Trainers that hold any.
 
  private:
   absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // No entry: it holds none.
   size_t size_ = 0;
-  uint64_t changes_ = 0;
 };
 
 }  // namespace capstan::chief

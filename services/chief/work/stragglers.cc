@@ -41,8 +41,17 @@ std::vector<std::string> Stragglers::Update(
     }
     paces[name] = pace;
   }
+  if (Found(paces) != Found(paces_)) ++changes_;
   paces_ = std::move(paces);
   return found;
+}
+
+std::vector<std::string> Stragglers::Found(const std::map<std::string, Pace>& paces) {
+  std::vector<std::string> names;
+  for (const auto& [name, pace] : paces) {
+    if (pace.found) names.push_back(name);
+  }
+  return names;
 }
 
 bool Stragglers::IsStraggler(const std::string& worker) const {
@@ -50,9 +59,6 @@ bool Stragglers::IsStraggler(const std::string& worker) const {
   return pace != paces_.end() && pace->second.found.has_value();
 }
 
-size_t Stragglers::count() const {
-  return static_cast<size_t>(std::count_if(paces_.begin(), paces_.end(),
-                                           [](const auto& pace) { return pace.second.found; }));
-}
+size_t Stragglers::count() const { return Found(paces_).size(); }
 
 }  // namespace capstan::chief

@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_CHIEF_WORK_STRAGGLERS_H_
 #define CAPSTAN_CHIEF_WORK_STRAGGLERS_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,16 +35,20 @@ class Stragglers {
 
   bool IsStraggler(const std::string& worker) const;
   size_t count() const;
+  // How often others have been stragglers than before.
+  uint64_t changes() const { return changes_; }
 
  private:
   struct Pace {
     double average = 1;  // The average of its step time over the median.
     std::optional<absl::Time> found;
   };
+  static std::vector<std::string> Found(const std::map<std::string, Pace>& paces);
 
   StragglerOptions options_;
   absl::Time updated_ = absl::InfinitePast();
   std::map<std::string, Pace> paces_;
+  uint64_t changes_ = 0;
 };
 
 }  // namespace capstan::chief

@@ -45,7 +45,7 @@ std::optional<v1::Lease> TaskQueue::Grant(TrainerId trainer, Generations& genera
   lease.set_data_epoch(place.epoch);
   lease.set_first_batch(open.prefix);
   open.generation = lease.generation();
-  leases_.Add(lease);
+  Add(lease);
   return lease;
 }
 
@@ -71,8 +71,7 @@ ReportResult TaskQueue::Report(std::span<const TrainerId> trainers, const v1::Le
   if (const absl::Status numbers = CheckNumbers(held->lease.task(), batch_size_, report);
       !numbers.ok()) {
     result.failure = TaskFailure{std::string(numbers.message()), false, ++open_[stream].failures};
-    Return(
-        leases_.Remove(TrainerId{held->lease.trainer()}, GenerationFromProto(report.generation())));
+    Return(Take(*held));
     return result;
   }
   result.examples = report.examples() - std::min(held->examples, report.examples());
@@ -90,8 +89,7 @@ ReportResult TaskQueue::Report(std::span<const TrainerId> trainers, const v1::Le
   result.held = !failed && !report.finished() && !report.returned();
   if (result.held) return result;
   if (failed) result.failure = TaskFailure{report.error(), report.bad_data(), ++open.failures};
-  const HeldLease gone =
-      leases_.Remove(TrainerId{held->lease.trainer()}, GenerationFromProto(report.generation()));
+  const HeldLease gone = Take(*held);
   if (failed || !report.finished()) {
     Return(gone);
   } else {
@@ -115,6 +113,17 @@ void TaskQueue::Finish(const HeldLease& held, const v1::LeaseReport& report, Rep
   close.set_batches(report.total_batches());
   result.closes.push_back(std::move(close));
   NoteBadRecords(held.lease.data_epoch(), report, result.bad_records);
+}
+
+void TaskQueue::Add(v1::Lease lease) {
+  changes_.Note(TrainerId{lease.trainer()});
+  leases_.Add(std::move(lease));
+}
+
+HeldLease TaskQueue::Take(const HeldLease& held) {
+  const TrainerId trainer{held.lease.trainer()};
+  changes_.Note(trainer);
+  return leases_.Remove(trainer, GenerationFromProto(held.lease.generation()));
 }
 
 void TaskQueue::Return(const HeldLease& held) {
@@ -143,7 +152,7 @@ ReportResult TaskQueue::Adopt(const v1::LeaseReport& report) {
   lease.set_first_batch(open->second.prefix);
   open->second.generation = lease.generation();
   returned_.erase(stream);
-  leases_.Add(std::move(lease));
+  Add(std::move(lease));
   const TrainerId trainer{report.trainer()};
   ReportResult result = Report({&trainer, 1}, report);
   result.examples = 0;  // Nobody knows how many of them had been reported before.
@@ -225,11 +234,15 @@ bool TaskQueue::IsDone(StreamId stream) {
 }
 
 void TaskQueue::Release(TrainerId trainer) {
+  changes_.Note(trainer);
   for (const HeldLease& held : leases_.RemoveAll(trainer)) Return(held);
 }
 
 void TaskQueue::ReleaseAll() {
-  for (const HeldLease& held : leases_.Clear()) Return(held);
+  for (const HeldLease& held : leases_.Clear()) {
+    changes_.Note(TrainerId{held.lease.trainer()});
+    Return(held);
+  }
 }
 
 WorkTotals TaskQueue::totals() const {

@@ -14,6 +14,7 @@
 #include "capstan/v1/chief.pb.h"
 #include "chief/work/epoch_counter.h"
 #include "chief/work/generations.h"
+#include "chief/work/holder_changes.h"
 #include "chief/work/lease_book.h"
 #include "chief/work/task_sequence.h"
 #include "chief/work/work_report.h"
@@ -57,7 +58,8 @@ class TaskQueue {
   uint64_t todo() const { return returned_.size() + sequence_.size() - next_; }
   bool all_done() const { return done_ == sequence_.size(); }
   WorkTotals totals() const;
-  uint64_t changes_of_holders() const { return leases_.changes(); }
+  size_t holders() const { return leases_.holders(); }  // Trainers that hold a task.
+  HolderChanges& changes() { return changes_; }         // See Work.
   const EpochCounter& epochs() const { return epochs_; }
 
  private:
@@ -69,6 +71,8 @@ class TaskQueue {
     v1::Generation generation;  // The last one given out.
   };
 
+  void Add(v1::Lease lease);
+  HeldLease Take(const HeldLease& held);
   void Return(const HeldLease& held);
   void BeginUntil(uint64_t position);
   std::vector<uint64_t> TasksBelow(uint64_t position) const;
@@ -82,6 +86,7 @@ class TaskQueue {
   uint64_t open_batches_ = 0;           // The sum of their prefixes.
   std::map<StreamId, Place> returned_;  // Those of open_ that nobody holds.
   LeaseBook leases_;
+  HolderChanges changes_;
   EpochCounter epochs_;
   uint64_t done_ = 0;
   uint64_t done_examples_ = 0;

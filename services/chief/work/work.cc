@@ -89,8 +89,8 @@ bool Work::Holds(TrainerId trainer) const {
   return !std::get<TaskQueue>(work_).LeasesOf(trainer).empty();
 }
 
-uint64_t Work::changes_of_holders() const {
-  return std::visit([](const auto& work) { return work.changes_of_holders(); }, work_);
+HolderChanges& Work::changes() {
+  return std::visit([](auto& work) -> HolderChanges& { return work.changes(); }, work_);
 }
 
 bool Work::all_done() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chief/state/chief_options.h"
+#include "chief/work/holder_changes.h"
 #include "chief/work/lane_table.h"
 #include "chief/work/task_queue.h"
 #include "chief/work/task_sequence.h"
@@ -47,9 +48,8 @@ class Work {
   void ReleaseAll();
   std::vector<v1::Lease> LeasesOf(TrainerId trainer) const;
   bool Holds(TrainerId trainer) const;
-  // How often a lease has been given to a trainer or taken from one. As long as it is the same,
-  // so is what Holds says of each of them.
-  uint64_t changes_of_holders() const;
+  // Whose work has changed hands: what Holds says of all others is as it was.
+  HolderChanges& changes();
   bool all_done() const;
   WorkTotals totals() const;
   uint64_t ExpectedExamples() const;

@@ -16,12 +16,12 @@
 #include "capstan/data/tasks/label_order.h"
 #include "capstan/data/tasks/one_label.h"
 #include "capstan/data/tasks/plan_eval_sets.h"
+#include "capstan/data/tasks/row_estimate.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/layout.h"
 #include "capstan/plan/memory.h"
 #include "cli/commands/command.h"
-#include "cli/model/row_estimate.h"
 
 namespace capstan::cli {
 namespace {

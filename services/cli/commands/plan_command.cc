@@ -18,6 +18,7 @@
 #include "capstan/config/config.h"
 #include "capstan/config/quantity.h"
 #include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/row_estimate.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/task_size.h"
 #include "capstan/data/tasks/tasks.h"
@@ -28,7 +29,6 @@
 #include "cli/commands/measure_job.h"
 #include "cli/commands/plan_text.h"
 #include "cli/model/read_cost.h"
-#include "cli/model/row_estimate.h"
 #include "cli/terminal/format.h"
 
 namespace capstan::cli {

@@ -32,6 +32,8 @@ const UseText& TextOf(MemoryUse use) { return kTexts[static_cast<size_t>(use)]; 
 
 absl::string_view LabelOf(MemoryUse use) { return TextOf(use).label; }
 
+absl::string_view WordsOf(MemoryUse use) { return TextOf(use).what; }
+
 void MemoryBudget::SetMemory(uint64_t bytes) {
   for (size_t i = 0; i < kMemoryUses; ++i) {
     accounts_[i].SetLimit(MemoryLimit(static_cast<MemoryUse>(i), bytes));
@@ -42,6 +44,7 @@ absl::StatusOr<Reservation> MemoryBudget::Reserve(MemoryUse use, size_t bytes) {
   ByteBudget& account = of(use);
   Reservation reservation = account.TryHold(bytes);
   if (reservation != nullptr) return reservation;
+  refused_[static_cast<size_t>(use)].fetch_add(1, std::memory_order_relaxed);
   const UseText& text = TextOf(use);
   return NoRoom(absl::StrCat(text.what, " take ", account.held(),
                              " bytes of this shard's memory, which may be ", account.limit(),

@@ -4,6 +4,7 @@
 #define CAPSTAN_PS_SHARD_MEMORY_BUDGET_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,8 @@ using Reservation = std::unique_ptr<ByteBudget::Hold>;
 
 // A value of the label `use` of the shard's metrics: "waiting_pulls".
 absl::string_view LabelOf(MemoryUse use);
+// What it holds, in words: "pulls that wait for slower trainers".
+absl::string_view WordsOf(MemoryUse use);
 
 // Pulls that wait and what is on its way to backups are counted where they are (ClockShell,
 // ReplicaStreams), by limits from here; all other uses are counted here.
@@ -40,6 +43,10 @@ class MemoryBudget {
   absl::StatusOr<Reservation> Reserve(MemoryUse use, size_t bytes);
   // Counts them although they may be above the limit: for what others wait for.
   Reservation ReserveAnyway(MemoryUse use, size_t bytes);
+  // How often Reserve has found no room for the use.
+  uint64_t refused(MemoryUse use) const {
+    return refused_[static_cast<size_t>(use)].load(std::memory_order_relaxed);
+  }
 
   // The account of one use.
   ByteBudget& of(MemoryUse use) { return accounts_[static_cast<size_t>(use)]; }
@@ -47,6 +54,7 @@ class MemoryBudget {
 
  private:
   std::array<ByteBudget, kMemoryUses> accounts_;
+  std::array<std::atomic<uint64_t>, kMemoryUses> refused_{};
 };
 
 }  // namespace capstan::ps

@@ -213,8 +213,8 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
         absl::StrCat("a push of ", buffer.Length(), " bytes, and it may have ", most));
   }
   if (!catalog_.KeepsGradients()) return PushMessage::Read(buffer, catalog_, nullptr);
-  absl::StatusOr<Reservation> room = memory_.Reserve(MemoryUse::kWaitingGradients, buffer.Length());
-  if (!room.ok()) {
+  absl::StatusOr<Reservation> room = waiting_gradients().TryHold(buffer.Length());
+  if (*room == nullptr) {
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(CheckHeader(head.header()));
     CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));

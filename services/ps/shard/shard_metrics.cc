@@ -90,7 +90,9 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
         .held = &registry.AddGauge("capstan_memory_held_bytes",
                                    "Memory held beside the parameters, by what for.", use),
         .limit = &registry.AddGauge("capstan_memory_limit_bytes",
-                                    "What it may be, as the shard's memory allows.", use)};
+                                    "What it may be, as the shard's memory allows.", use),
+        .refused = &registry.AddCounter("capstan_memory_refused_requests_total",
+                                        "Requests for which a use had no room.", use)};
   }
   added_ahead_ = &registry.AddCounter(
       "capstan_gradients_added_ahead_total",
@@ -246,6 +248,9 @@ void ShardMetrics::Set(const ShardFacts& facts) {
         .Set(static_cast<double>(facts.clocks->trainers));
   }
   absl::MutexLock lock(&mu_);
+  for (size_t i = 0; i < kMemoryUses; ++i) {
+    Advance(memory_[i].refused, facts.memory[i].refused, counted_refusals_[i]);
+  }
   const HotPartition::Hottest hottest = hot_.Look(facts.updates);
   hottest_partition_->Set(hottest.partition);
   hottest_share_->Set(hottest.share);

@@ -93,6 +93,7 @@ class ShardMetrics {
   struct MemoryFacts {
     uint64_t held = 0;  // Bytes, as is the limit.
     uint64_t limit = 0;
+    uint64_t refused = 0;  // Requests that had no room.
   };
   using MemoryByUse = std::array<MemoryFacts, kMemoryUses>;  // By MemoryUse.
   struct ShardFacts {
@@ -142,6 +143,7 @@ class ShardMetrics {
   struct OfUse {
     metrics::Gauge* held;
     metrics::Gauge* limit;
+    metrics::Counter* refused;
   };
   OfMethod AddMethod(std::string_view method);
   OfTable& TableSeries(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -204,6 +206,7 @@ class ShardMetrics {
 
   absl::Mutex mu_;
   HotPartition hot_ ABSL_GUARDED_BY(mu_);
+  std::array<uint64_t, kMemoryUses> counted_refusals_ ABSL_GUARDED_BY(mu_){};
   std::map<std::string, OfTable> tables_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -1,5 +1,6 @@
 // Shard: what it tells of itself, to its metrics and to the chief.
 #include <algorithm>
+#include <string>
 
 #include "ps/shard/shard.h"
 
@@ -10,7 +11,7 @@ ShardMetrics::MemoryByUse Shard::Memory() const {
   for (size_t i = 0; i < kMemoryUses; ++i) {
     const auto use = static_cast<MemoryUse>(i);
     const ByteBudget& account = memory_.of(use);
-    facts[i] = {.held = account.held(), .limit = account.limit()};
+    facts[i] = {.held = account.held(), .limit = account.limit(), .refused = memory_.refused(use)};
     if (use == MemoryUse::kWaitingPulls) facts[i].held = clocks_.facts().parked_bytes;
     if (use == MemoryUse::kReplicas) facts[i].held = streams_.most_bytes();
   }
@@ -72,6 +73,20 @@ ShardMetrics::ShardFacts Shard::Facts() const {
   return facts;
 }
 
+namespace {
+
+void AddMemory(const ShardMetrics::MemoryByUse& memory, v1::ShardReport& report) {
+  for (size_t i = 0; i < kMemoryUses; ++i) {
+    v1::MemoryReport& of = *report.add_memory();
+    of.set_what(std::string(WordsOf(static_cast<MemoryUse>(i))));
+    of.set_held(memory[i].held);
+    of.set_limit(memory[i].limit);
+    of.set_refused(memory[i].refused);
+  }
+}
+
+}  // namespace
+
 v1::ShardReport Shard::Report() const {
   const ShardMetrics::ShardFacts facts = Facts();
   metrics_.Set(facts);
@@ -91,6 +106,7 @@ v1::ShardReport Shard::Report() const {
     of.set_hot_rows_unsaved(table.hot_rows_unsaved);
   }
   for (const v1::PartitionLoad& load : facts.loads) *report.add_partitions() = load;
+  AddMemory(facts.memory, report);
   return report;
 }
 

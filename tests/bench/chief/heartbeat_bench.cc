@@ -1,7 +1,9 @@
 // What the chief's machine takes for one heartbeat of one worker, with 10 to 1,000 workers at work
 // on 100 shards: alone, in one thread, as under the chief's mutex. It should not depend on how many
 // the others are.
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,64 +16,143 @@ namespace {
 
 constexpr uint32_t kShards = 100;
 
-// Workers that hold work and report a little progress at each heartbeat, one after the other.
+struct CrewShape {
+  uint32_t threads = 1;         // Trainers a worker.
+  uint32_t lanes_a_worker = 0;  // 0: asynchronous.
+  bool ssp = false;
+  uint32_t tasks_a_worker = 50;
+  uint32_t epochs = 1;
+};
+
+// Workers that hold work and report on it at each heartbeat, one after the other.
 class BusyCrew {
  public:
-  BusyCrew(uint32_t workers, uint32_t lanes)
-      : crew_({.tasks = 50 * workers, .shards = kShards, .lanes = lanes}) {
+  BusyCrew(uint32_t workers, const CrewShape& shape)
+      : crew_({.tasks = shape.tasks_a_worker * workers,
+               .epochs = shape.epochs,
+               .shards = kShards,
+               .threads = shape.threads,
+               .lanes = shape.lanes_a_worker * workers,
+               .ssp = shape.ssp}) {
     crew_.RegisterShards();
     for (uint32_t i = 0; i < workers; ++i) {
       names_.push_back(absl::StrCat("worker-", i));
       crew_.RegisterWorker(names_.back());
     }
     // As many turns as it takes until lanes have come to rest.
-    reports_.resize(workers);
+    held_.resize(workers);
     for (int turn = 0; turn < 3; ++turn) {
       for (uint32_t i = 0; i < workers; ++i) Heartbeat();
     }
   }
 
+  // The next worker tells of a little progress.
   void Heartbeat() {
-    std::vector<v1::LeaseReport>& reports = reports_[next_];
-    for (v1::LeaseReport& report : reports) report.set_loss_sum(report.loss_sum() + 1);
-    const v1::WorkerHeartbeatReply reply =
-        crew_.Heartbeat(names_[next_], reports, /*wants=*/reports.empty());
-    for (const v1::Generation& revoked : reply.revoked()) {
-      std::erase_if(reports, [&revoked](const v1::LeaseReport& report) {
-        return report.generation().count() == revoked.count();
-      });
+    std::vector<v1::LeaseReport> reports;
+    for (Held& held : held_[next_]) {
+      held.report.set_loss_sum(held.report.loss_sum() + 1);
+      reports.push_back(held.report);
     }
-    for (const v1::Lease& lease : reply.leases()) reports.push_back(Crew::Partly(lease, 0));
-    next_ = (next_ + 1) % names_.size();
+    Send(reports);
+  }
+
+  // The next worker has done one task of each of its trainers.
+  void FinishTasks() {
+    std::map<uint64_t, const Held*> first;
+    for (const Held& held : held_[next_]) first.try_emplace(held.lease.trainer(), &held);
+    std::vector<v1::LeaseReport> reports;
+    for (const Held& held : held_[next_]) {
+      const bool done = first.at(held.lease.trainer()) == &held;
+      reports.push_back(done ? Crew::Done(held.lease) : held.report);
+    }
+    Send(reports);
   }
 
  private:
+  struct Held {
+    v1::Lease lease;
+    v1::LeaseReport report;
+  };
+
+  void Send(const std::vector<v1::LeaseReport>& reports) {
+    std::vector<Held>& held = held_[next_];
+    const v1::WorkerHeartbeatReply reply = crew_.Heartbeat(names_[next_], reports, /*wants=*/true);
+    for (const v1::Generation& revoked : reply.revoked()) {
+      std::erase_if(held, [&revoked](const Held& of) {
+        return of.lease.generation().count() == revoked.count();
+      });
+    }
+    for (const v1::Lease& lease : reply.leases()) held.push_back({lease, Crew::Partly(lease, 0)});
+    crew_.views.clear();
+    next_ = (next_ + 1) % names_.size();
+  }
+
   Crew crew_;
   std::vector<std::string> names_;
-  std::vector<std::vector<v1::LeaseReport>> reports_;
+  std::vector<std::vector<Held>> held_;
   size_t next_ = 0;
 };
 
-void Run(benchmark::State& state, uint32_t lanes_a_worker) {
-  const auto workers = static_cast<uint32_t>(state.range(0));
-  BusyCrew crew(workers, lanes_a_worker * workers);
+void Run(benchmark::State& state, const CrewShape& shape) {
+  BusyCrew crew(static_cast<uint32_t>(state.range(0)), shape);
   for (auto _ : state) crew.Heartbeat();
 }
 
-void BM_HeartbeatOfATask(benchmark::State& state) { Run(state, /*lanes_a_worker=*/0); }
-void BM_HeartbeatOfALane(benchmark::State& state) { Run(state, /*lanes_a_worker=*/1); }
-BENCHMARK(BM_HeartbeatOfATask)
-    ->Arg(10)
-    ->Arg(100)
-    ->Arg(300)
-    ->Arg(1000)
-    ->Unit(benchmark::kMicrosecond);
-BENCHMARK(BM_HeartbeatOfALane)
-    ->Arg(10)
-    ->Arg(100)
-    ->Arg(300)
-    ->Arg(1000)
-    ->Unit(benchmark::kMicrosecond);
+void RunTasks(benchmark::State& state, const CrewShape& shape) {
+  BusyCrew crew(static_cast<uint32_t>(state.range(0)), shape);
+  for (auto _ : state) crew.FinishTasks();
+}
+
+constexpr uint32_t kManyEpochs = 10'000;
+
+void BM_HeartbeatOfATask(benchmark::State& state) { Run(state, {}); }
+void BM_HeartbeatOfALane(benchmark::State& state) { Run(state, {.lanes_a_worker = 1}); }
+void BM_HeartbeatOfEightThreads(benchmark::State& state) { Run(state, {.threads = 8}); }
+void BM_HeartbeatOfEightLanes(benchmark::State& state) {
+  Run(state, {.threads = 8, .lanes_a_worker = 8});
+}
+void BM_HeartbeatOfEightThreadsSsp(benchmark::State& state) {
+  Run(state, {.threads = 8, .ssp = true});
+}
+// All tasks are given out, and half of the threads have no second one to go on with.
+void BM_HeartbeatAtTheEndOfTheTasks(benchmark::State& state) {
+  Run(state, {.threads = 8, .tasks_a_worker = 12});
+}
+void BM_EightTasksEnd(benchmark::State& state) {
+  RunTasks(state, {.threads = 8, .epochs = kManyEpochs});
+}
+void BM_EightTasksEndSsp(benchmark::State& state) {
+  RunTasks(state, {.threads = 8, .ssp = true, .epochs = kManyEpochs});
+}
+// The last tasks: their threads cease to train, and those of other workers go on.
+void BM_TheLastTasksEnd(benchmark::State& state) {
+  RunTasks(state, {.threads = 8, .tasks_a_worker = 8});
+}
+void BM_TheLastTasksEndSsp(benchmark::State& state) {
+  RunTasks(state, {.threads = 8, .ssp = true, .tasks_a_worker = 8});
+}
+
+void Curve(benchmark::internal::Benchmark* of) {
+  for (const int workers : {10, 100, 300, 1000}) of->Arg(workers);
+  of->Unit(benchmark::kMicrosecond);
+}
+
+// Half of the workers end their last tasks: after that there is nothing to measure.
+void CurveOfTheEnd(benchmark::internal::Benchmark* of) {
+  Curve(of);
+  of->Iterations(5);
+}
+
+BENCHMARK(BM_HeartbeatOfATask)->Apply(Curve);
+BENCHMARK(BM_HeartbeatOfALane)->Apply(Curve);
+BENCHMARK(BM_HeartbeatOfEightThreads)->Apply(Curve);
+BENCHMARK(BM_HeartbeatOfEightLanes)->Apply(Curve);
+BENCHMARK(BM_HeartbeatOfEightThreadsSsp)->Apply(Curve);
+BENCHMARK(BM_HeartbeatAtTheEndOfTheTasks)->Apply(Curve);
+BENCHMARK(BM_EightTasksEnd)->Apply(Curve);
+BENCHMARK(BM_EightTasksEndSsp)->Apply(Curve);
+BENCHMARK(BM_TheLastTasksEnd)->Apply(CurveOfTheEnd);
+BENCHMARK(BM_TheLastTasksEndSsp)->Apply(CurveOfTheEnd);
 
 }  // namespace
 }  // namespace capstan::chief

@@ -11,13 +11,18 @@ from train import tell
 
 from crew import BINARIES
 
-KINDS = {"BM_HeartbeatOfATask": "a task's heartbeat", "BM_HeartbeatOfALane": "a lane's heartbeat"}
+KINDS = {"BM_HeartbeatOfATask": "a task's heartbeat", "BM_HeartbeatOfALane": "a lane's heartbeat",
+         "BM_HeartbeatOfEightThreads": "eight threads' heartbeat", "BM_HeartbeatOfEightLanes": "eight lanes' heartbeat",
+         "BM_HeartbeatOfEightThreadsSsp": "eight threads' heartbeat, ssp",
+         "BM_HeartbeatAtTheEndOfTheTasks": "eight threads' heartbeat, no task left", "BM_EightTasksEnd": "eight tasks end",
+         "BM_EightTasksEndSsp": "eight tasks end, ssp", "BM_TheLastTasksEnd": "the last eight tasks end",
+         "BM_TheLastTasksEndSsp": "the last eight tasks end, ssp"}
 
 
 def heartbeats():
     said = subprocess.run([BINARIES / "bench_chief", "--benchmark_format=json"], check=True, capture_output=True, text=True).stdout
     for run in json.loads(said)["benchmarks"]:
-        kind, workers = run["name"].split("/")
+        kind, workers = run["name"].split("/")[:2]
         tell("", f"{KINDS[kind]}, {workers} workers", run["time_unit"], run["cpu_time"])
 
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -62,6 +63,9 @@ TEST_F(ShardMemoryTest, WhatIsHeldAndWhatMayBeIsShownByItsUse) {
   ASSERT_TRUE(SendPiece(/*push=*/1, /*offset=*/0).ok());
   EXPECT_EQ(Shown("capstan_memory_held_bytes", "push_pieces"), 3 << 20);
   EXPECT_EQ(Shown("capstan_memory_limit_bytes", "push_pieces"), 2 << 20);
+  EXPECT_EQ(Shown("capstan_memory_refused_requests_total", "push_pieces"), 0);
+  EXPECT_FALSE(SendPiece(/*push=*/2, /*offset=*/0).ok());
+  EXPECT_EQ(Shown("capstan_memory_refused_requests_total", "push_pieces"), 1);
   for (const char* use : {"waiting_pulls", "waiting_gradients", "replies", "moves", "replicas"}) {
     EXPECT_EQ(Shown("capstan_memory_held_bytes", use), 0) << use;
     EXPECT_GT(Shown("capstan_memory_limit_bytes", use), 0) << use;
@@ -86,6 +90,12 @@ TEST(ShardMemoryRoundsTest, ARoundClosesThoughItNeedsMoreThanItsShareAndAnotherU
   const PushResult refused = second.Stage(/*gradient=*/-1, /*examples=*/1);
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status)) << refused.status;
   EXPECT_THAT(std::string(refused.status.message()), HasSubstr("gradients that wait for others"));
+  const v1::ShardReport report = shard.Report();
+  const auto full = std::find_if(report.memory().begin(), report.memory().end(),
+                                 [](const auto& use) { return use.refused() > 0; });
+  ASSERT_NE(full, report.memory().end()) << "the chief is told which";
+  EXPECT_EQ(full->what(), "gradients that wait for others");
+  EXPECT_EQ(full->limit(), kShare);
   first.Train(/*gradient=*/-1, /*examples=*/1);
   // It is the second one's turn when the first one's gradient is in the sum.
   const absl::Time deadline = absl::Now() + absl::Seconds(20);

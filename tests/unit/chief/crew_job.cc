@@ -24,12 +24,15 @@ void SetPolicies(const CrewOptions& options, v1::JobSpec& spec) {
                                        : v1::POLICY_KIND_ASYNC);
     policy->set_lanes(options.lanes);
   }
+  if (options.keys_a_batch > 0) spec.mutable_tables(0)->set_dim(16);
+  spec.mutable_sparse_update()->set_aggregate(options.aggregate);
 }
 
 }  // namespace
 
 JobPlan PlanOf(const CrewOptions& options) {
   JobPlan plan;
+  plan.keys_a_batch = options.keys_a_batch;
   plan.spec.set_job("test");
   plan.spec.set_seed(1);
   plan.spec.set_partition_count(8);

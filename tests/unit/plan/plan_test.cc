@@ -7,9 +7,9 @@
 #include <sstream>
 #include <string_view>
 
-#include "capstan/plan/fit.h"
 #include "capstan/plan/measured_run.h"
 #include "tests/lib/source_folder.h"
+#include "tests/unit/plan/dense_job.h"
 
 namespace capstan {
 namespace {
@@ -19,23 +19,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-// A million dense floats (4 MB) with SGD in 16 partitions; `lanes` synchronous ones.
-v1::JobSpec DenseJob(uint32_t lanes) {
-  v1::JobSpec job;
-  job.set_partition_count(16);
-  job.mutable_train()->set_batch_size(10);
-  job.mutable_train()->set_compute_threads(1);
-  job.mutable_train()->set_push_window(1);
-  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
-  job.mutable_dense_update()->set_lanes(lanes);
-  v1::TensorSpec& tensor = *job.add_tensors();
-  tensor.set_name("w");
-  tensor.add_shape(1'000'000);
-  tensor.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
-  *job.mutable_dense_optimizer() = tensor.optimizer();
-  return job;
-}
 
 constexpr Scale kFourWorkers = {
     .workers = 4, .shards = 1, .network_bytes_per_second = 8e6, .store_bytes_per_second = 2e6};
@@ -212,13 +195,6 @@ TEST(PlanTest, WithReplicasShardsHoldEachPartitionTwiceAndSendUpdatesOn) {
       << "there is nobody to send them to";
 }
 
-TEST(FitTest, WithReplicasAShardHasRoomForBackupsToo) {
-  v1::JobSpec job = DenseJob(1);
-  EXPECT_EQ(CheckShardsFit(job, /*shards=*/2, 6'000'000), absl::OkStatus());
-  job.set_replicas(1);
-  EXPECT_THAT(CheckShardsFit(job, /*shards=*/2, 3'000'000).message(), HasSubstr("replicas: 1"));
-}
-
 TEST(PlanTest, AnAggregateThatCannotWaitOnAShardIsRefusedWithTheArithmetic) {
   v1::JobSpec job = DenseJob(0);
   job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
@@ -242,46 +218,6 @@ TEST(PlanTest, ARoundWithBackupsThatCannotWaitOnAShardIsRefusedAndOneWithoutIsWa
   EXPECT_THAT(PlanOf(job, scale).warnings, Contains(HasSubstr("rounds may take longer")));
   job.mutable_dense_update()->set_backup_workers(1);
   EXPECT_THAT(PlanOf(job, scale).refusals, Contains(never));
-}
-
-TEST(FitTest, DenseParametersThatAShardCannotHoldAreRefusedWithTheArithmetic) {
-  const v1::JobSpec job = DenseJob(4);
-  EXPECT_EQ(CheckShardsFit(job, /*shards=*/1, 9 << 20), absl::OkStatus());
-  const absl::Status refused = CheckShardsFit(job, /*shards=*/1, 3 << 20);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  const std::string why(refused.message());
-  EXPECT_THAT(why, HasSubstr("a shard of 1 has 3.0MiB of memory"));
-  EXPECT_THAT(why, HasSubstr("take 3.8MiB: take more shards"));
-  EXPECT_EQ(CheckShardsFit(job, /*shards=*/2, 5 << 20), absl::OkStatus());
-  EXPECT_EQ(CheckShardsFit(job, /*shards=*/1, /*shard_memory=*/0), absl::OkStatus()) << "not known";
-}
-
-TEST(FitTest, ARoundThatWouldNeverBeCompleteIsRefused) {
-  v1::JobSpec job = DenseJob(8);
-  EXPECT_EQ(CheckShardsFit(job, /*shards=*/1, 48 << 20), absl::OkStatus());
-  job.mutable_dense_update()->set_backup_workers(1);
-  EXPECT_THAT(CheckShardsFit(job, /*shards=*/1, 48 << 20).message(),
-              HasSubstr("31MiB (8 of 3.8MiB), and 24MiB"));
-  EXPECT_EQ(CheckShardsFit(job, /*shards=*/2, 48 << 20), absl::OkStatus());
-}
-
-TEST(FitTest, WhatFitsByItselfAndNotTogetherIsRefusedWithTheSum) {
-  v1::JobSpec job = DenseJob(3);
-  job.mutable_dense_update()->set_backup_workers(1);
-  v1::OptimizerSpec& optimizer = *job.mutable_tensors(0)->mutable_optimizer();
-  optimizer.set_kind(v1::OPTIMIZER_KIND_ADAM);
-  optimizer.set_beta1(.9);
-  optimizer.set_beta2(.999);
-  optimizer.set_epsilon(1e-8);
-  EXPECT_EQ(CheckShardsFit(job, /*shards=*/1, 28 << 20), absl::OkStatus());
-  const absl::Status refused = CheckShardsFit(job, /*shards=*/1, 23 << 20);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  const std::string why(refused.message());
-  EXPECT_THAT(why, HasSubstr("a shard of 1 has 23MiB of memory, and what it holds at the same time "
-                             "takes 28MiB: 11MiB dense parameters with the optimizer's slots + "
-                             "3.8MiB the sum of the round + 11MiB gradients that wait + "));
-  EXPECT_THAT(why, HasSubstr(" a push on its way: take more shards"));
-  EXPECT_EQ(CheckShardsFit(job, /*shards=*/2, 23 << 20), absl::OkStatus());
 }
 
 TEST(PlanTest, WhatAProcessMayNotHaveIsRefused) {

@@ -183,6 +183,19 @@ TEST_F(ChiefPartialTest, TheNextChiefTellsItAsWell) {
   EXPECT_EQ(next.Status().examples(), 40u);
 }
 
+TEST_F(ChiefPartialTest, WhereTheNextChiefCannotTellItAllEverybodyReturns) {
+  crew_.states.back().set_closes_given_up(true);
+  Crew next = Crew::Successor(PartialJob(), crew_);
+  EXPECT_THAT(next.Status().warnings(), IsEmpty());
+  next.ShardHeartbeat(0);
+  ASSERT_TRUE(next.RegisterShard(0).ok());
+  ASSERT_TRUE(next.RegisterShard(1).ok());
+  EXPECT_THAT(next.Status().warnings(), Contains(HasSubstr("takes all others back")));
+  ASSERT_TRUE(next.RegisterShard(1, 77).ok());
+  EXPECT_EQ(next.machine.view().timeline(), 2u);
+  EXPECT_EQ(next.Status().losses(0).recovery(), v1::RECOVERY_ROLLBACK);
+}
+
 TEST_F(ChiefPartialTest, ATaskOfWhichItsShardWasNotToldIsDoneAgainAndNotTakenOver) {
   for (const bool returned : {true, false}) {
     Crew next = Crew::Successor(PartialJob(), crew_);

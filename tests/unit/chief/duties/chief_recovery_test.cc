@@ -61,6 +61,21 @@ TEST(ChiefRecoveryTest, ShardsThatCannotHoldTheModelFailTheJobWithTheArithmetic)
   EXPECT_EQ(roomier.machine.state(), v1::JOB_STATE_RUNNING);
 }
 
+TEST(ChiefRecoveryTest, RowsThatCannotWaitForTheirAggregateFailTheJobWithTheArithmetic) {
+  CrewOptions options = TenTasks();
+  options.keys_a_batch = 72'000;
+  options.aggregate = 8;
+  options.shard_memory = 32 << 20;
+  Crew crew(options);
+  crew.RegisterShards();
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(crew.machine.reason(), HasSubstr("(8 of 2.5MiB with 36"));
+  options.aggregate = 4;
+  Crew sooner(options);
+  sooner.RegisterShards();
+  EXPECT_EQ(sooner.machine.state(), v1::JOB_STATE_RUNNING) << sooner.machine.reason();
+}
+
 TEST(ChiefRecoveryTest, AJobThatIsSentBackFromItsLastStepTrainsAgain) {
   Crew crew({.tasks = 8, .lanes = 2, .max_steps = 2});
   crew.RegisterShards();

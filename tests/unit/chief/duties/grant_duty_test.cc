@@ -152,5 +152,44 @@ TEST_F(GrantDutyTest, AWorkerThatFallsSilentLosesWhatItHoldsAndIsNotWaitedFor) {
   EXPECT_EQ(Warning("the data of a"), "");
 }
 
+TEST_F(GrantDutyTest, ASpareIsGivenWhereThereIsMoreThanThoseWithoutWorkCanTake) {
+  for (int i = 0; i < 9; ++i) AddWorker(absl::StrCat("other ", i));
+  Worker& leaves = AddWorker("leaves");
+  duty_.Grant(leaves, now_);
+  EXPECT_THAT(WorkOf(leaves), testing::ElementsAre(0u)) << "nine tasks for nine others";
+  v1::WorkerHeartbeatRequest heartbeat;
+  heartbeat.set_draining(true);
+  job_.training.workers.Hear(leaves, heartbeat, now_);
+  Worker& first = job_.training.workers.live().at("other 0");
+  Worker& second = job_.training.workers.live().at("other 1");
+  duty_.Grant(first, now_);
+  EXPECT_THAT(WorkOf(first), testing::ElementsAre(1u)) << "eight tasks for eight others";
+  job_.training.workers.Hear(second, heartbeat, now_);
+  duty_.Grant(first, now_);
+  EXPECT_THAT(WorkOf(first), testing::ElementsAre(1u, 2u)) << "one of them is to leave";
+}
+
+TEST_F(LaneGrantDutyTest, LanesAreAssignedAnewWhenWorkersComeOrRestOrTurnSlow) {
+  Worker& a = AddWorker("a");
+  duty_.Grant(a, now_);
+  EXPECT_THAT(WorkOf(a), testing::ElementsAre(0u, 1u));
+  Worker& b = AddWorker("b");
+  duty_.Grant(a, now_);
+  EXPECT_THAT(WorkOf(b), testing::SizeIs(1));
+  for (int second = 1; second <= 20; ++second) {
+    job_.training.stragglers.Update({{"a", 10.0}, {"b", 1.0}}, now_ + absl::Seconds(second));
+  }
+  duty_.Grant(a, now_);
+  EXPECT_THAT(WorkOf(b), testing::SizeIs(2)) << "the other is slow";
+  v1::WorkerHeartbeatRequest heartbeat;
+  heartbeat.set_draining(true);
+  job_.training.workers.Hear(b, heartbeat, now_);
+  duty_.Grant(a, now_);
+  EXPECT_THAT(WorkOf(a), testing::SizeIs(2));
+  job_.training.work.ReleaseAll();
+  duty_.Grant(a, now_);
+  EXPECT_THAT(WorkOf(a), testing::SizeIs(2)) << "they were taken from it";
+}
+
 }  // namespace
 }  // namespace capstan::chief

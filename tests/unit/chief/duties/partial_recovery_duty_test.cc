@@ -143,5 +143,29 @@ TEST_F(PartialRecoveryDutyTest, WhereItCannotReturnAloneEverybodyDoes) {
       testing::ElementsAre("return: shard 1 was started anew, and its checkpoint is damaged (1)"));
 }
 
+TEST_F(PartialRecoveryDutyTest, ThatALostShardTakesAllBackIsToldUntilACheckpointSucceeds) {
+  duty_.Advance(now_);
+  EXPECT_EQ(Warning("closed streams"), "");
+  job_.training.closes.log().GiveUp();
+  duty_.Advance(now_);
+  EXPECT_THAT(
+      Warning("closed streams"),
+      testing::HasSubstr("more than 100000 tasks have been done since the last checkpoint"));
+  EXPECT_THAT(orders_.orders, testing::IsEmpty()) << "no shard is on its way back";
+  job_.training.closes.log().BeginCheckpoint({});
+  job_.training.closes.log().OnCheckpointStored();
+  duty_.Advance(now_);
+  EXPECT_EQ(Warning("closed streams"), "");
+}
+
+TEST_F(PartialRecoveryDutyTest, AReturnThatIsUnderWayIsGivenUpWithTheLogThatItNeeds) {
+  duty_.Begin(1, now_);
+  job_.training.closes.log().GiveUp();
+  duty_.Advance(now_);
+  ASSERT_THAT(orders_.orders, testing::SizeIs(1));
+  EXPECT_THAT(orders_.orders[0],
+              testing::HasSubstr("return: shard 1 was started anew, and more than 100000 tasks"));
+}
+
 }  // namespace
 }  // namespace capstan::chief

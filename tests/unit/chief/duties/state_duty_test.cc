@@ -123,6 +123,16 @@ TEST_F(StateDutyTest, NoTimelineIsBegunTwiceThoughNoViewHasNamedIt) {
   EXPECT_EQ(after.job.recovery.next_timeline, 9u);
 }
 
+TEST_F(StateDutyTest, ThatMoreWasClosedThanIsKeptIsStoredForTheNextChief) {
+  Successor next(StateOfNow(), *this);
+  next.job.training.closes.log().GiveUp();
+  next.duty.RefreshView(now_);
+  const std::vector<v1::ChiefState> stored = next.Stored();
+  ASSERT_THAT(stored, testing::SizeIs(1));
+  EXPECT_FALSE(Successor(stored[0], *this).job.training.closes.log().whole());
+  EXPECT_TRUE(Successor(StateOfNow(), *this).job.training.closes.log().whole());
+}
+
 TEST_F(StateDutyTest, WhatEarlierChiefsTrainedSinceTheLastCheckpointCountsForTheNext) {
   v1::ChiefState state = StateOfNow();
   state.set_elapsed_seconds(30);

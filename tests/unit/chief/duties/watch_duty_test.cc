@@ -71,6 +71,40 @@ TEST_F(LaneWatchDutyTest, WhereWorkersShareLanesTheCureIsMoreLanes) {
                              testing::HasSubstr("(update.*.lanes)")));
 }
 
+TEST_F(WatchDutyTest, AShardThatTurnsGradientsAwayIsToldOfWithHowMuchAndSinceWhen) {
+  const auto hear = [this](uint64_t refused) {
+    v1::ShardHeartbeatRequest request;
+    v1::MemoryReport& memory = *request.mutable_report()->add_memory();
+    memory.set_what("gradients that wait for others");
+    memory.set_held(31 << 20);
+    memory.set_limit(32 << 20);
+    memory.set_refused(refused);
+    ShardTable::Hear(shard(1), request, now_);
+    duty_.WatchMemory(now_);
+  };
+  const std::string about = "memory of shard 1: gradients that wait for others";
+  hear(0);
+  EXPECT_EQ(Warning(about), "");
+  now_ += absl::Minutes(1);
+  hear(3);
+  EXPECT_EQ(Warning(about),
+            "shard 1 is full: gradients that wait for others took 31MiB of the 32MiB that they "
+            "may, and what has no room is told to come again, since 01:01:00 UTC; `capstan plan` "
+            "says what the job needs");
+  Taken<LogEvent>();
+  now_ += absl::Seconds(5);
+  hear(4);
+  EXPECT_THAT(Warning(about), testing::HasSubstr("since 01:01:00 UTC"));
+  EXPECT_THAT(Taken<LogEvent>(), testing::IsEmpty()) << "it is logged once";
+  now_ += absl::Minutes(1);
+  hear(4);
+  EXPECT_EQ(Warning(about), "");
+  hear(5);
+  job_.placement.shards.Forget(1);
+  duty_.WatchMemory(now_);
+  EXPECT_EQ(Warning(about), "") << "it is gone";
+}
+
 TEST_F(WatchDutyTest, AStragglerIsLoggedOnceByItsName) {
   AddWorker("a").trainers[0].step_seconds = 0.1;
   AddWorker("b").trainers[0].step_seconds = 0.1;

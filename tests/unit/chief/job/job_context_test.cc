@@ -75,6 +75,16 @@ TEST_F(JobContextTest, AShardReturnsAloneOnlyWhileTheJobTrains) {
   EXPECT_FALSE(job_.MayRecoverPartially()) << "the model is about to be saved";
 }
 
+TEST_F(JobContextTest, AShardDoesNotReturnAloneThatCannotBeToldOfAllThatWasClosed) {
+  for (size_t i = 0; i <= CloseLog::kMost; ++i) {
+    job_.training.closes.Add(v1::StreamClose(), job_.writer);
+  }
+  EXPECT_FALSE(job_.MayRecoverPartially());
+  job_.training.closes.log().BeginCheckpoint({});
+  job_.training.closes.log().OnCheckpointStored();
+  EXPECT_TRUE(job_.MayRecoverPartially());
+}
+
 TEST_F(JobContextTest, TheFirstFailureIsTheOneThatIsTold) {
   job_.Fail(v1::FAILURE_KIND_BAD_INPUT, "part-3.csv is gone");
   job_.Fail(v1::FAILURE_KIND_ERROR, "and so is everything else");

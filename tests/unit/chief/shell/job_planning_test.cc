@@ -30,8 +30,8 @@ class JobPlanningTest : public testing::Test {
     for (int i = 0; i < rows; ++i) file << i % 2 << ",0." << i % 10 << "\n";
   }
 
-  JobPlan Planned() {
-    absl::StatusOr<JobPlan> plan = PlanJob(folder_ + "/job.yaml", {});
+  JobPlan Planned(const std::string& job = "job.yaml") {
+    absl::StatusOr<JobPlan> plan = PlanJob(folder_ + "/" + job, {});
     EXPECT_TRUE(plan.ok()) << plan.status();
     return *std::move(plan);
   }
@@ -96,6 +96,21 @@ TEST_F(JobPlanningTest, APlanIsMadeAgainForOtherSettings) {
   plan.spec.mutable_train()->set_batch_size(7);
   Begin(plan);
   EXPECT_NE(Planned().train[0].expected_records, 12345u);
+}
+
+// The rows have the categories 0.0 to 0.9, all of them in every batch.
+TEST_F(JobPlanningTest, TheKeysOfABatchAreCountedWhereGradientsWaitForOthers) {
+  for (const std::string aggregate : {"1", "4"}) {
+    std::ofstream(folder_ + "/rows" + aggregate + ".yaml")
+        << "job: ctr\n"
+        << "data: {format: csv, train: [" << folder_
+        << "/a.csv], schema: {label: 0, categorical: \"1\"}}\n"
+        << "model: {towers: [{kind: linear}], loss: logistic}\n"
+        << "train: {batch_size: 50}\n"
+        << "update: {sparse: {policy: async, aggregate: " << aggregate << "}}\n";
+  }
+  EXPECT_EQ(Planned("rows4.yaml").keys_a_batch, 10u);
+  EXPECT_EQ(Planned("rows1.yaml").keys_a_batch, 0u) << "nobody has to know";
 }
 
 }  // namespace

@@ -91,6 +91,61 @@ TEST_F(MembershipTest, AWorkerThatIsLostAgainAndAgainIsToldOfOnce) {
   EXPECT_EQ(trainers_.lost()[0].incarnation, Incarnation{3});
 }
 
+TEST_F(MembershipTest, HowManyMayWorkIsKnownAsWorkersComeRestAndGo) {
+  uint64_t changes = trainers_.eligible_changes();
+  const auto expect = [&](size_t eligible, bool changed) {
+    EXPECT_EQ(trainers_.eligible_trainers(), eligible);
+    EXPECT_EQ(trainers_.Eligible().size(), eligible);
+    EXPECT_EQ(trainers_.eligible_changes() != changes, changed);
+    changes = trainers_.eligible_changes();
+  };
+  Worker& a = Register("a", 1, kStart);
+  Register("b", 2, kStart);
+  expect(2, /*changed=*/true);
+  v1::WorkerHeartbeatRequest heartbeat;
+  trainers_.Hear(a, heartbeat, kStart);
+  expect(2, /*changed=*/false);
+  heartbeat.set_draining(true);
+  trainers_.Hear(a, heartbeat, kStart + absl::Seconds(5));
+  expect(1, /*changed=*/true);
+  EXPECT_TRUE(trainers_.resting().contains("a"));
+  trainers_.Hear(a, heartbeat, kStart + absl::Seconds(6));
+  expect(1, /*changed=*/false);
+  (void)trainers_.TakeSilent(kStart + absl::Seconds(11));
+  expect(0, /*changed=*/true);
+  (void)trainers_.TakeSilent(kStart + absl::Seconds(30));
+  expect(0, /*changed=*/true);
+  EXPECT_TRUE(trainers_.resting().empty()) << "it is gone";
+}
+
+TEST_F(MembershipTest, AStuckWorkerMayWorkAgainWhenItsDataCome) {
+  Membership workers({.term = 7, .threads = 2, .data_stall = absl::Seconds(5), .max_workers = 9});
+  v1::RegisterWorkerRequest request;
+  request.set_name("w");
+  request.set_incarnation(1);
+  Worker& worker = *workers.Register(request, /*peer=*/"", kStart)->worker;
+  EXPECT_EQ(workers.eligible_trainers(), 2u);
+  v1::WorkerHeartbeatRequest heartbeat;
+  heartbeat.mutable_report()->set_stalled_seconds(6);
+  workers.Hear(worker, heartbeat, kStart);
+  EXPECT_EQ(workers.eligible_trainers(), 0u);
+  heartbeat.mutable_report()->set_stalled_seconds(0);
+  workers.Hear(worker, heartbeat, kStart);
+  EXPECT_EQ(workers.eligible_trainers(), 2u);
+}
+
+TEST_F(MembershipTest, ATrainerIsFoundByItsNumberAsLongAsItsProcessIsThere) {
+  const TrainerId first = Register("w", 1, kStart).trainers[0].id;
+  ASSERT_NE(trainers_.Find(first), nullptr);
+  EXPECT_EQ(trainers_.Find(first)->id, first);
+  const TrainerId second = Register("w", 2, kStart + absl::Seconds(1)).trainers[0].id;
+  EXPECT_EQ(trainers_.Find(first), nullptr);
+  const Membership copy = trainers_;
+  EXPECT_NE(Membership(copy).Find(second), trainers_.Find(second)) << "a copy has its own";
+  (void)trainers_.TakeSilent(kStart + absl::Minutes(1));
+  EXPECT_EQ(trainers_.Find(second), nullptr);
+}
+
 TEST(TermTest, OfChiefsAMillisecondApartDiffer) {
   EXPECT_LT(TermByTime(kStart), TermByTime(kStart + absl::Milliseconds(1)));
   const uint64_t term = TermByTime(absl::FromUnixSeconds(4'000'000'000));  // In 2096.

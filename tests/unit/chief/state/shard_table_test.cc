@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace capstan::chief {
 namespace {
 
@@ -95,6 +97,8 @@ TEST(ShardTableTest, OfAReportOfManyMegabytesLittleIsKept) {
   report.mutable_staleness_counts()->Resize(1 << 20, 1);
   report.mutable_row_staleness_counts()->Resize(1 << 20, 1);
   for (int i = 0; i < 100000; ++i) report.add_tables();
+  for (int i = 0; i < 100000; ++i) report.add_memory()->set_what(absl::StrCat(i));
+  report.mutable_memory(0)->set_what(std::string(1 << 20, 'x'));
   report.GetReflection()->MutableUnknownFields(&report)->AddLengthDelimited(
       1000, std::string(1 << 20, 'x'));
   Shard& shard = *table.Find(0, Incarnation{1});

@@ -209,6 +209,36 @@ TEST_F(ViewBuilderTest, TheNextChiefKeepsCopiesAndMembersAndNamesNoMoves) {
   EXPECT_THAT(next.members(), ElementsAre(0, 1, 5));
 }
 
+TEST_F(ViewBuilderTest, AViewOfSspNamesWhoTrainsAndIsAnotherOneWhenThatIsSomebodyElse) {
+  v1::JobSpec ssp;
+  ssp.mutable_dense_update()->set_kind(v1::POLICY_KIND_SSP);
+  ViewBuilder views(3, ssp);
+  v1::View before;
+  before.add_trainers()->set_worker("earlier");
+  views.Inherit(before);
+  Membership workers({.term = 3, .threads = 1, .max_workers = 9});
+  v1::RegisterWorkerRequest request;
+  request.set_name("w");
+  request.set_incarnation(1);
+  Trainer& trainer = workers.Register(request, /*peer=*/"", absl::UnixEpoch())->worker->trainers[0];
+  const auto update = [&] { return views.Update(v1::JOB_STATE_RUNNING, table_, workers); };
+  EXPECT_TRUE(update());
+  EXPECT_FALSE(update());
+  workers.SetTraining(trainer, true, /*start_clock=*/7);
+  EXPECT_TRUE(update());
+  ASSERT_THAT(views.current().trainers(), SizeIs(2));
+  EXPECT_EQ(views.current().trainers(1).start_clock(), 7u);
+  EXPECT_FALSE(update());
+  workers.SetTraining(trainer, true, /*start_clock=*/7);
+  EXPECT_FALSE(update()) << "it is as it was";
+  views.ForgetTrainers("earlier");
+  EXPECT_TRUE(update());
+  EXPECT_THAT(views.current().trainers(), SizeIs(1));
+  (void)workers.TakeSilent(absl::InfiniteFuture());
+  EXPECT_TRUE(update());
+  EXPECT_THAT(views.current().trainers(), IsEmpty());
+}
+
 TEST(ViewGateTest, ViewsWithOtherMovesOrCopiesWaitForTheStore) {
   v1::View view;
   view.add_owners(0);

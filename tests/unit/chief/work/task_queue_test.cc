@@ -133,9 +133,9 @@ TEST(TaskQueueTest, HoldersChangeWithEveryLease) {
   TaskQueue queue = Queue(3, {.epochs = 1});
   Generations generations(1);
   const TrainerId trainer{1};
-  uint64_t changes = queue.changes_of_holders();
+  uint64_t changes = queue.changes().count();
   const auto has_changed = [&] {
-    const uint64_t before = std::exchange(changes, queue.changes_of_holders());
+    const uint64_t before = std::exchange(changes, queue.changes().count());
     return before != changes;
   };
   const v1::Lease lease = *queue.Grant(trainer, generations);

@@ -120,6 +120,17 @@ TEST(MemoryBudgetTest, WhatOthersWaitForIsLetInAboveTheLimitAndCounts) {
   EXPECT_TRUE(memory.Reserve(MemoryUse::kWaitingGradients, 50).ok());
 }
 
+TEST(MemoryBudgetTest, ItIsCountedByUseHowOftenThereWasNoRoom) {
+  MemoryBudget memory;
+  memory.SetMemory(100);
+  EXPECT_TRUE(memory.Reserve(MemoryUse::kMoves, 25).ok());
+  EXPECT_FALSE(memory.Reserve(MemoryUse::kMoves, 26).ok());
+  EXPECT_FALSE(memory.Reserve(MemoryUse::kMoves, 26).ok());
+  (void)memory.ReserveAnyway(MemoryUse::kPushPieces, 26);
+  EXPECT_EQ(memory.refused(MemoryUse::kMoves), 2u);
+  EXPECT_EQ(memory.refused(MemoryUse::kPushPieces), 0u);
+}
+
 TEST(MemoryBudgetTest, LessMemoryDropsNothingAndLetsNothingMoreIn) {
   MemoryBudget memory;
   memory.SetMemory(100);

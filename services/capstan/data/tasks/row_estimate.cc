@@ -1,4 +1,4 @@
-#include "cli/model/row_estimate.h"
+#include "capstan/data/tasks/row_estimate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
 
-namespace capstan::cli {
+namespace capstan {
 namespace {
 
 constexpr uint64_t kRecordsLookedAt = 200'000;
@@ -37,8 +37,11 @@ RowCount CountRows(const LoadedTask& task, const v1::JobSpec& job) {
     absl::flat_hash_set<uint64_t> own;
     AddRows(batch, job, own);
     keys.insert(own.begin(), own.end());
-    ++count.batches;
-    count.rows_by_batch += own.size();
+    // The last batch of a task may be a small one.
+    if (count.batches == 0 || batch.examples() == job.train().batch_size()) {
+      ++count.batches;
+      count.rows_by_batch += own.size();
+    }
     count.records += batch.examples();
     if (2 * count.records <= records) count.rows_of_half = keys.size();
   }
@@ -76,4 +79,4 @@ RowEstimate EstimateRows(const v1::JobSpec& job, const Source& source, const Tas
           .keys_a_batch = count.batches > 0 ? count.rows_by_batch / count.batches : 0};
 }
 
-}  // namespace capstan::cli
+}  // namespace capstan

@@ -1,4 +1,4 @@
-#include "cli/model/row_estimate.h"
+#include "capstan/data/tasks/row_estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,9 @@
 
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/tasks.h"
-#include "cli/model/read_cost.h"
 #include "tests/lib/test_folder.h"
 
-namespace capstan::cli {
+namespace capstan {
 namespace {
 
 TEST(ExpectedRowsTest, OfDataThatWereReadWholeIsWhatTheyHold) {
@@ -30,10 +29,10 @@ TEST(ExpectedRowsTest, WhereHalfOfTheNewKeysAreKnownGrowsWithTheSquareRoot) {
   EXPECT_NEAR(static_cast<double>(ExpectedRows(count, 10000)), 1414210, 1500);
 }
 
-// Four batches of four records: all have one key in the first column, and two in the second.
-v1::JobSpec JobOfSixteenRecords(const std::string& path) {
+// Batches of four records: all have one key in the first column, and two in the second.
+v1::JobSpec JobOf(int records, const std::string& path) {
   std::ofstream file(path);
-  for (int i = 0; i < 16; ++i) file << "1,same," << i / 2 << "\n";
+  for (int i = 0; i < records; ++i) file << "1,same," << i / 2 << "\n";
   v1::JobSpec job;
   job.mutable_train()->set_batch_size(4);
   job.mutable_data()->set_format(v1::DATA_FORMAT_CSV);
@@ -43,18 +42,30 @@ v1::JobSpec JobOfSixteenRecords(const std::string& path) {
   return job;
 }
 
+RowEstimate EstimateOf(v1::JobSpec job) {
+  const auto files = NewLocalFiles();
+  EXPECT_TRUE(DeriveDataSpec(*files, *job.mutable_data()).ok());
+  const auto train = PlanTasks(*files, job.data(), {.split = Split::kTrain, .batch_size = 4});
+  EXPECT_TRUE(train.ok()) << train.status();
+  return EstimateRows(job, *files, *train);
+}
+
 TEST(EstimateRowsTest, TellsTheKeysOfABatchAndTheRowsOfAllRecords) {
   const TestFolder folder;
-  v1::JobSpec job = JobOfSixteenRecords(folder.Path("sixteen.csv"));
-  const auto files = NewLocalFiles();
-  ASSERT_TRUE(DeriveDataSpec(*files, *job.mutable_data()).ok());
-  const auto train = PlanTasks(*files, job.data(), {.split = Split::kTrain, .batch_size = 4});
-  ASSERT_TRUE(train.ok()) << train.status();
-  const RowEstimate estimate = EstimateRows(job, *files, *train);
+  const RowEstimate estimate = EstimateOf(JobOf(/*records=*/16, folder.Path("sixteen.csv")));
   EXPECT_GE(estimate.rows, 9u) << "how many records there are is estimated, too";
   EXPECT_EQ(estimate.keys_a_batch, 3u);
-  EXPECT_GT(ReadSecondsABatch(job, *files, *train), 0);
+}
+
+TEST(EstimateRowsTest, TheSmallBatchAtTheEndOfATaskIsNoMeasureOfOthers) {
+  const TestFolder folder;
+  v1::JobSpec six = JobOf(/*records=*/6, folder.Path("six.csv"));
+  six.mutable_data()->set_task_bytes(1000);
+  EXPECT_EQ(EstimateOf(six).keys_a_batch, 3u) << "its last batch has two records, and two keys";
+  v1::JobSpec two = JobOf(/*records=*/2, folder.Path("two.csv"));
+  two.mutable_data()->set_task_bytes(1000);
+  EXPECT_EQ(EstimateOf(two).keys_a_batch, 2u) << "there is no other";
 }
 
 }  // namespace
-}  // namespace capstan::cli
+}  // namespace capstan

@@ -1,0 +1,36 @@
+// Whose work has changed hands: kept for those who look at a trainer again only then.
+#ifndef CAPSTAN_CHIEF_WORK_HOLDER_CHANGES_H_
+#define CAPSTAN_CHIEF_WORK_HOLDER_CHANGES_H_
+
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "capstan/base/ids.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class HolderChanges {
+ public:
+  // The trainer has been given work, or has lost some.
+  void Note(TrainerId trainer) {
+    ++count_;
+    trainers_.insert(trainer);
+  }
+
+  // There is other work than before, and nobody holds any of it.
+  void NoteAll() { ++count_; }
+
+  uint64_t count() const { return count_; }  // How often either was noted, ever.
+  // The trainers noted since the last call.
+  std::set<TrainerId> Take() { return std::exchange(trainers_, {}); }
+
+ private:
+  uint64_t count_ = 0;
+  std::set<TrainerId> trainers_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_HOLDER_CHANGES_H_
