@@ -205,6 +205,36 @@ class TablesTest(unittest.TestCase):
             self.assertEqual(last.state, view_pb2.JOB_STATE_COMPLETED, last.reason)
             self.assertEqual(crew.fingerprint(), whole)
 
+    def test_numbers_are_standardized_by_a_file_as_by_what_the_job_says_itself(self):
+        self.write_prices()
+        measures = {"carat": (1.6, 0.8), "depth": (60.0, 5.5), "table": (7000.5, 1150.25)}
+        given = ", ".join(f"{{columns: {name}, transform: standard, mean: {mean}, deviation: {deviation}}}"
+                          for name, (mean, deviation) in measures.items())
+        names = "{columns: [carat, depth, table], transform: standard"
+        job = self.job(PRICES).replace("epochs: 10", "epochs: 4")
+        with Crew(job.replace(names + "}", f"[{given}]"), shards=1, workers=1) as crew:
+            crew.wait()
+            whole = crew.fingerprint()
+        lines = [f"{name}\t{mean}\t{deviation}\n" for name, (mean, deviation) in measures.items()]
+        file = self.write("numbers.tsv", ["unused\t0\t1\n", *lines])
+        of_file = job.replace(names, f"{names}, file: {file}")
+        with Crew(of_file, shards=1, workers=2, pace=50, chief_flags=("--on-changed-job", "keep")) as crew:
+            crew.until_examples(2000)
+            self.write("numbers.tsv", [*lines[:2], "table\t7000.5\t1000\n"])
+            crew.restart_chief()
+            crew.until(lambda: crew.status().job_change, "the change")
+            self.assertIn("data.schema.numeric[2].deviation: 1150.25 -> 1000", crew.status().job_change)
+            self.assertIn("data.schema.numeric[0].file_crc32c", crew.status().job_change)
+            crew.wait()
+            self.assertEqual(crew.fingerprint(), whole, "the job goes on with the numbers it began with")
+        for content, expected in ((lines[:2], 'has no line of column "table"'),
+                                  (["carat;1;2\n"], "numbers.tsv:1: expected a column, its mean and its deviation"),
+                                  ([*lines, "table\t1\t-1\n"], 'numbers.tsv:4: the deviation "-1" is no number above 0')):
+            self.write("numbers.tsv", content)
+            code, said = self.check(of_file)
+            self.assertEqual(code, 2, said)
+            self.assertIn(expected, said)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
