@@ -17,6 +17,7 @@
 #include "capstan/model/loss.h"
 #include "capstan/model/matrix.h"
 #include "capstan/model/parallel_network.h"
+#include "capstan/model/slices.h"
 #include "capstan/model/tower.h"
 
 namespace capstan {
@@ -210,9 +211,6 @@ class TowerNetwork : public Network {
   std::vector<float> parameter_gradients_;
 };
 
-// Measured with DeepFM on two threads that share their cores with a shard (tests/bench/RESULTS.md).
-constexpr uint32_t kSlicesAThread = 2;
-
 // The towers of `spec` against its tensors, in order.
 absl::StatusOr<std::vector<PlacedTower>> PlaceTowers(const v1::JobSpec& spec) {
   v1::JobSpec expected = spec;
@@ -243,7 +241,7 @@ absl::StatusOr<std::vector<PlacedTower>> PlaceTowers(const v1::JobSpec& spec) {
 absl::StatusOr<std::unique_ptr<Network>> Network::Create(const v1::JobSpec& spec) {
   const uint32_t threads = std::max(1u, spec.train().step_threads());
   std::vector<std::unique_ptr<Network>> slices;
-  for (uint32_t i = 0; i < (threads == 1 ? 1 : kSlicesAThread * threads); ++i) {
+  for (uint32_t i = 0; i < SlicesFor(threads); ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(std::vector<PlacedTower> towers, PlaceTowers(spec));
     slices.push_back(std::make_unique<TowerNetwork>(spec, std::move(towers)));
   }

@@ -15,6 +15,7 @@
 #include "capstan/consistency/decisions.h"
 #include "capstan/consistency/job_lanes.h"
 #include "capstan/consistency/lanes_at_work.h"
+#include "capstan/model/slices.h"
 #include "capstan/optim/optimizer.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
@@ -77,6 +78,31 @@ uint64_t RowFloats(const v1::JobSpec& job) {
   return floats;
 }
 
+// Steps of a trainer with so many lanes of a round (0: none) that hold their parameters and
+// gradients at the same time. Where shards add gradients in the order of the lanes, a lane below
+// all that are at work begins beside them (worker/machines/lane_turns): the first of a round does
+// while the last ones of the round before hear that theirs have come.
+uint64_t StepsUnderWay(const v1::JobSpec& job, uint64_t lanes, uint64_t dense_bytes) {
+  if (lanes == 0) return 1 + job.train().push_window();
+  const bool in_order = AddsAhead(job.dense_update()) || AddsAhead(job.sparse_update());
+  return std::min(lanes, LanesAtWork(dense_bytes) + (in_order ? 1 : 0));
+}
+
+// That compute a batch: of each slice one, and their sum where there are several.
+uint64_t GradientsOfABatch(const v1::JobSpec& job) {
+  const uint64_t slices = job.model().user().empty() ? SlicesFor(job.train().step_threads()) : 1;
+  return slices == 1 ? 1 : slices + 1;
+}
+
+// That push to a shard, or pull from it, at the same time: the trainers, or their lanes at work.
+uint64_t ClientsOf(const v1::JobSpec& job, const Scale& scale, uint64_t dense_bytes) {
+  const uint64_t trainers =
+      uint64_t{job.train().compute_threads()} * static_cast<uint64_t>(scale.workers);
+  const uint64_t lanes = LanesOfATrainer(job, scale);
+  if (lanes == 0) return trainers;
+  return std::min(LanesOf(job), trainers * StepsUnderWay(job, lanes, dense_bytes));
+}
+
 // That one client has on their way to one shard, or from it, where a call is of at most
 // `call_bytes`.
 uint64_t CallsInFlight(uint64_t call_bytes) {
@@ -110,8 +136,7 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
                           uint64_t dense, uint64_t row_bytes, uint64_t rows) {
   const uint64_t shard_rows = DivideUp(rows, static_cast<uint64_t>(scale.shards));
   const uint64_t parameters = dense + shard_rows * row_bytes;
-  const uint64_t clients =
-      uint64_t{job.train().compute_threads()} * static_cast<uint64_t>(scale.workers);
+  const uint64_t clients = ClientsOf(job, scale, traffic.worker.floats * kFloat);
   const uint64_t shard = ShardMemoryOf(scale);
   const Share& busiest = traffic.busiest;
   ProcessMemory memory;
@@ -141,8 +166,7 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
   const uint64_t dense = DenseFloats(job) * kFloat;
   const uint64_t rows = traffic.worker.rows * RowFloats(job) * kFloat;
   const uint64_t lanes = LanesOfATrainer(job, scale);
-  const uint64_t steps =
-      lanes > 0 ? std::min(lanes, LanesAtWork(dense)) : 1 + job.train().push_window();
+  const uint64_t steps = StepsUnderWay(job, lanes, dense);
   const uint64_t calls =
       static_cast<uint64_t>(scale.shards) * CallsInFlight(traffic.worker.largest_push_bytes);
   const uint64_t messages = std::min<uint64_t>(traffic.worker.pulled_bytes, calls) +
@@ -152,8 +176,9 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
   ProcessMemory memory;
   memory.parts = {
       {"parameters and gradients of steps under way", trainers * steps * 2 * (dense + rows)},
-      {"gradient being computed", trainers * (dense + rows)},
+      {"gradient being computed", trainers * GradientsOfABatch(job) * (dense + rows)},
       {"messages on their way, at most", trainers * steps * messages},
+      {"tasks being read", trainers * std::max<uint64_t>(lanes, 1) * facts.task_bytes},
       {"batches read ahead", trainers * batches * batch}};
   return memory;
 }

@@ -27,7 +27,8 @@ struct DataFacts {
   uint64_t range_bytes = 0;   // That the list of their ranges takes.
   uint64_t rows = 0;          // That the tables hold in the end; 0: not known.
   uint64_t keys_a_batch = 0;  // Different ones; 0: the job has no table.
-  uint64_t record_bytes = 0;  // What one parsed record takes of a worker's memory.
+  uint64_t record_bytes = 0;  // What one parsed record takes of a worker's memory,
+  uint64_t task_bytes = 0;    // and what a task that is being read.
 };
 
 }  // namespace capstan

@@ -171,6 +171,11 @@ absl::Status TellFacts(const PlanSettings& options, const v1::JobSpec& job, Data
   if (job.tables().empty()) facts.keys_a_batch = 0;
   facts.record_bytes = sizeof(float) * (1 + job.data().dense_width()) +
                        (sizeof(uint64_t) + sizeof(uint32_t)) * fields;
+  // Images are kept as they are stored until their batch is cut.
+  const bool stored = job.data().image().height() > 0 || facts.records == 0;
+  facts.task_bytes =
+      stored ? TaskBytes(job.data(), facts.bytes > 0 ? facts.bytes : uint64_t{1} << 40)
+             : DivideUp(facts.records, std::max<uint64_t>(facts.tasks, 1)) * facts.record_bytes;
   return absl::OkStatus();
 }
 

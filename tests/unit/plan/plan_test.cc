@@ -138,7 +138,7 @@ TEST(PlanTest, PushesAndRepliesOnTheirWayTakeAQuarterOfAShardsMemoryEachAtTheMos
   scale.workers = 1000;
   const auto bytes = [&scale](uint64_t memory, std::string_view what) {
     scale.shard_memory_bytes = memory;
-    for (const MemoryPart& part : PlanOf(DenseJob(4), scale).sizes.shard.parts) {
+    for (const MemoryPart& part : PlanOf(DenseJob(1000), scale).sizes.shard.parts) {
       if (part.what == what) return part.bytes;
     }
     return uint64_t{0};

@@ -1,0 +1,84 @@
+#include "capstan/plan/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "tests/unit/plan/dense_job.h"
+
+namespace capstan {
+namespace {
+
+// 25 M floats are 100 MB: two lanes of a trainer are at work at a time.
+v1::JobSpec LargeJob(uint32_t lanes) {
+  v1::JobSpec job = DenseJob(lanes);
+  job.mutable_tensors(0)->set_shape(0, 25'000'000);
+  return job;
+}
+
+constexpr uint64_t kDense = 100'000'000;
+
+Sizes SizesFor(const v1::JobSpec& job, const Scale& scale, const DataFacts& facts = {}) {
+  const absl::StatusOr<Traffic> traffic = TrafficOf(job, facts.keys_a_batch, scale.shards);
+  EXPECT_TRUE(traffic.ok()) << traffic.status();
+  const absl::StatusOr<Sizes> sizes = SizesOf(job, *traffic, facts, scale, Rates());
+  EXPECT_TRUE(sizes.ok()) << sizes.status();
+  return *sizes;
+}
+
+uint64_t PartOf(const ProcessMemory& memory, std::string_view what) {
+  for (const MemoryPart& part : memory.parts) {
+    if (part.what == what) return part.bytes;
+  }
+  return 0;
+}
+
+constexpr std::string_view kSteps = "parameters and gradients of steps under way";
+constexpr std::string_view kGradient = "gradient being computed";
+
+TEST(WorkerMemoryTest, TheFirstLaneOfARoundIsAtWorkBesideTheLastOnesOfTheRoundBefore) {
+  const Scale scale = {.workers = 4, .shards = 10};
+  v1::JobSpec job = LargeJob(40);
+  EXPECT_EQ(PartOf(SizesFor(job, scale).worker, kSteps), 3 * 2 * kDense);
+  job.mutable_dense_update()->set_backup_workers(1);
+  EXPECT_EQ(PartOf(SizesFor(job, scale).worker, kSteps), 2 * 2 * kDense)
+      << "no shard adds in the order of the lanes";
+  EXPECT_EQ(PartOf(SizesFor(LargeJob(8), scale).worker, kSteps), 2 * 2 * kDense)
+      << "it has no more";
+}
+
+TEST(WorkerMemoryTest, EachSliceOfABatchHasAGradientOfItsOwnAndTheBatchTheirSum) {
+  const Scale scale = {.workers = 4, .shards = 1};
+  v1::JobSpec job = LargeJob(4);
+  EXPECT_EQ(PartOf(SizesFor(job, scale).worker, kGradient), kDense);
+  job.mutable_train()->set_step_threads(2);
+  EXPECT_EQ(PartOf(SizesFor(job, scale).worker, kGradient), 5 * kDense);
+  job.mutable_model()->set_user("model.py");
+  EXPECT_EQ(PartOf(SizesFor(job, scale).worker, kGradient), kDense) << "the program computes it";
+}
+
+TEST(WorkerMemoryTest, EachLaneHoldsATaskThatIsBeingRead) {
+  const Scale scale = {.workers = 4, .shards = 1};
+  const DataFacts facts = {.task_bytes = 1000};
+  EXPECT_EQ(PartOf(SizesFor(DenseJob(40), scale, facts).worker, "tasks being read"), 10'000u);
+  v1::JobSpec job = DenseJob(0);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  EXPECT_EQ(PartOf(SizesFor(job, scale, facts).worker, "tasks being read"), 1'000u);
+}
+
+TEST(ShardMemoryTest, TheLanesThatAreAtWorkPushAndPullAtTheSameTime) {
+  const Scale scale = {.workers = 4, .shards = 10, .shard_memory_bytes = uint64_t{64} << 30};
+  const auto messages = [&](const v1::JobSpec& job) {
+    const ProcessMemory shard = SizesFor(job, scale).shard;
+    const uint64_t pushes = PartOf(shard, "pushes on their way, at most");
+    EXPECT_EQ(PartOf(shard, "replies to pulls, at most"), pushes);
+    return pushes;
+  };
+  const uint64_t of_a_lane = messages(LargeJob(4)) / 4;
+  EXPECT_GT(of_a_lane, 10'000'000u) << "two partitions of 6 MB";
+  EXPECT_EQ(messages(LargeJob(40)), 4 * 3 * of_a_lane) << "three of each worker";
+  EXPECT_EQ(messages(LargeJob(10)), 10 * of_a_lane) << "there are no more";
+}
+
+}  // namespace
+}  // namespace capstan
