@@ -7,6 +7,7 @@
 a batch that is held out: a tensor, or, of several labels, one for each by its name. The parameters live on the shards: each step sees those that it has pulled, and its gradients
 are pushed; what optimizers do with them is job.yaml's. docs/python.md tells the whole of it."""
 
+import re
 import sys
 
 import torch
@@ -253,5 +254,7 @@ def _seed(number):
 
 
 def _facts(job):
+    capability = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
     return {"torch": torch.__version__, "threads": str(job.step_threads), "python": sys.version.split()[0],
-            "blas": "mkl" if torch.backends.mkl.is_available() else "other"}
+            "blas": "mkl" if torch.backends.mkl.is_available() else "other",
+            "instructions": capability.group(1) if capability else "unknown"}

@@ -38,6 +38,16 @@ class SelfCheckTest(unittest.TestCase):
             crew.wait()
             self.assertEqual(crew.log("worker-0").count(f"capstan_ps: {ODD}"), 1)
 
+    def test_a_worker_with_another_pytorch_is_named_and_works(self):
+        with PythonCrew(JOB, workers=1, name="versions", environment={"PACE": "0.1"}) as crew:
+            crew.until_examples(250)
+            crew.add_worker("other", VERSION="0.9")
+            crew.until(lambda: list(crew.status().warnings), "the warning")
+            warning, = crew.status().warnings
+            self.assertRegex(warning, "^other: bits depend on who works: torch is 0.9 here, and 1.* in the job, as declared by worker-0$")
+            crew.processes["worker-0"].terminate()
+            crew.until_examples(1500)
+
     def test_an_asynchronous_job_is_not_looked_at(self):
         with PythonCrew(CLICKS % (1000, "user: deepfm.py"), workers=1, name="async", environment={"HIDDEN": "1"}) as crew:
             crew.wait()

@@ -76,6 +76,23 @@ std::string DeclarationDifference(const v1::ModelDeclaration& job,
   return absl::StrCat("predict gives (", mine, ") here, (", its, ") in the job");
 }
 
+std::string FactsDifference(const Facts& job, const Facts& here) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : job) names.insert(name);
+  for (const auto& [name, value] : here) names.insert(name);
+  const auto in = [](const Facts& facts, const std::string& name) {
+    const auto found = facts.find(name);
+    return found == facts.end() ? std::string("unknown") : found->second;
+  };
+  std::vector<std::string> differences;
+  for (const std::string& name : names) {
+    if (in(job, name) == in(here, name)) continue;
+    differences.push_back(
+        absl::StrCat(name, " is ", in(here, name), " here, and ", in(job, name), " in the job"));
+  }
+  return absl::StrJoin(differences, "; ");
+}
+
 uint64_t ElementsOf(const v1::ModelDeclaration& declaration) {
   uint64_t count = 0;
   for (const v1::DeclaredTensor& tensor : declaration.tensors()) count += ElementsOf(tensor);

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
+#include "google/protobuf/map.h"
 
 namespace capstan {
 
@@ -17,6 +18,13 @@ namespace capstan {
 // outputs. Empty: in nothing that matters.
 std::string DeclarationDifference(const v1::ModelDeclaration& job,
                                   const v1::ModelDeclaration& here);
+
+// What the bits of a result may depend on, by its name.
+using Facts = google::protobuf::Map<std::string, std::string>;
+
+// In what the facts here differ from those of the job's model, such as "torch is 2.1.0 here, and
+// 1.13.1 in the job". Empty: in nothing.
+std::string FactsDifference(const Facts& job, const Facts& here);
 
 // INVALID_ARGUMENT: what no job can train: names that do not ascend, or tensors without elements,
 // or with too many.

@@ -70,6 +70,13 @@ void ChiefService::TakeFailure(const std::string& worker, const v1::UserCodeErro
   log::Warn(failures_.Note(worker, error, SteadyClock().Now()));
 }
 
+void ChiefService::TakeIn(const v1::RegisterWorkerRequest& worker) {
+  failures_.Forget(worker.name());
+  const std::string odd = models_.OddFacts(worker);
+  odd_workers_.Note(worker.name(), odd);
+  if (!odd.empty()) log::Warn(odd, {{"worker", worker.name()}});
+}
+
 grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContext* context,
                                                       const v1::RegisterShardRequest* request,
                                                       v1::RegisterShardReply* reply) {
@@ -107,7 +114,7 @@ grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerConte
   auto result = control->Run([request, &peer](ChiefMachine& chief, absl::Time now) {
     return chief.RegisterWorker(*request, now, peer);
   });
-  if (result.ok()) failures_.Forget(request->name());
+  if (result.ok()) TakeIn(*request);
   CAPSTAN_FAILPOINT("worker.register_answer");
   return Finish(context, std::move(result), reply);
 }
@@ -157,6 +164,7 @@ grpc::ServerUnaryReactor* ChiefService::GetStatus(grpc::CallbackServerContext* c
   for (std::string& told : failures_.Told(SteadyClock().Now())) {
     reply->add_warnings(std::move(told));
   }
+  odd_workers_.AddTo(*reply);
   return reply->state() == v1::JOB_STATE_UNSPECIFIED ? NotOpen(context) : FinishOk(context);
 }
 

@@ -12,6 +12,7 @@
 #include "capstan/v1/chief.grpc.pb.h"
 #include "chief/shell/control_loop.h"
 #include "chief/shell/model_intake.h"
+#include "chief/shell/odd_workers.h"
 #include "chief/shell/program_failures.h"
 #include "chief/shell/view_feed.h"
 
@@ -65,6 +66,7 @@ class ChiefService final : public v1::Chief::CallbackService {
 
  private:
   grpc::ServerUnaryReactor* NotOpen(grpc::CallbackServerContext* context);
+  void TakeIn(const v1::RegisterWorkerRequest& worker);
   void TakeFailure(const std::string& worker, const v1::UserCodeError& error);
 
   // Bounds how often each peer may register workers, as the chief has only so many numbers for
@@ -74,6 +76,7 @@ class ChiefService final : public v1::Chief::CallbackService {
   ViewFeed& views_;
   ModelIntake& models_;
   ProgramFailures failures_;
+  OddWorkers odd_workers_;
   absl::Mutex mu_;
   v1::GetStatusReply told_ ABSL_GUARDED_BY(mu_);  // State UNSPECIFIED: nothing was told.
 };

@@ -11,6 +11,7 @@
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/checkpoint_list.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/model/declaration.h"
 #include "capstan/process/identity.h"
 #include "capstan/rpc/status.h"
@@ -57,6 +58,17 @@ std::optional<absl::StatusOr<v1::RegisterWorkerReply>> ModelIntake::Answer(
   *reply.mutable_job() = *job_;
   reply.set_model_wanted(!known_);
   return reply;
+}
+
+std::string ModelIntake::OddFacts(const v1::RegisterWorkerRequest& request) {
+  absl::MutexLock lock(&mu_);
+  if (!job_ || !known_ || !request.has_declaration()) return "";
+  if (!IsSync(job_->dense_update()) && !IsSync(job_->sparse_update())) return "";
+  const v1::ModelDeclaration& stored = known_->declaration();
+  const std::string difference = FactsDifference(stored.facts(), request.declaration().facts());
+  if (difference.empty()) return "";
+  return absl::StrCat("bits depend on who works: ", difference, ", as declared by ",
+                      stored.declared_by());
 }
 
 absl::Status ModelIntake::Compare(const v1::ModelDeclaration& declaration) {

@@ -47,6 +47,10 @@ class ModelIntake {
   std::optional<absl::StatusOr<v1::RegisterWorkerReply>> Answer(
       const v1::RegisterWorkerRequest& request);
 
+  // Says in which facts this worker's program differs from the one that has declared the model of a
+  // synchronous job. Empty: in none, or it is not known.
+  std::string OddFacts(const v1::RegisterWorkerRequest& request);
+
   // DeclareModel: a reactor that takes the stream and ends it. UNAVAILABLE for a worker while the
   // values of another one are coming, as those of a large crew would fill the chief's memory.
   grpc::ServerReadReactor<v1::DeclareModelRequest>* Take(v1::DeclareModelReply* reply);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,18 @@ TEST(DeclarationDifferenceTest, FactsAndWhoDeclaredAreTold) {
   other.set_declared_by("worker-7");
   (*other.mutable_facts())["torch"] = "2.0";
   EXPECT_EQ(DeclarationDifference(Declaration(kModel), other), "");
+}
+
+TEST(FactsDifferenceTest, NamesEachFactThatDiffersOrIsKnownOnOneSideAlone) {
+  const auto facts = [](const std::map<std::string, std::string>& of) {
+    return Facts(of.begin(), of.end());
+  };
+  const Facts job = facts({{"python", "3.11.2"}, {"threads", "1"}, {"torch", "1.13.1"}});
+  EXPECT_EQ(FactsDifference(job, job), "");
+  EXPECT_EQ(
+      FactsDifference(
+          job, facts({{"blas", "mkl"}, {"python", "3.11.2"}, {"threads", "1"}, {"torch", "2.0"}})),
+      "blas is mkl here, and unknown in the job; torch is 2.0 here, and 1.13.1 in the job");
 }
 
 TEST(CheckDeclarationTest, RefusesWhatNoJobCanTrain) {

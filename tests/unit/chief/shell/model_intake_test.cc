@@ -175,6 +175,28 @@ TEST_F(ModelIntakeTest, TheFirstDeclarationIsTheJobsAndItsValuesAreACheckpoint) 
   EXPECT_EQ(values, kValues);
 }
 
+TEST_F(ModelIntakeTest, OtherFactsThanThoseOfTheModelAreToldOfASynchronousJob) {
+  v1::RegisterWorkerRequest request = Registration();
+  v1::ModelDeclaration declaration = Declaration(kModel);
+  (*declaration.mutable_facts())["torch"] = "1.13";
+  *request.mutable_declaration() = declaration;
+  (*request.mutable_declaration()->mutable_facts())["torch"] = "2.0";
+  job_.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
+  Ask();
+  EXPECT_EQ(intake_.OddFacts(request), "") << "the job has no model";
+  ASSERT_TRUE(Declare(declaration, kValues).ok());
+  EXPECT_EQ(intake_.OddFacts(request),
+            "bits depend on who works: torch is 2.0 here, and 1.13 in the job, as declared by "
+            "worker-0");
+  EXPECT_EQ(intake_.OddFacts(Registration()), "") << "towers compute";
+  (*request.mutable_declaration()->mutable_facts())["torch"] = "1.13";
+  EXPECT_EQ(intake_.OddFacts(request), "");
+  job_.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  intake_.Know(job_, *intake_.Await(absl::ZeroDuration()));
+  (*request.mutable_declaration()->mutable_facts())["torch"] = "2.0";
+  EXPECT_EQ(intake_.OddFacts(request), "");
+}
+
 TEST_F(ModelIntakeTest, WhoDeclaresTheSameMayRegisterAndAnotherModelIsRefusedInOneLine) {
   Ask();
   ASSERT_TRUE(Declare(Declaration(kModel), kValues).ok());

@@ -1,0 +1,49 @@
+#include "chief/shell/odd_workers.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr size_t kMostBytes = 1000;  // A sentence is cut there.
+
+std::string NamesOf(const std::vector<std::string>& names) {
+  if (names.size() == 1) return names.front();
+  return absl::StrCat(names.front(), " and ", names.size() - 1, " more");
+}
+
+}  // namespace
+
+void OddWorkers::Note(const std::string& worker, const std::string& sentence) {
+  absl::MutexLock lock(&mu_);
+  if (sentence.empty()) {
+    sentences_.erase(worker);
+  } else if (sentences_.size() < kMost || sentences_.contains(worker)) {
+    sentences_[worker] = sentence.substr(0, kMostBytes);
+  }
+}
+
+void OddWorkers::AddTo(v1::GetStatusReply& status) const {
+  std::map<std::string, std::vector<std::string>> names;  // By what is said of them.
+  {
+    absl::MutexLock lock(&mu_);
+    for (const v1::WorkerStatus& worker : status.workers()) {
+      const auto found = sentences_.find(worker.name());
+      if (found == sentences_.end() || worker.state() == "lost") continue;
+      names[found->second].push_back(worker.name());
+    }
+  }
+  size_t told = 0;
+  for (const auto& [sentence, workers] : names) {
+    if (told++ == kMostTold) break;
+    status.add_warnings(absl::StrCat(NamesOf(workers), ": ", sentence));
+  }
+  if (names.size() > kMostTold) {
+    status.add_warnings(
+        absl::StrCat(names.size() - kMostTold, " more warnings of bits that depend on who works"));
+  }
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,35 @@
+// Workers whose programs compute with something else than the one that has declared the job's
+// model: the job goes on, and people are told.
+#ifndef CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
+#define CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::chief {
+
+// Thread-safe.
+class OddWorkers {
+ public:
+  static constexpr size_t kMost = 1000;   // Nothing is kept of further ones.
+  static constexpr size_t kMostTold = 3;  // The others are counted.
+
+  // The worker has registered; `sentence` says what is odd. Empty: nothing is.
+  void Note(const std::string& worker, const std::string& sentence);
+
+  // Adds a warning for those that are workers of the job at the moment: each sentence once.
+  void AddTo(v1::GetStatusReply& status) const;
+
+ private:
+  mutable absl::Mutex mu_;
+  std::map<std::string, std::string> sentences_ ABSL_GUARDED_BY(mu_);  // By the workers' names.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
