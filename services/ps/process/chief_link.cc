@@ -19,9 +19,7 @@ constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
-// As long as a chief needs that starts on another machine, where both were to leave the same one;
-// a job that is taken away as a whole has no chief either, and is not to take longer.
-constexpr absl::Duration kChiefIsAway = absl::Seconds(15);
+constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 
 // Not the time of day, which may jump.
 absl::Time Now() { return SteadyClock().Now(); }
@@ -163,9 +161,8 @@ void ChiefLink::RegisterAgain() {
       });
 }
 
-void ChiefLink::Drain(absl::Duration grace) {
+void ChiefLink::Drain() {
   draining_ = true;
-  chief_is_away_ = std::min(kChiefIsAway, grace / 2);
   heartbeat_ = std::min(heartbeat_, kDrainingBeat);
   next_heartbeat_ = absl::InfinitePast();
   heard_ = shard_->clock().Now();
@@ -174,7 +171,7 @@ void ChiefLink::Drain(absl::Duration grace) {
 bool ChiefLink::MayLeave() const {
   // Without partitions there is nothing to lose, and without a chief nobody to take a checkpoint.
   return may_leave_ || job_over_ || !shard_->ready() ||
-         shard_->clock().Now() - heard_ > chief_is_away_;
+         shard_->clock().Now() - heard_ > kChiefIsAway;
 }
 
 }  // namespace capstan::ps

@@ -43,10 +43,10 @@ class ChiefLink {
   void Follow(Shard& shard, absl::Duration heartbeat, Learn learn, See see);
   // Polls the loop for at most `at_most` and does what is due. An error: the shard cannot go on.
   absl::Status Poll(absl::Duration at_most);
-  // From now on the chief is told that this shard is about to leave, which it does within `grace`.
-  void Drain(absl::Duration grace);
-  // REQUIRES: it drains. The chief needs it no longer, the job is over, or no chief has answered
-  // for half the grace, or for 15 s.
+  // From now on the chief is told that this shard is about to leave.
+  void Drain();
+  // REQUIRES: it drains. The chief needs it no longer, the job is over, or there is no chief to
+  // ask.
   bool MayLeave() const;
 
  private:
@@ -67,7 +67,6 @@ class ChiefLink {
   bool draining_ = false;
   bool may_leave_ = false;
   bool job_over_ = false;
-  absl::Duration chief_is_away_;             // When it has not answered for longer.
   absl::Time heard_ = absl::InfinitePast();  // The chief's last answer to a heartbeat.
   absl::Time next_watch_ = absl::InfinitePast();
   absl::Time next_heartbeat_ = absl::InfinitePast();

@@ -38,7 +38,7 @@ constexpr absl::Duration kDrain = absl::Seconds(3);
 // Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
 void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration grace) {
   const absl::Time deadline = shard.clock().Now() + grace;
-  link.Drain(grace);
+  link.Drain();
   while (!link.MayLeave() && shard.clock().Now() < deadline) {
     if (!link.Poll(Shard::kTick).ok()) return;  // The chief counts on it no longer.
     shard.Tick();

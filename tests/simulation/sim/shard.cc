@@ -18,8 +18,8 @@ namespace {
 constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kPause = absl::Milliseconds(500);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
+constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 constexpr absl::Duration kGrace = absl::Seconds(10);
-constexpr absl::Duration kChiefIsAway = absl::Seconds(5);  // Half the grace.
 
 // Of partitions on their way, which are small here.
 constexpr size_t kPieceBytes = 700;
