@@ -70,6 +70,7 @@ void Partition::Load(PartitionContent content) { Take(std::move(content), std::n
 void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby) {
   UpdateApplier::Gradients dropped;
   BackupLink ended;
+  std::vector<ReplicatedOperation> accepted;  // They are of the copy that is dropped.
   {
     absl::MutexLock lock(&mu_);
     store_.swap(content.store);
@@ -80,6 +81,7 @@ void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby)
     frozen_for_.reset();
     ended = std::exchange(backup_, BackupLink());
     standby_ = standby;
+    accepted.swap(accepted_);
     pulled_rows_ = pushed_rows_ = 0;
     lock_wait_ = absl::ZeroDuration();
     stands_by_.store(standby.has_value(), std::memory_order_release);

@@ -48,6 +48,12 @@ struct PartitionContext {
   KeptBytes& kept;
 };
 
+// An operation of the owner of a partition, as its backup has it.
+struct ReplicatedOperation {
+  std::shared_ptr<const v1::Operation> operation;  // Shared with the others of its message.
+  PushShare share;                                 // What was pushed, if it is a push.
+};
+
 // Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.
 class Partition {
  public:
@@ -143,13 +149,15 @@ class Partition {
   std::optional<ViewEpoch> standby() const ABSL_LOCKS_EXCLUDED(mu_);
   // It can never be promoted. False, and nothing is done: it is not the backup of this pair.
   bool SpoilStandby(ViewEpoch pair) ABSL_LOCKS_EXCLUDED(mu_);
-  // Its copy is the one that is served from now on.
-  void Promote(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
-  // Carries out an operation of the owner's; `share`: what it has pushed, if it is that.
-  // FAILED_PRECONDITION: it is no backup of this pair; DATA_LOSS: it has come to something else
-  // than the owner, and can never take its place.
-  absl::Status Replay(const v1::Operation& operation, const PushShare& share, absl::Time now)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  // An operation of the owner's is here, and will be carried out before anything else is done with
+  // the copy. FAILED_PRECONDITION: it is no backup of this pair.
+  absl::Status Accept(ReplicatedOperation operation) ABSL_LOCKS_EXCLUDED(mu_);
+  // Carries out what has been accepted, in that order. DATA_LOSS: the copy has come to something
+  // else than the owner's; others: an operation is impossible. It is spoiled by both.
+  absl::Status CarryOutAccepted(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // Carries out what has been accepted; then its copy is the one that is served. Errors are those
+  // of CarryOutAccepted; FAILED_PRECONDITION: it is spoiled, or no backup.
+  absl::Status Promote(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   using Facts = PartitionFacts;
   Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -161,6 +169,11 @@ class Partition {
   // Tells the backup what the push has come to, if it has changed anything.
   void TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
                 ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // As CarryOutAccepted. What it has carried out goes to `done`, to be freed without the lock.
+  absl::Status ReplayAccepted(absl::Time now, std::vector<ReplicatedOperation>& done)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Replay(const ReplicatedOperation& replicated, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReplayPush(const v1::PushOperation& told, const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::PartitionOutcome PushParts(const PushShare& gradient, absl::Time now)
@@ -198,6 +211,7 @@ class Partition {
   absl::Time frozen_since_ ABSL_GUARDED_BY(mu_);
   BackupLink backup_ ABSL_GUARDED_BY(mu_);
   std::optional<ViewEpoch> standby_ ABSL_GUARDED_BY(mu_);  // The pair whose backup this is.
+  std::vector<ReplicatedOperation> accepted_ ABSL_GUARDED_BY(mu_);  // To be carried out.
   uint64_t pulled_rows_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t pushed_rows_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Duration lock_wait_ ABSL_GUARDED_BY(mu_);

@@ -72,8 +72,43 @@ bool Partition::SpoilStandby(ViewEpoch pair) {
   return true;
 }
 
-void Partition::Promote(absl::Time now) {
+absl::Status Partition::Accept(ReplicatedOperation operation) {
+  const ViewEpoch pair{operation.operation->pair().term(), operation.operation->pair().n()};
   absl::MutexLock lock(&mu_);
+  if (standby_ != pair) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this is not the backup of partition ", Raw(index_), " in pair ", pair.term, ".", pair.n));
+  }
+  if (operation.operation->has_push()) TraceReplayed(operation.share, pair);
+  accepted_.push_back(std::move(operation));
+  return absl::OkStatus();
+}
+
+absl::Status Partition::CarryOutAccepted(absl::Time now) {
+  std::vector<ReplicatedOperation> done;
+  absl::MutexLock lock(&mu_);
+  return ReplayAccepted(now, done);
+}
+
+absl::Status Partition::ReplayAccepted(absl::Time now, std::vector<ReplicatedOperation>& done) {
+  done.swap(accepted_);
+  for (const ReplicatedOperation& accepted : done) {
+    const absl::Status replayed = Replay(accepted, now);
+    if (replayed.ok()) continue;
+    standby_ = kSpoiled;
+    return replayed;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Partition::Promote(absl::Time now) {
+  std::vector<ReplicatedOperation> done;
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_RETURN_IF_ERROR(ReplayAccepted(now, done));
+  if (!standby_ || *standby_ == kSpoiled) {
+    return absl::FailedPreconditionError(absl::StrCat("this is not the backup of partition ",
+                                                      Raw(index_), " any more, and cannot own it"));
+  }
   standby_.reset();
   applier_.BeginToObserve();
   // The copy that the owner was read for has come to nothing with it.
@@ -81,19 +116,14 @@ void Partition::Promote(absl::Time now) {
   CatchUpLocked(now);
   stands_by_.store(false, std::memory_order_release);
   CAPSTAN_FAILPOINT("replica.promoted");
+  return absl::OkStatus();
 }
 
-absl::Status Partition::Replay(const v1::Operation& operation, const PushShare& share,
-                               absl::Time now) {
-  absl::MutexLock lock(&mu_);
-  if (standby_ != ViewEpoch{operation.pair().term(), operation.pair().n()}) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("this is not the backup of partition ", operation.partition(), " in pair ",
-                     operation.pair().term(), ".", operation.pair().n()));
-  }
+absl::Status Partition::Replay(const ReplicatedOperation& replicated, absl::Time now) {
+  const v1::Operation& operation = *replicated.operation;
   switch (operation.what_case()) {
     case v1::Operation::kPush:
-      return ReplayPush(operation.push(), share, now);
+      return ReplayPush(operation.push(), replicated.share, now);
     case v1::Operation::kClose:
       machine_.CloseStream(machine_.timeline(), {operation.close().stream()},
                            operation.close().batches());
@@ -128,7 +158,6 @@ absl::Status Partition::ReplayPush(const v1::PushOperation& told, const PushShar
                                    absl::Time now) {
   applier_.RaiseProgress(told.progress_examples());
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
-  TraceReplayed(gradient, *standby_);
   CAPSTAN_FAILPOINT("replica.replayed");
   const bool same = outcome.dense() == told.dense() && outcome.sparse() == told.sparse() &&
                     machine_.version(Part::kDense) == told.dense_version() &&

@@ -50,6 +50,12 @@ struct RoundsStart {
   std::optional<CoordinatorState> coordinator;  // On the coordinator; without it, the first round.
 };
 
+// Who says what it has done.
+struct ReplicateSource {
+  Incarnation incarnation{};
+  uint64_t timeline = 0;
+};
+
 // A partition as it has come from another shard, and where what goes with it stands there.
 struct MovedPartition {
   Timeline timeline{};
@@ -136,6 +142,7 @@ class Shard {
 
   std::shared_ptr<const ViewedMoves> moves() const;
   // REQUIRES: the index is a partition's.
+  size_t partition_count() const { return partitions_.size(); }
   Partition& partition(PartitionIndex index) {
     return *partitions_[static_cast<size_t>(Raw(index))];
   }
@@ -172,13 +179,16 @@ class Shard {
   absl::Status CheckFollowed(const v1::RequestHeader& header) const;
   // Takes a partition that has come as the backup of this pair. Errors are those of Serve.
   absl::Status Adopt(PartitionIndex index, MovedPartition moved, const ViewedStandby& standby);
-  // Carries out what the owner of a partition has done that is backed up here. FAILED_PRECONDITION:
-  // it is not; others: the copy is out of step with its owner's, and is of no use from now on.
-  // `share`: what a push carried, or why that cannot be read.
-  absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,
-                      const absl::StatusOr<PushShare>& share);
+  // Takes what the owner of a partition has done that is backed up here. FAILED_PRECONDITION: it is
+  // not; others: the copy is of no use from now on. `share`: what a push carried, or why that
+  // cannot be read. What is done to a partition is here, and is carried out by CarryOut.
+  absl::Status Accept(const ReplicateSource& source, std::shared_ptr<const v1::Operation> operation,
+                      absl::StatusOr<PushShare> share);
+  // Carries out what has been accepted for this partition. A copy that comes to something else than
+  // its owner's is of no use from now on. REQUIRES: the index is a partition's.
+  void CarryOut(PartitionIndex index);
   // Returns a push that an owner has carried out. Errors are those of PushMessage::Read.
-  absl::StatusOr<std::shared_ptr<const PushMessage>> ReadReplicated(const std::string& push);
+  absl::StatusOr<std::shared_ptr<const PushMessage>> ReadReplicated(const grpc::ByteBuffer& push);
   ReplicaStreams& streams() { return streams_; }
   const ShardIdentity& identity() const { return identity_; }
 

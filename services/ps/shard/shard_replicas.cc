@@ -24,6 +24,11 @@ ViewEpoch PairOf(const v1::Operation& operation) {
   return {operation.pair().term(), operation.pair().n()};
 }
 
+// It can never take its owner's place: the chief is told by the next report.
+void WarnOfSpoiled(PartitionIndex partition, const absl::Status& why) {
+  log::Warn("a backup is of no use any more", {{"partition", Raw(partition)}, {"error", why}});
+}
+
 }  // namespace
 
 // ---- the lease ----
@@ -94,8 +99,9 @@ void Shard::FollowStandbys() {
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
     Partition& partition = *partitions_[i];
+    if (!partition.standby()) continue;
+    CarryOut(index);
     const std::optional<ViewEpoch> standby = partition.standby();
-    if (!standby) continue;
     const std::optional<ViewedStandby> named = moves->Standby(index);
     if (moves->Received(index) == partition.origin() && *standby != Partition::kSpoiled) {
       promoted.push_back(index);
@@ -114,7 +120,8 @@ void Shard::FollowStandbys() {
 void Shard::Promote(PartitionIndex index) {
   Partition& promoted = partition(index);
   trace::Write("promoted", {{"partition", Raw(index)}});  // Nothing is pushed to it before.
-  promoted.Promote(clock_.Now());
+  const absl::Status done = promoted.Promote(clock_.Now());
+  if (!done.ok()) return WarnOfSpoiled(index, done);  // CheckOwned says what this shard lacks.
   if (Raw(index) == 0 && catalog_.HasSync()) coordinator_.BeginAsBackup(timeline());
   log::Info("a backup has become the owner", {{"partition", Raw(index)}});
 }
@@ -166,45 +173,46 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadReplicated(const std::string& push) {
+absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadReplicated(
+    const grpc::ByteBuffer& push) {
   // The owner has made room for it, and waits.
   Reservation reservation = catalog_.KeepsGradients()
-                                ? memory_.ReserveAnyway(MemoryUse::kWaitingGradients, push.size())
+                                ? memory_.ReserveAnyway(MemoryUse::kWaitingGradients, push.Length())
                                 : nullptr;
-  // What waits is copied by its reader.
-  const grpc::Slice slice = reservation == nullptr
-                                ? grpc::Slice(push)
-                                : grpc::Slice(push.data(), push.size(), grpc::Slice::STATIC_SLICE);
-  return PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, std::move(reservation));
+  return PushMessage::Read(push, catalog_, std::move(reservation));
 }
 
-absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,
-                           const absl::StatusOr<PushShare>& share) {
-  if (operation.has_closed()) return LearnRound(timeline, operation.closed(), Teller::kShard);
-  if (operation.has_clock()) {
-    clocks_.HearOfOwner(source,
-                        {TrainerId{operation.clock().trainer()}, operation.clock().clock()});
+absl::Status Shard::Accept(const ReplicateSource& source,
+                           std::shared_ptr<const v1::Operation> operation,
+                           absl::StatusOr<PushShare> share) {
+  if (operation->has_closed()) {
+    return LearnRound(source.timeline, operation->closed(), Teller::kShard);
+  }
+  if (operation->has_clock()) {
+    clocks_.HearOfOwner(source.incarnation,
+                        {TrainerId{operation->clock().trainer()}, operation->clock().clock()});
     return absl::OkStatus();
   }
-  if (operation.partition() >= partitions_.size()) {
+  if (operation->partition() >= partitions_.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no partition ", operation.partition()));
+        absl::StrCat("there is no partition ", operation->partition()));
   }
-  const auto index = static_cast<PartitionIndex>(operation.partition());
-  Partition& standby = partition(index);
-  if (standby.standby() != PairOf(operation)) {
+  Partition& standby = partition(static_cast<PartitionIndex>(operation->partition()));
+  if (standby.standby() != PairOf(*operation)) {
     return absl::FailedPreconditionError("this is not the backup of the pair");
   }
-  const absl::Status replayed = !share.ok() ? share.status()
-                                : operation.has_coordinator()
-                                    ? ReplayCoordinator(operation)
-                                    : standby.Replay(operation, *share, clock_.Now());
+  const absl::Status taken = !share.ok()                    ? share.status()
+                             : operation->has_coordinator() ? ReplayCoordinator(*operation)
+                                                            : standby.Accept({operation, *share});
   // It may have become the owner meanwhile.
-  if (replayed.ok() || !standby.SpoilStandby(PairOf(operation))) return replayed;
-  // It can never take its owner's place: the chief is told by the next report.
-  log::Warn("a backup is of no use any more",
-            {{"partition", operation.partition()}, {"error", replayed}});
-  return replayed;
+  if (taken.ok() || !standby.SpoilStandby(PairOf(*operation))) return taken;
+  WarnOfSpoiled(static_cast<PartitionIndex>(operation->partition()), taken);
+  return taken;
+}
+
+void Shard::CarryOut(PartitionIndex index) {
+  const absl::Status done = partition(index).CarryOutAccepted(clock_.Now());
+  if (!done.ok()) WarnOfSpoiled(index, done);
 }
 
 absl::Status Shard::ReplayCoordinator(const v1::Operation& operation) {

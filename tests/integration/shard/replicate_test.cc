@@ -5,8 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/event_loop.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/test_moves.h"
 #include "tests/integration/shard/trainer.h"
@@ -43,12 +47,30 @@ class ReplicateTest : public testing::Test {
     operation.mutable_flush();
     return request;
   }
+  // A push that has come to something else at the owner than it does here.
+  v1::ReplicateRequest Forged() {
+    v1::ReplicateRequest forged = Request(1);
+    v1::PushRequest push;
+    push.mutable_header()->set_timeline(1);
+    push.mutable_stream()->set_stream(StreamId::Task(0, 5).value);
+    push.add_partitions()->set_partition(0);
+    forged.add_pushes(push.SerializeAsString());
+    forged.mutable_operations(0)->mutable_push()->set_dense_version(1234);
+    return forged;
+  }
+  // Takes it, and puts off what is to be carried out.
   absl::StatusOr<v1::ReplicateReply> Take(const v1::ReplicateRequest& request) {
-    return shards_.at(1).replicator().Take(request);
+    auto message = ps::ReplicateMessage::Read(EventLoop::Serialize(request));
+    CAPSTAN_RETURN_IF_ERROR(message.status());
+    CAPSTAN_ASSIGN_OR_RETURN(ps::Replicator::Taken taken,
+                             shards_.at(1).replicator().Take(*std::move(message)));
+    carry_out_ = std::move(taken.carry_out);
+    return std::move(taken.reply);
   }
 
   LocalShards shards_;
   v1::PartitionPair pair_;
+  absl::AnyInvocable<void()> carry_out_;
 };
 
 TEST_F(ReplicateTest, OperationsAreTakenInOrderOnceAndWithoutAGap) {
@@ -85,20 +107,37 @@ TEST_F(ReplicateTest, ACopyThatIsOutOfStepIsDroppedAndReported) {
   Trainer trainer(shards_);
   trainer.Plan({0, 1, 2, 3, 4, 5, 6, 7});
   ASSERT_TRUE(trainer.Push(0, -1).status.ok());
-  v1::ReplicateRequest forged = Request(1);
-  v1::PushRequest push;
-  push.mutable_header()->set_timeline(1);
-  push.mutable_stream()->set_stream(StreamId::Task(0, 5).value);
-  push.add_partitions()->set_partition(0);
-  forged.add_pushes(push.SerializeAsString());
-  forged.mutable_operations(0)->mutable_push()->set_dense_version(1234);
-  const absl::StatusOr<v1::ReplicateReply> taken = Take(forged);
+  const absl::StatusOr<v1::ReplicateReply> taken = Take(Forged());
   ASSERT_TRUE(taken.ok()) << taken.status();
-  EXPECT_THAT(taken->refused(), testing::ElementsAre(1u));
+  EXPECT_EQ(taken->taken(), 1u);
+  ASSERT_TRUE(carry_out_);
+  carry_out_();
   const v1::ShardReport report = shards_.at(1).shard().Report();
   ASSERT_EQ(report.broken_pairs_size(), 1);
   EXPECT_EQ(report.broken_pairs(0).partition(), 0u);
   EXPECT_EQ(report.broken_pairs(0).pair().n(), pair_.id().n());
+}
+
+TEST_F(ReplicateTest, WhatIsAcceptedIsCarriedOutBeforeTheBackupOwnsThePartition) {
+  ASSERT_TRUE(Take(Forged()).ok());
+  ps::Shard& backup = shards_.at(1).shard();
+  EXPECT_EQ(backup.Report().broken_pairs_size(), 0) << "nobody has carried it out yet";
+  v1::View view = shards_.view();
+  view.mutable_epoch()->set_n(view.epoch().n() + 1);
+  Promote(view, 0);
+  ASSERT_TRUE(backup.SetView(view).ok());
+  backup.FollowStandbys();
+  const absl::Status lacking = backup.CheckOwned();
+  EXPECT_TRUE(absl::IsDataLoss(lacking)) << "it is out of step: " << lacking;
+}
+
+TEST_F(ReplicateTest, WhatWaitsToBeCarriedOutIsBounded) {
+  v1::ReplicateRequest large = Request(1);
+  large.add_pushes(std::string(ps::Replicator::kMostWaiting, ' '));
+  ASSERT_TRUE(Take(large).ok());
+  EXPECT_FALSE(carry_out_) << "it is done";
+  ASSERT_TRUE(Take(Request(2)).ok());
+  EXPECT_TRUE(carry_out_);
 }
 
 TEST_F(ReplicateTest, AnImpossibleRequestIsRefused) {

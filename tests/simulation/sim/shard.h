@@ -63,7 +63,7 @@ class ShardProcess {
   absl::StatusOr<v1::LoadPartitionsReply> LoadPartitions(const v1::LoadPartitionsRequest& request);
   absl::StatusOr<v1::MovePartitionsReply> MovePartitions(const v1::MovePartitionsRequest& request);
   absl::StatusOr<v1::TakePartitionReply> TakePartition(const v1::TakePartitionRequest& request);
-  absl::StatusOr<v1::ReplicateReply> Replicate(const v1::ReplicateRequest& request);
+  absl::StatusOr<v1::ReplicateReply> Replicate(const grpc::ByteBuffer& bytes);
 
   const Life& life() const { return life_; }
   void Drain();  // SIGTERM.
@@ -80,6 +80,7 @@ class ShardProcess {
   std::map<uint32_t, ViewEpoch> OriginsOf(const Request& request);
   template <typename Reply>
   void AnswerOnce(ps::ReplicaWait replicated, Reply reply, const Done<Reply>& done);
+  void CarryOutLater(absl::AnyInvocable<void()> carry_out);
   void Register();
   void OnRegistered(const v1::RegisterShardReply& reply);
   void WatchView();

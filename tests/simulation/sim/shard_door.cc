@@ -1,5 +1,6 @@
 // ShardProcess: its door, and what the checks read of it.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace {
 
 // As ps/shard/ps_service has it.
 const absl::Duration kAnswerMargin = 2 * ps::Shard::kTick;
+constexpr absl::Duration kLatestReplay = absl::Seconds(1);
 
 }  // namespace
 
@@ -281,21 +283,35 @@ void ShardProcess::Flush(const v1::FlushRequest& request, const Done<v1::FlushRe
   AnswerOnce(std::move(replicated), std::move(reply), done);
 }
 
-absl::StatusOr<v1::ReplicateReply> ShardProcess::Replicate(const v1::ReplicateRequest& request) {
+absl::StatusOr<v1::ReplicateReply> ShardProcess::Replicate(const grpc::ByteBuffer& bytes) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const ps::ReplicateMessage> message,
+                           ps::ReplicateMessage::Read(bytes));
+  const v1::ReplicateRequest& request = message->head();
   CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
-  CAPSTAN_ASSIGN_OR_RETURN(v1::ReplicateReply reply, replicator_->Take(request));
+  CAPSTAN_ASSIGN_OR_RETURN(ps::Replicator::Taken taken, replicator_->Take(message));
+  const v1::ReplicateReply& reply = taken.reply;
   uint64_t number = request.first();
   for (const v1::Operation& operation : request.operations()) {
     const bool refused = std::count(reply.refused().begin(), reply.refused().end(), number) > 0;
     if (number++ > reply.taken() || refused || !operation.has_push()) continue;
-    v1::PushRequest push;
-    CAPSTAN_CHECK(push.ParseFromString(request.pushes(static_cast<int>(operation.push().push()))));
-    cast_.checks().OnReplayed(push, operation.partition());
+    const auto push = ps::PushMessage::ReadHead(message->push(operation.push().push()));
+    CAPSTAN_CHECK(push.ok());
+    cast_.checks().OnReplayed(*push, operation.partition());
   }
   cast_.schedule().Tell("  shard ", index_, " replays ", request.operations_size(), " from ",
                         request.first(), " of stream ", request.stream(), ": ",
                         reply.ShortDebugString());
+  CarryOutLater(std::move(taken.carry_out));
   return reply;
+}
+
+// What has been accepted may be carried out long after the answer, or never, if the process dies.
+void ShardProcess::CarryOutLater(absl::AnyInvocable<void()> carry_out) {
+  if (!carry_out) return;
+  const absl::Duration wait = cast_.schedule().Between(absl::ZeroDuration(), kLatestReplay);
+  cast_.network().After(
+      life_, wait,
+      [later = std::make_shared<absl::AnyInvocable<void()>>(std::move(carry_out))] { (*later)(); });
 }
 
 // ---- for the checks ----
