@@ -1,10 +1,13 @@
 """The life of a process of a user's program, whatever library it computes with: it works on the job, or serves a trained model."""
 
+import contextlib
 import dataclasses
 import random
 import sys
 import typing
 
+from capstan_ps import _capstan
+from capstan_ps import self_check as _self_check
 from capstan_ps import serving as _serving
 from capstan_ps import worker as _worker
 
@@ -12,10 +15,20 @@ UNUSED_AFTER = 10  # Steps without a gradient, of which it is told.
 
 
 @dataclasses.dataclass(frozen=True)
+class Computed:
+    """What came out of a step, as Step.finish takes it."""
+
+    loss_sum: float
+    rows: list     # Of each table the gradient of its rows; None: zeros.
+    tensors: list  # Of each tensor its gradient, or what it has become if it is running; None: zeros, or nothing else.
+
+
+@dataclasses.dataclass(frozen=True)
 class Front:
     """What a program computes, in the arrays of its library. `begin(job)` gives the model as the job begins and its tensors, which have
-    `declaration()`, `shapes()` and `take(taken)`; `train(model, tensors, taken, job)` finishes a step; `logits(model, taken, job)` gives
-    those of records as finish_logits takes them; `facts(job)` are what bits depend on."""
+    `declaration()`, `shapes()` in the order of that, and `take(taken)`; `kept()` is what steps change beside what `take` renews, and
+    `put_back(kept)` undoes that. `train(model, tensors, taken, job)` gives what a step has Computed; `logits(model, taken, job)` those of
+    records as finish_logits takes them; `facts(job)` are what bits depend on."""
 
     begin: typing.Callable
     train: typing.Callable
@@ -23,44 +36,91 @@ class Front:
     facts: typing.Callable
 
 
+class Work:
+    """The program's part of a job, which ends the process, and tells the worker, where it fails or does not fit."""
+
+    def __init__(self, worker, front, job, step, predict):
+        self.job, self._worker, self._front = job, worker, front
+        try:
+            self._model, self.tensors = front.begin(job)
+        except _worker.Refused as error:
+            _worker.refuse(worker, error)
+        except Exception as error:
+            _worker.fail(worker, None, error)
+        except BaseException:  # Ctrl-C. Nobody has given it a step, so nobody waits for it.
+            worker.stop()
+            worker.end()
+            raise
+        if step is None:
+            _worker.refuse(worker, "train() was given no step, which gives one loss an example")
+        if job.evaluates and predict is None:
+            _worker.refuse(worker, "job.yaml holds records out (data.eval), and train() was given no predict")
+        self._check = _self_check.is_wanted(job)
+
+    def do(self, taken):
+        """Finishes the step. Returns what was Computed, or the logits."""
+        if taken.evaluates:
+            return self.predict(taken)
+        with self._told(taken):
+            computed, differs = self._trained(taken)
+        if differs is not None:
+            self._tell(_self_check.warning(differs))
+        with self._told(taken):
+            taken.finish(computed.loss_sum, computed.rows, computed.tensors)
+        return computed
+
+    def predict(self, taken):
+        """The logits of the step's records. It is finished by them if that is what it is for."""
+        with self._told(taken if taken.evaluates else None):
+            self.tensors.take(taken)
+            logits = self._front.logits(self._model, taken, self.job)
+            if taken.evaluates:
+                taken.finish_logits(logits)
+        return logits
+
+    def _trained(self, taken):
+        """What was Computed, and what in it differs where it is computed again. The first step of a process is."""
+        def train():
+            return self._front.train(self._model, self.tensors, taken, self.job)
+        if not self._check:
+            return train(), None
+        self._check = False
+        return _self_check.twice(train, self.tensors, self.job)
+
+    def _tell(self, warning):
+        if self.job.self_check == "refuse":
+            _worker.refuse(self._worker, warning)
+        self._worker.warn(warning)
+
+    @contextlib.contextmanager
+    def _told(self, taken):
+        try:
+            yield
+        except Exception as error:
+            _worker.fail(self._worker, taken, error)
+        except BaseException:  # Ctrl-C: what this worker holds goes to others.
+            self._worker.stop()
+            self._worker.end()
+            raise
+
+
 def run(front, step, predict):
     """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
     was asked to end; 2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
-    the scores that are asked for, by `predict`, and no job is there."""
+    the scores that are asked for, by `predict`, and no job is there; with `--try job.yaml` it is tried on some batches of that job."""
+    from capstan_ps import trial as _trial
+    if (path := _trial.job_file()) is not None:
+        _trial.run(path, front, step, predict)
     if (to := _serving.channel()) is not None:
         _serve(to, front, predict)
     worker = _worker.from_environment()
     job = _worker.await_job(worker)
     if job is None:
         raise SystemExit(worker.end())
-    try:
-        model, tensors = front.begin(job)
-    except _worker.Refused as error:
-        _worker.refuse(worker, error)
-    except Exception as error:
-        _worker.fail(worker, None, error)
-    except BaseException:  # Ctrl-C. Nobody has given it a step, so nobody waits for it.
-        worker.stop()
-        worker.end()
-        raise
-    if step is None:
-        _worker.refuse(worker, "train() was given no step, which gives one loss an example")
-    if job.evaluates and predict is None:
-        _worker.refuse(worker, "job.yaml holds records out (data.eval), and train() was given no predict")
-    worker.declare(tensors.declaration(), outputs(job) if predict else [], front.facts(job), _worker.name())
+    work = Work(worker, front, job, step, predict)
+    worker.declare(work.tensors.declaration(), outputs(job) if predict else [], front.facts(job), _worker.name())
     for taken in _worker.steps(worker):
-        try:
-            if taken.evaluates:
-                tensors.take(taken)
-                taken.finish_logits(front.logits(model, taken, job))
-            else:
-                front.train(model, tensors, taken, job)
-        except Exception as error:
-            _worker.fail(worker, taken, error)
-        except BaseException:  # Ctrl-C: what this worker holds goes to others.
-            worker.stop()
-            worker.end()
-            raise
+        work.do(taken)
     raise SystemExit(worker.end())
 
 
@@ -74,6 +134,11 @@ def _serve(to, front, predict):
 
 def outputs(job):
     return [label.name for label in job.labels] or ["label"]
+
+
+def facts(job):
+    """On which bits depend, whatever library computes. `instructions`: the widest that this CPU has of those that matter."""
+    return {"instructions": _capstan.instructions, "python": sys.version.split()[0], "threads": str(job.step_threads)}
 
 
 def logits_of(found, job, examples, kind, word):

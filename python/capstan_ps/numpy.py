@@ -3,13 +3,13 @@
     import capstan_ps.numpy as cn
     cn.train(build, step, predict)
 
-`build(job)` gives the dense tensors as they begin, {name: array of float32}. `step(params, batch)` gives the losses, one an example, and
+`build(job)` gives the dense tensors as they begin, {name: array of float32}, of which `frozen(array)` never changes and `running(array)`
+is not trained. `step(params, batch)` gives the losses, one an example, and
 their Gradients; `predict(params, batch)` the logits of a batch that is held out, of several labels one array for each by its name.
 docs/python.md tells the whole of it."""
 
 import difflib
 import importlib.util
-import sys
 import typing
 
 import numpy as np
@@ -25,6 +25,27 @@ class Gradients(typing.NamedTuple):
 
     tensors: dict  # By the names that build gave: each has its tensor's shape.
     tables: dict = {}  # By the tables' names: [distinct keys, dim], as `batch.tables` has the rows.
+    running: dict = {}  # What the running tensors have become. What is not named is as it was.
+
+
+class _Declared(typing.NamedTuple):
+    role: str
+    array: typing.Any
+
+
+def _declared(value):
+    return value if isinstance(value, _Declared) else _Declared("trained", value)
+
+
+def frozen(array):
+    """In what `build` gives: a tensor that never changes. It is pulled once, and nothing of it is pushed."""
+    return _Declared("frozen", array)
+
+
+def running(array):
+    """In what `build` gives: a tensor that is not trained, and that each step changes, such as a running mean. In a synchronous job it
+    becomes the mean of what it has become in the lanes."""
+    return _Declared("running", array)
 
 
 def train(build, step, predict=None):
@@ -54,37 +75,37 @@ def _train(params, tensors, step, taken, job):
     batch.weigh(job.sum_loss)
     _loop.seed(_loop.number_of(taken, job))
     given = step(dict(params), batch)
-    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], tuple) or len(given[1]) != 2:
+    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], tuple) or len(given[1]) not in (2, 3):
         raise ValueError(f"step gives the losses and their gradients, (losses, cn.Gradients(tensors, tables)), and gave {_kind_of(given)}")
     losses, gradients = np.asarray(given[0]), Gradients(*given[1])
     if losses.shape != (batch.examples,) or losses.dtype.kind != "f":
         raise ValueError(f"step gives one loss an example, an array of [{batch.examples}], and gave {_said(losses)}; "
                          "they are weighted and summed afterwards")
-    rows = _of_names("the rows of table", gradients.tables, batch.tables, "job.yaml has")
-    results = _of_names("tensor", gradients.tensors, params, "build gave")
-    tensors.unused.saw(name for name, gradient in zip(params, results) if gradient is not None)
+    of_rows = ("gradient of the rows of table", "gradients of the rows of tables")
+    rows = list(_of_names(of_rows, gradients.tables, batch.tables, "job.yaml has").values())
+    results = tensors.results(gradients)
     # The loss that is told is weighted, and no mean.
     weighted = losses if batch.weights is None else losses * batch.weights
-    taken.finish(float(weighted.sum(dtype=np.float64)), rows or [None], results)
+    return _loop.Computed(float(weighted.sum(dtype=np.float64)), rows or [None], results)
 
 
-def _of_names(what, gradients, values, whose):
-    """A gradient of each of `values`, or None, in their order."""
-    if not isinstance(gradients, dict):
-        raise ValueError(f"the gradients of {what}s are a dictionary, by name, and are {type(gradients).__name__}")
-    for name in gradients:
+def _of_names(what, given, values, whose):
+    """What was given of each of `values`, in its shape, or None, by their names. `what`: in words, of one and of many."""
+    one, many = what
+    if not isinstance(given, dict):
+        raise ValueError(f"the {many} are a dictionary, by name, and are {type(given).__name__}")
+    for name in given:
         if name not in values:
             near = difflib.get_close_matches(str(name), list(values), n=1)
             has = ", ".join(values) or "none"
-            raise UnknownName(f"step gives a gradient of {what} {name!r}; {whose} {has}" + (f"; did you mean {near[0]}?" if near else ""))
-    return [None if gradients.get(name) is None else _gradient(f"{what} {name}", gradients[name], value.shape)
-            for name, value in values.items()]
+            raise UnknownName(f"step gives a {one} {name!r}; {whose} {has}" + (f"; did you mean {near[0]}?" if near else ""))
+    return {name: None if given.get(name) is None else _floats(f"the {one} {name}", given[name], value.shape) for name, value in values.items()}
 
 
-def _gradient(of, gradient, shape):
-    found = np.asarray(gradient)
+def _floats(what, given, shape):
+    found = np.asarray(given)
     if found.dtype.kind != "f" or found.shape != shape:
-        raise ValueError(f"the gradient of {of} is made of floats in its shape, {list(shape)}, and is {_said(found)}")
+        raise ValueError(f"{what} is made of floats in its shape, {list(shape)}, and is {_said(found)}")
     return np.ascontiguousarray(found, np.float32)
 
 
@@ -115,8 +136,23 @@ class _Tensors:
             if not isinstance(name, str):
                 raise _worker.Refused(f"the name of a tensor is a text, and build gave {name!r}")
         # As the chief sorts them: by their bytes. Views of each step's memory take their place.
-        self.params = {name: self._array(name, built[name]) for name in sorted(built, key=str.encode)}
-        self.unused = _loop.Unused(self.params, "what has none is not trained")
+        declared = {name: _declared(built[name]) for name in sorted(built, key=str.encode)}
+        self.params = {name: self._array(name, of.array) for name, of in declared.items()}
+        self._roles = {name: of.role for name, of in declared.items()}
+        self._unused = _loop.Unused(self._of_role("trained"), "what has none is not trained; declare it frozen: cn.frozen(array)")
+
+    def _of_role(self, role):
+        return {name: array for name, array in self.params.items() if self._roles[name] == role}
+
+    def results(self, gradients):
+        """A gradient for what is trained, and what is running has become, in the order of all."""
+        trained = self._of_role("trained")
+        whose = "build gave" if len(trained) == len(self.params) else "those that are trained are"
+        found = _of_names(("gradient of tensor", "gradients of tensors"), gradients.tensors, trained, whose)
+        self._unused.saw(name for name, gradient in found.items() if gradient is not None)
+        found |= _of_names(("value of running tensor", "values of running tensors"), gradients.running, self._of_role("running"),
+                           "those that are running are")
+        return [found.get(name) for name in self.params]
 
     @staticmethod
     def _array(name, value):
@@ -128,10 +164,16 @@ class _Tensors:
         return found
 
     def declaration(self):
-        return [(name, "trained", list(array.shape), np.ascontiguousarray(array)) for name, array in self.params.items()]
+        return [(name, self._roles[name], list(array.shape), np.ascontiguousarray(array)) for name, array in self.params.items()]
 
     def shapes(self):
         return {name: list(array.shape) for name, array in self.params.items()}
+
+    def kept(self):
+        """Nothing: arrays are views of what was pulled, and cannot be written."""
+
+    def put_back(self, kept):
+        pass
 
     def take(self, taken):
         """What the step has pulled: views, which cannot be written."""
@@ -142,4 +184,4 @@ class _Tensors:
 
 
 def _facts(job):
-    return {"numpy": np.__version__, "threads": str(job.step_threads), "python": sys.version.split()[0]}
+    return _loop.facts(job) | {"numpy": np.__version__}

@@ -7,8 +7,6 @@
 a batch that is held out: a tensor, or, of several labels, one for each by its name. The parameters live on the shards: each step sees those that it has pulled, and its gradients
 are pushed; what optimizers do with them is job.yaml's. docs/python.md tells the whole of it."""
 
-import sys
-
 import torch
 from torch import nn
 
@@ -130,7 +128,7 @@ def _train(model, tensors, step, taken, job):
         losses = losses * batch.weights
     (losses.sum() if job.sum_loss else losses.mean()).backward()
     gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
-    taken.finish(float(losses.detach().double().sum()), gradients, tensors.results())
+    return _loop.Computed(float(losses.detach().double().sum()), gradients, tensors.results())
 
 
 def _logits(model, predict, taken, job):
@@ -163,6 +161,7 @@ class _Tensors:
                 raise _worker.Refused(f"{name} has no elements")
         # As the chief sorts them: by their bytes.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
+        self._untouched = self._versions()
         self._unused = _loop.Unused([name for name, _, role in self._all if role == "trained"],
                                     "is it used? declare what is not trained frozen, with requires_grad=False")
 
@@ -183,6 +182,19 @@ class _Tensors:
                     self._model.get_buffer(name).copy_(view)
                 else:
                     tensor.data, tensor.grad = view, None
+        self._untouched = self._versions()
+
+    def _versions(self):
+        """How often frozen tensors have been written."""
+        return {name: tensor._version for name, tensor, role in self._all if role == "frozen"}
+
+    def kept(self):
+        """Buffers that no shard has, as they are."""
+        return {name: tensor.clone() for name, tensor in self._model.named_buffers() if not tensor.is_floating_point()}
+
+    def put_back(self, kept):
+        for name, before in kept.items():
+            self._model.get_buffer(name).copy_(before)
 
     def results(self):
         """A gradient for what is trained, and what buffers have become."""
@@ -199,6 +211,9 @@ class _Tensors:
                 raise TypeError(f"buffer {name} has become {list(result.shape)} of {result.dtype}, and was {list(tensor.shape)} of {tensor.dtype}")
         elif self._model.get_parameter(name) is not tensor:
             raise TypeError(f"parameter {name} is another tensor than when the job began; what is assigned to it reaches no shard")
+        elif role == "frozen" and tensor._version != self._untouched[name]:
+            raise TypeError(f"parameter {name} has changed, and was frozen (requires_grad=False): nobody pulls it again; what steps change "
+                            "are float buffers (register_buffer)")
         elif role == "frozen" or tensor.grad is None:
             return None
         else:
@@ -212,5 +227,4 @@ def _seed(number):
 
 
 def _facts(job):
-    return {"torch": torch.__version__, "threads": str(job.step_threads), "python": sys.version.split()[0],
-            "blas": "mkl" if torch.backends.mkl.is_available() else "other"}
+    return _loop.facts(job) | {"torch": torch.__version__, "blas": "mkl" if torch.backends.mkl.is_available() else "other"}

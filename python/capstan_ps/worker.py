@@ -16,7 +16,11 @@ HOW_TO_START = """\
 
   capstan train job.yaml --worker 'python {program}'
 
-where job.yaml says `model: {{user: {program}}}`. Beside a chief that runs already:
+where job.yaml says `model: {{user: {program}}}`. To try it on three batches of the job's data, in this process alone:
+
+  python {program} --try job.yaml
+
+Beside a chief that runs already:
 
   CAPSTAN_CHIEF=host:port CAPSTAN_NAME=worker-0 python {program}"""
 

@@ -26,6 +26,11 @@ std::string PoolingName(v1::Pooling pooling) {
   return pooling == v1::POOLING_NONE ? "none" : "sum";
 }
 
+std::string SelfCheckName(v1::SelfCheck check) {
+  if (check == v1::SELF_CHECK_OFF) return "off";
+  return check == v1::SELF_CHECK_REFUSE ? "refuse" : "warn";
+}
+
 std::vector<Feature> FeaturesOf(const v1::JobSpec& spec) {
   const std::vector<size_t> tables = TablesOfFeatures(spec);
   std::vector<Feature> features;
@@ -84,6 +89,7 @@ Job::Job(const v1::JobSpec& spec)
       step_threads(spec.train().step_threads()),
       synchronous(spec.dense_update().kind() == v1::POLICY_KIND_SYNC ||
                   spec.sparse_update().kind() == v1::POLICY_KIND_SYNC),
+      self_check(SelfCheckName(spec.train().self_check())),
       evaluates(HasHeldOut(spec.data())) {}
 
 Job JobFromJson(const std::string& text) {

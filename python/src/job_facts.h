@@ -49,6 +49,7 @@ struct Job {
   bool sum_loss;
   uint32_t step_threads;
   bool synchronous;
+  std::string self_check;  // "warn", "refuse" or "off".
   bool evaluates;
 };
 

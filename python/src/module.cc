@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <signal.h>
 
 #include <cstdint>
 #include <map>
@@ -23,11 +24,12 @@
 #include "capstan/base/exit_code.h"
 #include "capstan/base/log.h"
 #include "capstan/base/version.h"
-#include "capstan/model/layout.h"
+#include "capstan/model/kernels/kernels.h"
 #include "python/src/client_binding.h"
 #include "python/src/image_binding.h"
 #include "python/src/job_facts.h"
 #include "python/src/step_binding.h"
+#include "python/src/trial_binding.h"
 #include "worker/shell/runtime.h"
 #include "worker/shell/user_program.h"
 
@@ -38,7 +40,8 @@ namespace {
 
 class PyWorker {
  public:
-  PyWorker(const RuntimeOptions& options) : state_(std::make_shared<State>()) {
+  PyWorker(const RuntimeOptions& options)
+      : state_(std::make_shared<State>(std::vector<int>{SIGTERM})) {
     auto runtime = Runtime::Start(options, state_->program, state_->shutdown);
     if (!runtime.ok()) throw nb::value_error(std::string(runtime.status().message()).c_str());
     state_->runtime = *std::move(runtime);
@@ -52,25 +55,15 @@ class PyWorker {
     return job ? std::make_optional<Job>(*job) : std::nullopt;
   }
 
-  using Declared = std::tuple<std::string, std::string, std::vector<uint32_t>, Floats>;
   void Declare(const std::vector<Declared>& tensors, const std::vector<std::string>& outputs,
                const std::map<std::string, std::string>& facts, const std::string& name) {
-    DeclaredModel model;
+    DeclaredModel model = state_->Declare(tensors, outputs);
     model.declaration.set_declared_by(name);
-    for (const auto& [tensor, role, shape, values] : tensors) {
-      v1::DeclaredTensor& out = *model.declaration.add_tensors();
-      out.set_name(tensor);
-      out.mutable_shape()->Add(shape.begin(), shape.end());
-      if (role == "running") out.set_role(v1::TENSOR_ROLE_RUNNING);
-      if (role == "frozen") out.set_role(v1::TENSOR_ROLE_FROZEN);
-      state_->roles.push_back(out.role());
-      state_->sizes.push_back(values.size());
-      model.values.insert(model.values.end(), values.data(), values.data() + values.size());
-    }
-    model.declaration.mutable_outputs()->Add(outputs.begin(), outputs.end());
     for (const auto& [key, value] : facts) (*model.declaration.mutable_facts())[key] = value;
     state_->program.Declare(std::move(model));
   }
+
+  void Warn(const std::string& sentence) { state_->program.Warn(sentence); }
 
   void Fail(const v1::UserCodeError& error) {
     state_->program.Fail(error);
@@ -124,6 +117,7 @@ NB_MODULE(_capstan, m) {
   // Programs may keep views of a step's memory for as long as they like, also at their end.
   nb::set_leak_warnings(false);
   m.attr("version") = std::string(capstan::Version());
+  m.attr("instructions") = std::string(capstan::kernels::Best().name);
   capstan::python::BindClient(m);
   capstan::python::BindImages(m);
 
@@ -163,9 +157,11 @@ NB_MODULE(_capstan, m) {
       .def_ro("sum_loss", &Job::sum_loss, "train.gradient: sum")
       .def_ro("step_threads", &Job::step_threads)
       .def_ro("synchronous", &Job::synchronous)
+      .def_ro("self_check", &Job::self_check, "warn, refuse or off: train.self_check")
       .def_ro("evaluates", &Job::evaluates, "There are records that are held out.");
 
   capstan::worker::BindSteps(m);
+  capstan::worker::BindTrial(m);
 
   nb::class_<PyWorker>(m, "Worker")
       .def(
@@ -201,7 +197,9 @@ NB_MODULE(_capstan, m) {
           [](PyWorker& worker, const std::string& type, const std::string& place,
              const std::string& message) { worker.Fail(UserError(type, place, message, "")); },
           nb::arg("type"), nb::arg("place"), nb::arg("message"),
-          "The program has failed before it has declared its model. The worker ends.")
+          "The program has failed outside of a step, or refuses the job. The worker ends.")
+      .def("warn", &PyWorker::Warn, nb::arg("sentence"),
+           "The log and `capstan status` tell it, for as long as this worker is there.")
       .def_prop_ro("over", &PyWorker::over)
       .def("stop", &PyWorker::Stop)
       .def("end", &PyWorker::End);

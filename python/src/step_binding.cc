@@ -12,6 +12,23 @@ namespace nb = nanobind;
 
 namespace capstan::worker {
 
+DeclaredModel State::Declare(const std::vector<Declared>& tensors,
+                             const std::vector<std::string>& outputs) {
+  DeclaredModel model;
+  for (const auto& [tensor, role, shape, values] : tensors) {
+    v1::DeclaredTensor& out = *model.declaration.add_tensors();
+    out.set_name(tensor);
+    out.mutable_shape()->Add(shape.begin(), shape.end());
+    if (role == "running") out.set_role(v1::TENSOR_ROLE_RUNNING);
+    if (role == "frozen") out.set_role(v1::TENSOR_ROLE_FROZEN);
+    roles.push_back(out.role());
+    sizes.push_back(values.size());
+    model.values.insert(model.values.end(), values.data(), values.data() + values.size());
+  }
+  model.declaration.mutable_outputs()->Add(outputs.begin(), outputs.end());
+  return model;
+}
+
 void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& tensors) {
   if (evaluates_) throw nb::value_error("an evaluation has logits, and no gradients");
   if (tensors.size() != state_->sizes.size()) throw nb::value_error("a gradient a tensor, or None");
@@ -88,6 +105,12 @@ void BindSteps(nb::module_& m) {
       .def_prop_ro("examples", &PyStep::examples)
       .def_prop_ro("stream", &PyStep::stream)
       .def_prop_ro("seq", &PyStep::seq)
+      .def_prop_ro(
+          "gradient_norm", [](const PyStep& of) { return of.step().gradient_norm; },
+          "Of a step that is finished: the length of the gradient, before it was clipped.")
+      .def_prop_ro(
+          "nonfinite", [](const PyStep& of) { return of.step().nonfinite; },
+          "Likewise: whether NaN or infinity is in the loss or the gradient.")
       .def("labels",
            [](nb::handle self) {
              const PyStep& of = nb::cast<const PyStep&>(self);

@@ -4,13 +4,13 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <signal.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +18,7 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "python/src/hang_guard.h"
+#include "worker/shell/model_source.h"
 #include "worker/shell/runtime.h"
 #include "worker/shell/step.h"
 #include "worker/shell/user_compute.h"
@@ -27,9 +28,19 @@ namespace capstan::worker {
 
 using Floats = nanobind::ndarray<const float, nanobind::c_contig, nanobind::device::cpu>;
 
+// By its name: role ("trained", "running", "frozen"), shape and values.
+using Declared = std::tuple<std::string, std::string, std::vector<uint32_t>, Floats>;
+
 // What lives as long as the worker or a step of it that the program holds.
 struct State {
-  Shutdown shutdown{{SIGTERM}};
+  // The worker ends in good order at these signals.
+  explicit State(std::vector<int> signals) : shutdown(std::move(signals)) {}
+
+  // What the program declares of its model, whose roles and sizes are kept.
+  DeclaredModel Declare(const std::vector<Declared>& tensors,
+                        const std::vector<std::string>& outputs);
+
+  Shutdown shutdown;
   UserProgram program{shutdown};
   std::vector<v1::TensorRole> roles;  // As declared.
   std::vector<size_t> sizes;

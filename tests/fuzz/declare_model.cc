@@ -21,6 +21,7 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/model/declaration.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/v1/chief.pb.h"
 #include "chief/shell/job_store.h"

@@ -70,13 +70,14 @@ class StepTest(unittest.TestCase):
         self.taken = types.SimpleNamespace(
             examples=3, stream=0, seq=0, labels=lambda: self.labels, weights=lambda: self.weights, numbers=lambda: np.zeros((3, 0), np.float32),
             values=lambda: None, rows=lambda table: ROWS, offsets=lambda: np.array([0, 1, 2, 4], np.int32), index=lambda table: INDEX[:4],
-            keys=lambda table: np.arange(4), parameters=lambda: np.arange(7, dtype=np.float32), finish=lambda *given: self.finished.append(given))
+            keys=lambda table: np.arange(4), parameters=lambda: np.arange(7, dtype=np.float32))
         self.job = types.SimpleNamespace(labels=[], dims=[5], tables=["features"], features=[], image=(), channels=0, seed=1, sum_loss=False,
                                          outputs=1)
         self.tensors = cn._Tensors({"w": np.zeros((2, 3), np.float32), "bias": np.zeros((), np.float32)})
 
     def train(self, step):
-        cn._train(self.tensors.params, self.tensors, step, self.taken, self.job)
+        computed = cn._train(self.tensors.params, self.tensors, step, self.taken, self.job)
+        self.finished.append((computed.loss_sum, computed.rows, computed.tensors))
 
     def refusal(self, given):
         with self.assertRaises((ValueError, KeyError)) as raised:
@@ -123,6 +124,28 @@ class StepTest(unittest.TestCase):
                 ((one, cn.Gradients([one])), "the gradients of tensors are a dictionary, by name, and are list")):
             with self.subTest(said):
                 self.assertEqual(self.refusal(given), said)
+
+    def test_running_tensors_are_told_by_what_they_have_become_and_frozen_ones_not_at_all(self):
+        self.tensors = cn._Tensors({"w": np.zeros((2, 2), np.float32), "mean": cn.running(np.zeros(1, np.float32)),
+                                    "fixed": cn.frozen(np.zeros(2, np.float32))})
+        self.assertEqual([(name, role) for name, role, *_ in self.tensors.declaration()],
+                         [("fixed", "frozen"), ("mean", "running"), ("w", "trained")])
+        one = np.zeros(3)
+        self.train(lambda params, batch: (one, cn.Gradients({"w": np.ones((2, 2))}, running={"mean": params["mean"] / 4})))
+        self.train(lambda params, batch: (one, cn.Gradients({})))
+        (_, _, told), (_, _, untold) = self.finished
+        self.assertIsNone(told[0])
+        np.testing.assert_array_equal(told[1], np.float32([0.5]))
+        np.testing.assert_array_equal(told[2], np.ones((2, 2)))
+        self.assertEqual(untold, [None] * 3, "it is as it was")
+        self.finished.clear()
+        for given, said in (
+                (cn.Gradients({"fixed": np.ones(2)}), "step gives a gradient of tensor 'fixed'; those that are trained are w"),
+                (cn.Gradients({}, running={"w": np.ones((2, 2))}), "step gives a value of running tensor 'w'; those that are running are mean"),
+                (cn.Gradients({}, running={"mean": np.ones(2)}),
+                 "the value of running tensor mean is made of floats in its shape, [1], and is [2] of float64")):
+            with self.subTest(said):
+                self.assertEqual(self.refusal((one, given)), said)
 
     def test_logits_have_the_shape_that_the_job_asks_for(self):
         def logits(given):

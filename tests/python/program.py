@@ -7,6 +7,10 @@ RAISE_BUILD=1       build does
 HANG=n              step n waits for ever
 HANG_PREDICT=1      so does predict
 WIDTH=n             another layer is added, of so many: another model
+FROZEN=n            likewise, and it is frozen
+VERSION=text        PyTorch says that it is this one
+HIDDEN=1            losses grow with each step: by something that the program keeps between steps
+TOUCH=1             a step writes to what is frozen
 """
 
 import importlib
@@ -21,6 +25,7 @@ from torch import nn
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "deploy/examples/python"))
 import capstan_ps.torch as ct
 
+torch.__version__ = os.environ.get("VERSION", torch.__version__)
 example = importlib.import_module(sys.argv[1])
 steps = 0
 
@@ -34,6 +39,8 @@ def build(job):
         # What is added to a sequence would be computed.
         holder = model[0] if isinstance(model, nn.Sequential) else model
         holder.further = nn.Linear(int(os.environ["WIDTH"]), 1)
+    if "FROZEN" in os.environ:
+        model.fixed = nn.Linear(int(os.environ["FROZEN"]), 1, bias=False).requires_grad_(False)
     return model
 
 
@@ -53,7 +60,11 @@ def step(model, batch):
         raise ValueError("this batch is not to my taste")
     if steps == int(os.environ.get("HANG") or -1):
         wait_for_ever()
-    return example.step(model, batch)
+    if "TOUCH" in os.environ:
+        with torch.no_grad():
+            model.fixed.weight.mul_(2)
+    losses = example.step(model, batch)
+    return losses * (1 + steps / 100) if "HIDDEN" in os.environ else losses
 
 
 def wait_for_ever():

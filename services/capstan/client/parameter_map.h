@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "capstan/base/ids.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/v1/job.pb.h"
@@ -32,13 +33,24 @@ class ParameterMap {
   uint32_t partition_count() const { return layout_.partition_count(); }
   const std::vector<Table>& tables() const { return tables_; }  // As in the job.
   const DenseLayout& layout() const { return layout_; }
+  // Those of layout().blocks_of(partition) that are of no frozen tensor (TENSOR_ROLE_FROZEN).
+  absl::Span<const BlockId> changing_blocks_of(PartitionIndex partition) const;
+  // Where the frozen tensors lie in the flat vector of all tensors; ascending.
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t count = 0;
+  };
+  const std::vector<Range>& frozen() const { return frozen_; }
   size_t most_push_bytes() const { return most_push_bytes_; }  // MostPushBytes.
 
  private:
   ParameterMap(std::vector<Table> tables, DenseLayout layout, size_t most_push_bytes);
+  void FindFrozen(const v1::JobSpec& job);
 
   std::vector<Table> tables_;
   DenseLayout layout_;
+  std::vector<Range> frozen_;
+  std::vector<std::vector<BlockId>> changing_;  // By partition; empty: all blocks are.
   size_t most_push_bytes_;
 };
 

@@ -48,6 +48,7 @@ struct RoundName {
 struct PullOptions {
   uint64_t clock = 0;  // header.clock.
   bool evaluation = false;
+  bool frozen = true;              // False: what `target` has of frozen tensors is not written.
   std::optional<RoundName> round;  // sync.
   absl::Duration timeout = absl::Seconds(10);
   // What earlier tries of this pull have brought is left out, and what this one brings is noted, if
@@ -155,9 +156,10 @@ class PsClient {
   RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                  const PullTarget& target, OnPulled on_done);
 
-  // Pushes the shard's part of `source`. Chunks that succeeded have had their effect when others
-  // fail: the repetition leaves them out, or the ledger settles it. Lifetimes as above.
-  // INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for a push.
+  // Pushes the shard's part of `source`, without frozen tensors. Chunks that succeeded have had
+  // their effect when others fail: the repetition leaves them out, or the ledger settles it.
+  // Lifetimes as above. INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for
+  // a push.
   RequestId Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
                  const PushSource& source, OnPushed on_done);
 

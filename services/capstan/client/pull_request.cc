@@ -23,8 +23,12 @@ absl::Status NotAnAnswer(uint32_t partition) {
 PsClient::PullRequest::PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
                                    const PullOptions& options, const PullTarget& target,
                                    OnPulled on_done)
-    : Request(shard, plan.CutChunksOf(shard, wire::FloatSize(head.dtype()), kMaxMessageBytes),
-              options.timeout, options.answered),
+    : Request(
+          shard,
+          plan.CutChunksOf(
+              shard, options.frozen ? RequestPlan::Blocks::kAll : RequestPlan::Blocks::kChanging,
+              wire::FloatSize(head.dtype()), kMaxMessageBytes),
+          options.timeout, options.answered),
       plan_(plan),
       head_(std::move(head)),
       rows_(target.rows.begin(), target.rows.end()),

@@ -50,7 +50,7 @@ void PsClient::PushRequest::Shape(const RequestPlan::Chunk& chunk) {
                                   .pulled = pulled_rows_.empty() ? 0 : bytes,
                                   .updates = row_versions_.empty() ? 0 : rows * sizeof(uint32_t)});
     }
-    for (BlockId block : plan_.BlocksOf(partition)) {
+    for (BlockId block : plan_.BlocksOf(chunk, partition)) {
       const size_t bytes = plan_.map().layout().block(block).length * float_size;
       shape_.Add(wire::BlockShape{
           .block = Raw(block), .values = bytes, .pulled = pulled_dense_ == nullptr ? 0 : bytes});
@@ -93,7 +93,7 @@ grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) 
       if (place.updates != nullptr) GatherVersions(segment, place.updates);
       ++table;
     }
-    for (BlockId id : plan_.BlocksOf(partition)) {
+    for (BlockId id : plan_.BlocksOf(chunk, partition)) {
       const Block& of = plan_.map().layout().block(id);
       const wire::BlockPlace& place = writer.block(block++);
       const uint64_t offset = of.flat_offset - dense_offset_;

@@ -106,16 +106,17 @@ void RequestPlan::Route(absl::Span<const uint32_t> owners) {
   shard_begin_.push_back(static_cast<uint32_t>(routed_.size()));
 }
 
-std::vector<RequestPlan::Chunk> RequestPlan::ChunksOf(ShardIndex shard) const {
+std::vector<RequestPlan::Chunk> RequestPlan::ChunksOf(ShardIndex shard, Blocks blocks) const {
   std::vector<Chunk> chunks;
   const auto found = std::lower_bound(shards_.begin(), shards_.end(), shard);
   if (found == shards_.end() || *found != shard) return chunks;
   const size_t place = static_cast<size_t>(found - shards_.begin());
   size_t bytes = 0;
   for (uint32_t i = shard_begin_[place]; i < shard_begin_[place + 1]; ++i) {
-    const size_t more = ValueBytes(routed_[i]);
+    if (SegmentsOf(routed_[i]).empty() && BlocksOf(routed_[i], blocks).empty()) continue;
+    const size_t more = Values(routed_[i], blocks) * sizeof(float);
     if (chunks.empty() || bytes + more > kChunkBytes) {
-      chunks.emplace_back();
+      chunks.push_back({.blocks = blocks});
       bytes = 0;
     }
     chunks.back().partitions.push_back(routed_[i]);
@@ -124,12 +125,13 @@ std::vector<RequestPlan::Chunk> RequestPlan::ChunksOf(ShardIndex shard) const {
   return chunks;
 }
 
-std::vector<RequestPlan::Chunk> RequestPlan::CutChunksOf(ShardIndex shard, size_t value_bytes,
+std::vector<RequestPlan::Chunk> RequestPlan::CutChunksOf(ShardIndex shard, Blocks blocks,
+                                                         size_t value_bytes,
                                                          size_t most_bytes) const {
   std::vector<Chunk> cut;
-  for (Chunk& chunk : ChunksOf(shard)) {
+  for (Chunk& chunk : ChunksOf(shard, blocks)) {
     const size_t bytes = chunk.partitions.size() == 1
-                             ? MessageBytes(chunk.partitions.front(), value_bytes)
+                             ? MessageBytes(chunk.partitions.front(), blocks, value_bytes)
                              : 0;  // About kChunkBytes.
     if (bytes <= most_bytes) {
       cut.push_back(std::move(chunk));
@@ -138,7 +140,8 @@ std::vector<RequestPlan::Chunk> RequestPlan::CutChunksOf(ShardIndex shard, size_
     // Half as large as they may be: blocks are not all of one length, nor rows of all tables.
     const auto pieces = static_cast<uint32_t>(bytes / (most_bytes / 2) + 1);
     for (uint32_t piece = 0; piece < pieces; ++piece) {
-      cut.push_back({.partitions = chunk.partitions, .piece = piece, .pieces = pieces});
+      cut.push_back(
+          {.partitions = chunk.partitions, .piece = piece, .pieces = pieces, .blocks = blocks});
     }
   }
   return cut;
@@ -154,7 +157,7 @@ std::pair<uint32_t, uint32_t> RequestPlan::KeysOf(const Chunk& chunk, uint32_t p
 }
 
 absl::Span<const BlockId> RequestPlan::BlocksOf(const Chunk& chunk, uint32_t partition) const {
-  const absl::Span<const BlockId> blocks = BlocksOf(partition);
+  const absl::Span<const BlockId> blocks = BlocksOf(partition, chunk.blocks);
   const uint32_t begin = Before(chunk.piece, chunk.pieces, blocks.size());
   return blocks.subspan(begin, Before(chunk.piece + 1, chunk.pieces, blocks.size()) - begin);
 }
@@ -164,9 +167,11 @@ absl::Span<const RequestPlan::Segment> RequestPlan::SegmentsOf(uint32_t partitio
   return absl::MakeSpan(segments_).subspan(begin, segment_begin_[partition + 1] - begin);
 }
 
-absl::Span<const BlockId> RequestPlan::BlocksOf(uint32_t partition) const {
+absl::Span<const BlockId> RequestPlan::BlocksOf(uint32_t partition, Blocks blocks) const {
   if (!dense_) return {};
-  const auto all = map_->layout().blocks_of(static_cast<PartitionIndex>(partition));
+  const auto index = static_cast<PartitionIndex>(partition);
+  const auto all =
+      blocks == Blocks::kAll ? map_->layout().blocks_of(index) : map_->changing_blocks_of(index);
   if (!tensor_) return all;
   // Ids ascend with the tensors, so that the blocks of one stand together.
   const auto of = [this](BlockId id) { return map_->layout().block(id).tensor; };
@@ -177,32 +182,33 @@ absl::Span<const BlockId> RequestPlan::BlocksOf(uint32_t partition) const {
   return all.subspan(static_cast<size_t>(begin - all.begin()), static_cast<size_t>(end - begin));
 }
 
-size_t RequestPlan::MessageBytes(uint32_t partition, size_t value_bytes) const {
+size_t RequestPlan::MessageBytes(uint32_t partition, Blocks blocks, size_t value_bytes) const {
   size_t keys = 0;
   for (const Segment& segment : SegmentsOf(partition)) keys += segment.end - segment.begin;
-  return kMessageFrontBytes + keys * kKeyBytes + Values(partition) * value_bytes;
+  return kMessageFrontBytes + keys * kKeyBytes + Values(partition, blocks) * value_bytes;
 }
 
 absl::Status RequestPlan::CheckSize(const Chunk& chunk, size_t value_bytes,
                                     size_t most_bytes) const {
   if (chunk.partitions.size() != 1) return absl::OkStatus();  // About kChunkBytes.
   const uint32_t partition = chunk.partitions.front();
-  const size_t bytes = MessageBytes(partition, value_bytes);
+  const size_t bytes = MessageBytes(partition, chunk.blocks, value_bytes);
   if (bytes <= most_bytes) return absl::OkStatus();
   size_t keys = 0;
   for (const Segment& segment : SegmentsOf(partition)) keys += segment.end - segment.begin;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a batch's share of partition ", partition, " is ", keys, " keys and ", Values(partition),
-      " values, ", bytes >> 20, " MiB, and may be ", most_bytes >> 20,
-      ": raise partition_count (it is ", map_->partition_count(), "), or lower train.batch_size"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("a batch's share of partition ", partition, " is ", keys, " keys and ",
+                   Values(partition, chunk.blocks), " values, ", bytes >> 20, " MiB, and may be ",
+                   most_bytes >> 20, ": raise partition_count (it is ", map_->partition_count(),
+                   "), or lower train.batch_size"));
 }
 
-size_t RequestPlan::Values(uint32_t partition) const {
+size_t RequestPlan::Values(uint32_t partition, Blocks blocks) const {
   size_t floats = 0;
   for (const Segment& segment : SegmentsOf(partition)) {
     floats += size_t{segment.end - segment.begin} * map_->tables()[segment.table].dim;
   }
-  for (BlockId block : BlocksOf(partition)) floats += map_->layout().block(block).length;
+  for (BlockId block : BlocksOf(partition, blocks)) floats += map_->layout().block(block).length;
   return floats;
 }
 

@@ -34,12 +34,17 @@ class RequestPlan {
     uint32_t end = 0;
   };
 
+  // What requests carry of the dense blocks. Those of frozen tensors are pulled now and then, and
+  // never pushed.
+  enum class Blocks { kChanging, kAll };
+
   // Partitions of one shard, about kChunkBytes of values: one call. They are whole; but a single
   // partition may be cut into pieces, of which this is one.
   struct Chunk {
     std::vector<uint32_t> partitions;
     uint32_t piece = 0;
     uint32_t pieces = 1;
+    Blocks blocks = Blocks::kChanging;
   };
   static constexpr size_t kChunkBytes = size_t{1} << 20;
 
@@ -60,12 +65,14 @@ class RequestPlan {
   // Shards that hold something of the batch, ascending.
   const std::vector<ShardIndex>& shards() const { return shards_; }
 
-  // Calls that carry this shard's part, of whole partitions; none for a shard that holds nothing.
-  std::vector<Chunk> ChunksOf(ShardIndex shard) const;
+  // Calls that carry this shard's part, of whole partitions; none for a shard that holds nothing of
+  // it.
+  std::vector<Chunk> ChunksOf(ShardIndex shard, Blocks blocks = Blocks::kChanging) const;
 
   // The same calls; a partition whose keys and values would take more than `most_bytes` is cut, as
   // a pull may be: by its keys and by its blocks. `value_bytes`: that a value takes on the wire.
-  std::vector<Chunk> CutChunksOf(ShardIndex shard, size_t value_bytes, size_t most_bytes) const;
+  std::vector<Chunk> CutChunksOf(ShardIndex shard, Blocks blocks, size_t value_bytes,
+                                 size_t most_bytes) const;
 
   // OK if each of these calls takes at most `most_bytes`, for which only the share of a single
   // partition can be too large. INVALID_ARGUMENT with the arithmetic: no repetition would help.
@@ -78,7 +85,7 @@ class RequestPlan {
   absl::Span<const uint64_t> keys() const { return keys_; }
   absl::Span<const uint32_t> rows() const { return rows_; }
   absl::Span<const Segment> SegmentsOf(uint32_t partition) const;
-  absl::Span<const BlockId> BlocksOf(uint32_t partition) const;
+  absl::Span<const BlockId> BlocksOf(uint32_t partition, Blocks blocks = Blocks::kAll) const;
 
   // Calls `take(segment)` for what the chunk holds of the partition's keys, table by table.
   template <typename Take>
@@ -97,13 +104,12 @@ class RequestPlan {
   // What the chunk holds of the partition's keys, which are next to each other in keys().
   std::pair<uint32_t, uint32_t> KeysOf(const Chunk& chunk, uint32_t partition) const;
   // The most that a message takes which holds the partition alone.
-  size_t MessageBytes(uint32_t partition, size_t value_bytes) const;
+  size_t MessageBytes(uint32_t partition, Blocks blocks, size_t value_bytes) const;
   void BuildAll(absl::Span<const TableKeys> tables);
   void CountKeys(absl::Span<const TableKeys> tables);
   void MakeSegments();
   void PlaceKeys(absl::Span<const TableKeys> tables);
-  size_t Values(uint32_t partition) const;
-  size_t ValueBytes(uint32_t partition) const { return Values(partition) * sizeof(float); }
+  size_t Values(uint32_t partition, Blocks blocks) const;
 
   const ParameterMap* map_;
   bool dense_ = false;

@@ -9,6 +9,8 @@ namespace {
 constexpr double kEverySeconds = 300;  // Between checkpoints, where the job does not say.
 constexpr double kStepTimeout = 900;   // Seconds that a step of the user's program may take.
 constexpr Choice<bool> kGradients[] = {{"mean", false}, {"sum", true}};
+constexpr Choice<v1::SelfCheck> kSelfChecks[] = {
+    {"warn", v1::SELF_CHECK_WARN}, {"refuse", v1::SELF_CHECK_REFUSE}, {"off", v1::SELF_CHECK_OFF}};
 constexpr Choice<v1::Dtype> kDtypes[] = {{"float32", v1::DTYPE_FLOAT32},
                                          {"bfloat16", v1::DTYPE_BFLOAT16}};
 
@@ -39,6 +41,11 @@ void ReadTrain(Section& in, bool program, v1::TrainSpec& out) {
   if (program) out.set_step_timeout_seconds(step_timeout);
   if (!program && in.Has("step_timeout")) {
     in.Refuse("step_timeout", "is only for model.user, a program of your own");
+  }
+  const auto self_check = in.OneOf<v1::SelfCheck>("self_check", kSelfChecks, v1::SELF_CHECK_WARN);
+  if (program) out.set_self_check(self_check);
+  if (!program && in.Has("self_check")) {
+    in.Refuse("self_check", "is only for model.user, a program of your own");
   }
 }
 

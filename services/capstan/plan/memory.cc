@@ -1,6 +1,7 @@
 #include "capstan/plan/memory.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -58,6 +59,16 @@ uint64_t RowsOf(const v1::JobSpec& job, const DataFacts& facts, const RowSizes& 
   const uint64_t budget = job.table_limits().byte_budget();
   if (row.held == 0) return 0;
   return budget > 0 ? std::min(facts.rows, budget / row.held) : facts.rows;
+}
+
+// With those of frozen tensors, which travel once.
+uint64_t DenseFloats(const v1::JobSpec& job) {
+  uint64_t floats = 0;
+  for (const v1::TensorSpec& tensor : job.tensors()) {
+    floats += std::accumulate(tensor.shape().begin(), tensor.shape().end(), uint64_t{1},
+                              std::multiplies<>());
+  }
+  return floats;
 }
 
 uint64_t RowFloats(const v1::JobSpec& job) {
@@ -127,7 +138,7 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
 ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const DataFacts& facts,
                            const Scale& scale) {
   const uint64_t trainers = job.train().compute_threads();
-  const uint64_t dense = traffic.worker.floats * kFloat;
+  const uint64_t dense = DenseFloats(job) * kFloat;
   const uint64_t rows = traffic.worker.rows * RowFloats(job) * kFloat;
   const uint64_t lanes = LanesOfATrainer(job, scale);
   const uint64_t steps =

@@ -19,7 +19,7 @@ Share ShareOf(const v1::JobSpec& job, const RequestPlan& plan, const RequestPlan
   share.calls = 1;
   uint64_t row_floats = 0;
   for (const uint32_t partition : call.partitions) {
-    for (const BlockId block : plan.BlocksOf(partition)) {
+    for (const BlockId block : plan.BlocksOf(call, partition)) {
       share.floats += plan.map().layout().block(block).length;
     }
     for (const RequestPlan::Segment& segment : plan.SegmentsOf(partition)) {

@@ -12,7 +12,7 @@ namespace capstan {
 
 // One batch's share of a shard, or of all of them together.
 struct Share {
-  uint64_t floats = 0;  // Dense ones.
+  uint64_t floats = 0;  // Dense ones, but for those of frozen tensors.
   uint64_t rows = 0;
   uint64_t calls = 0;         // That pull it; as many push it.
   uint64_t pulled_bytes = 0;  // Keys that are asked for, and values as they travel.

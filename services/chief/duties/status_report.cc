@@ -1,6 +1,9 @@
 #include "chief/duties/status_report.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "chief/duties/waiting.h"
@@ -8,6 +11,8 @@
 
 namespace capstan::chief {
 namespace {
+
+constexpr int kMostWarnings = 32;
 
 uint64_t ClockOf(const Worker& worker) {
   uint64_t steps = 0;
@@ -156,6 +161,20 @@ void FillCheckpoint(const JobContext& job, v1::CheckpointStatus& status, absl::T
   status.set_restores(job.recovery.restores);
 }
 
+// What workers tell of their programs: each sentence once, with the name of the first who says it.
+void FillProgramWarnings(const JobContext& job, v1::GetStatusReply& reply) {
+  std::map<std::string, std::vector<std::string>> told;
+  for (const auto& [name, worker] : job.training.workers.live()) {
+    for (const std::string& warning : worker.report.warnings()) told[warning].push_back(name);
+  }
+  for (const auto& [warning, names] : told) {
+    if (reply.warnings_size() == kMostWarnings) return;
+    const std::string others =
+        names.size() > 1 ? absl::StrCat(" and ", names.size() - 1, " more") : "";
+    reply.add_warnings(absl::StrCat(names.front(), others, ": ", warning));
+  }
+}
+
 }  // namespace
 
 v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
@@ -196,6 +215,7 @@ v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
   reply.set_timeline(job.placement.timeline());
   reply.set_waiting_for(WaitingFor(job, now));
   for (const auto& [about, sentence] : job.outbox.warnings().all()) reply.add_warnings(sentence);
+  FillProgramWarnings(job, reply);
   reply.set_resumed_from(job.recovery.resumed_from);
   reply.mutable_losses()->Assign(job.recovery.losses.begin(), job.recovery.losses.end());
   FillCheckpoint(job, *reply.mutable_checkpoint(), now);

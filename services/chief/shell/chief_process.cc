@@ -20,6 +20,7 @@
 #include "capstan/data/tasks/one_label.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/metrics/registry.h"
+#include "capstan/model/declaration.h"
 #include "capstan/process/identity.h"
 #include "capstan/process/liveness.h"
 #include "capstan/process/service.h"

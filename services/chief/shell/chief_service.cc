@@ -107,7 +107,10 @@ grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerConte
   auto result = control->Run([request, &peer](ChiefMachine& chief, absl::Time now) {
     return chief.RegisterWorker(*request, now, peer);
   });
-  if (result.ok()) failures_.Forget(request->name());
+  if (result.ok()) {
+    failures_.Forget(request->name());
+    models_.TellFacts(*result);
+  }
   CAPSTAN_FAILPOINT("worker.register_answer");
   return Finish(context, std::move(result), reply);
 }

@@ -23,6 +23,7 @@ v1::JobSpec WhatMatters(v1::JobSpec spec) {
   train.clear_prefetch_batches();
   train.clear_push_window();
   train.clear_step_timeout_seconds();
+  train.clear_self_check();
   spec.mutable_data()->clear_eval();
   spec.mutable_data()->clear_eval_sets();
   spec.mutable_data()->clear_group();

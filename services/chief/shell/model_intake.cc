@@ -7,132 +7,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
-#include "capstan/model/layout.h"
-#include "capstan/model/optimizer_groups.h"
+#include "capstan/model/declaration.h"
 #include "capstan/optim/vector_math.h"
 #include "capstan/process/identity.h"
 #include "capstan/rpc/status.h"
 #include "chief/shell/initial_checkpoint.h"
 
 namespace capstan::chief {
-namespace {
-
-constexpr uint64_t kMostFloats = uint64_t{1} << 30;  // They pass through the chief's memory.
-constexpr int kMostTensors = 1 << 20;
-
-std::string ShapeText(const v1::DeclaredTensor& tensor) {
-  return absl::StrCat("[", absl::StrJoin(tensor.shape(), ", "), "]");
-}
-
-std::string RoleText(const v1::DeclaredTensor& tensor) {
-  switch (tensor.role()) {
-    case v1::TENSOR_ROLE_RUNNING:
-      return "running (a buffer)";
-    case v1::TENSOR_ROLE_FROZEN:
-      return "frozen";
-    default:
-      return "trained";
-  }
-}
-
-uint64_t ElementsOf(const v1::DeclaredTensor& tensor) {
-  uint64_t count = 1;
-  for (const uint32_t extent : tensor.shape()) {
-    if (extent > 0 && count > kMostFloats / extent) return kMostFloats + 1;
-    count *= extent;
-  }
-  return count;
-}
-
-uint64_t ElementsOf(const v1::ModelDeclaration& declaration) {
-  uint64_t count = 0;
-  for (const v1::DeclaredTensor& tensor : declaration.tensors()) count += ElementsOf(tensor);
-  return count;
-}
-
-absl::Status CheckGroupsOf(const v1::ModelDeclaration& declaration, const v1::JobSpec& job) {
-  std::vector<std::string> trained;
-  for (const v1::DeclaredTensor& tensor : declaration.tensors()) {
-    if (tensor.role() == v1::TENSOR_ROLE_UNSPECIFIED) trained.push_back(tensor.name());
-  }
-  return CheckGroups(job, trained);
-}
-
-}  // namespace
-
-std::string DeclarationDifference(const v1::ModelDeclaration& job,
-                                  const v1::ModelDeclaration& here) {
-  int i = 0;
-  int k = 0;
-  while (i < job.tensors_size() || k < here.tensors_size()) {
-    const bool only_job =
-        k == here.tensors_size() ||
-        (i < job.tensors_size() && job.tensors(i).name() < here.tensors(k).name());
-    if (only_job) {
-      return absl::StrCat(job.tensors(i).name(), " of ", ShapeText(job.tensors(i)),
-                          " is in the job, and not here");
-    }
-    const v1::DeclaredTensor& mine = here.tensors(k);
-    if (i == job.tensors_size() || mine.name() < job.tensors(i).name()) {
-      return absl::StrCat(mine.name(), " of ", ShapeText(mine), " is here, and not in the job");
-    }
-    const v1::DeclaredTensor& its = job.tensors(i);
-    if (ShapeText(its) != ShapeText(mine)) {
-      return absl::StrCat(mine.name(), " is ", ShapeText(mine), " here, ", ShapeText(its),
-                          " in the job");
-    }
-    if (its.role() != mine.role()) {
-      return absl::StrCat(mine.name(), " is ", RoleText(mine), " here, ", RoleText(its),
-                          " in the job");
-    }
-    ++i;
-    ++k;
-  }
-  const std::string its = absl::StrJoin(job.outputs(), ", ");
-  const std::string mine = absl::StrJoin(here.outputs(), ", ");
-  if (its == mine) return "";
-  return absl::StrCat("predict gives (", mine, ") here, (", its, ") in the job");
-}
-
-absl::Status CheckDeclaration(const v1::ModelDeclaration& declaration) {
-  if (declaration.tensors_size() > kMostTensors) {
-    return absl::InvalidArgumentError(absl::StrCat("the model has ", declaration.tensors_size(),
-                                                   " tensors, more than ", kMostTensors));
-  }
-  for (int i = 0; i < declaration.tensors_size(); ++i) {
-    const v1::DeclaredTensor& tensor = declaration.tensors(i);
-    if (tensor.name().empty()) return absl::InvalidArgumentError("a tensor has no name");
-    if (i > 0 && tensor.name() <= declaration.tensors(i - 1).name()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tensor ", tensor.name(), " is out of order, or declared twice"));
-    }
-    if (ElementsOf(tensor) == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tensor ", tensor.name(), " of ", ShapeText(tensor), " has no elements"));
-    }
-  }
-  if (ElementsOf(declaration) > kMostFloats) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the model's dense tensors have more than ", kMostFloats, " elements"));
-  }
-  return absl::OkStatus();
-}
-
-void AddTensors(const v1::ModelDeclaration& declaration, v1::JobSpec& job) {
-  job.clear_tensors();
-  for (const v1::DeclaredTensor& from : declaration.tensors()) {
-    v1::TensorSpec& tensor = *job.add_tensors();
-    tensor.set_id(static_cast<uint32_t>(job.tensors_size() - 1));
-    tensor.set_name(from.name());
-    *tensor.mutable_shape() = from.shape();
-    SetRole(from.role(), OptimizerOfTensor(job, tensor.name()), tensor);
-  }
-}
-
 // ---- the chief ----
 
 void ModelIntake::Ask(const v1::JobSpec& job, JobStore& store, const std::string& folder_uri) {
@@ -174,6 +58,13 @@ std::optional<absl::StatusOr<v1::RegisterWorkerReply>> ModelIntake::Answer(
   return reply;
 }
 
+void ModelIntake::TellFacts(v1::RegisterWorkerReply& reply) {
+  absl::MutexLock lock(&mu_);
+  if (!known_) return;
+  reply.set_declared_by(known_->declaration().declared_by());
+  *reply.mutable_facts() = known_->declaration().facts();
+}
+
 absl::Status ModelIntake::Compare(const v1::ModelDeclaration& declaration) {
   const v1::ModelDeclaration& stored = known_->declaration();
   const std::string difference = DeclarationDifference(stored, declaration);
@@ -191,7 +82,7 @@ absl::StatusOr<bool> ModelIntake::Wants(const v1::ModelDeclaration& declaration)
     return false;
   }
   if (!asked_) return absl::UnavailableError("the chief does not ask for a model yet");
-  CAPSTAN_RETURN_IF_ERROR(CheckGroupsOf(declaration, *job_));
+  CAPSTAN_RETURN_IF_ERROR(CheckGroups(declaration, *job_));
   return true;
 }
 

@@ -21,18 +21,6 @@
 
 namespace capstan::chief {
 
-// In what the model declared here differs from the job's: the first name, shape or role, or the
-// outputs. Empty: in nothing that matters.
-std::string DeclarationDifference(const v1::ModelDeclaration& job,
-                                  const v1::ModelDeclaration& here);
-
-// INVALID_ARGUMENT: what no job can train: names that do not ascend, or tensors without elements,
-// or with too many.
-absl::Status CheckDeclaration(const v1::ModelDeclaration& declaration);
-
-// Gives the job the tensors of the declaration, in its order.
-void AddTensors(const v1::ModelDeclaration& declaration, v1::JobSpec& job);
-
 // Thread-safe.
 class ModelIntake {
  public:
@@ -58,6 +46,9 @@ class ModelIntake {
   // wanted. FAILED_PRECONDITION: it declares another model. Nothing: it may register.
   std::optional<absl::StatusOr<v1::RegisterWorkerReply>> Answer(
       const v1::RegisterWorkerRequest& request);
+
+  // Fills in who declared the job's model, and its facts, where it has one.
+  void TellFacts(v1::RegisterWorkerReply& reply);
 
   // DeclareModel: a reactor that takes the stream and ends it. UNAVAILABLE for a worker while the
   // values of another one are coming, as those of a large crew would fill the chief's memory.

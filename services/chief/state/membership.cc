@@ -17,6 +17,7 @@ constexpr size_t kLostShown = 16;
 constexpr size_t kVoidWorkersKept = 8192;
 constexpr size_t kMaxNameBytes = 253;  // A DNS name.
 constexpr size_t kMaxTextBytes = 4096;
+constexpr int kMostWarnings = 8;
 constexpr uint64_t kMostSteps = uint64_t{1} << 48;  // No trainer makes more, whatever it says.
 
 std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) {
@@ -31,6 +32,12 @@ std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) 
 // cut off is freed.
 v1::WorkerReport Kept(v1::WorkerReport told) {
   if (told.stalled_on().size() > kMaxTextBytes) told.mutable_stalled_on()->resize(kMaxTextBytes);
+  if (told.warnings_size() > kMostWarnings) {
+    told.mutable_warnings()->DeleteSubrange(kMostWarnings, told.warnings_size() - kMostWarnings);
+  }
+  for (std::string& warning : *told.mutable_warnings()) {
+    if (warning.size() > kMaxTextBytes) warning.resize(kMaxTextBytes);
+  }
   told.DiscardUnknownFields();
   v1::WorkerReport kept = told;
   return kept;

@@ -121,9 +121,10 @@ void LeaseRunner::Do(const SendPull& action) { lane_pulls_.Send(action); }
 
 void LeaseRunner::Pull(const SendPull& action) {
   std::shared_ptr<Step> step = batches_.at(action.batch);
-  trainer_.steps.LendDense(*step);
+  trainer_.steps.LendDense(*step, timeline());
   meter_.OnPullBegun(*step, Now());
-  auto pull = std::make_shared<StepPull>(trainer_.job, std::move(step), action);
+  const bool frozen = step->frozen_of != timeline();
+  auto pull = std::make_shared<StepPull>(trainer_.job, std::move(step), action, frozen);
   auto done = Guard([this](const SendPull& of, const PullResult& result) { OnPulled(of, result); });
   pulls_.Begin(action.batch, action.shard, [&] {
     return trainer_.client.Pull(
@@ -147,6 +148,7 @@ void LeaseRunner::Do(const Compute& action) {
   pushes_.CancelBatch(action.batch);
   step->pulled.Clear();
   step->pushed.Clear();
+  trainer_.steps.OnPulled(*step, timeline());
   meter_.OnReady(*step);
   const auto kind = evaluates() ? Computer::Kind::kLogits : Computer::Kind::kGradients;
   trainer_.compute.Submit(std::move(step), kind,

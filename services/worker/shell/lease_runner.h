@@ -92,6 +92,7 @@ class LeaseRunner final : public LeaseWork {
   void Handle(const Event& event);
   ShardIndex Coordinator() const;
   bool evaluates() const { return lifecycle_.lease().kind() == v1::LEASE_KIND_EVALUATION; }
+  Timeline timeline() const { return Timeline{lifecycle_.lease().timeline()}; }
   absl::Time Now() const { return trainer_.clock.Now(); }
   // Runs `callback` unless the runner is gone by then.
   template <typename Callback>

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,12 @@ class ModelSource {
 
   // Why the user's program could not declare anything; nothing: it has not failed.
   virtual std::optional<v1::UserCodeError> failure() const { return std::nullopt; }
+
+  // The chief has taken the worker in, and says so.
+  virtual void OnRegistered(const v1::RegisterWorkerReply&) {}
+
+  // What a person should look at, a sentence each, for as long as the worker is there.
+  virtual std::vector<std::string> warnings() const { return {}; }
 
   // One a trainer. FAILED_PRECONDITION, INVALID_ARGUMENT: the job's model cannot be computed here.
   // `loop` must outlive the computer.

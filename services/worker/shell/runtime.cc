@@ -79,6 +79,7 @@ absl::Status Runtime::Work() {
     if (absl::IsCancelled(registration.status())) return absl::OkStatus();
     CAPSTAN_RETURN_IF_ERROR(registration.status());
     log::Info("registered", {{"trainers", registration->trainers_size()}});
+    model_.OnRegistered(*registration);
     CAPSTAN_ASSIGN_OR_RETURN(
         std::unique_ptr<Worker> worker,
         Worker::Create({.name = options_.name,
@@ -89,7 +90,11 @@ absl::Status Runtime::Work() {
     side_->health().Set(Probe::kReadiness, true);
     const WorkerEnd end = worker->Run(shutdown_);
     side_->health().Set(Probe::kReadiness, false);
-    if (end == WorkerEnd::kDrained) return absl::OkStatus();
+    if (end != WorkerEnd::kDrained) continue;
+    if (const std::optional<v1::UserCodeError> failure = model_.failure()) {
+      TellFailure(loop, chief, options_.name, *failure);
+    }
+    return absl::OkStatus();
   }
 }
 

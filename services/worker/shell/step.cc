@@ -60,14 +60,25 @@ std::shared_ptr<Step> StepPool::TakeFree() {
   });
 }
 
-void StepPool::LendDense(Step& step) {
+void StepPool::LendDense(Step& step, Timeline timeline) {
   const size_t size = map_.layout().flat_size();
-  if (step.parameters.size() == size) return;
-  if (std::optional<Dense> dense = shelf_->TakeDense()) {
-    step.parameters = std::move(dense->parameters);
-    step.parameter_gradients = std::move(dense->gradients);
+  if (step.parameters.size() != size) {
+    if (std::optional<Dense> dense = shelf_->TakeDense()) {
+      step.parameters = std::move(dense->parameters);
+      step.parameter_gradients = std::move(dense->gradients);
+      step.frozen_of = dense->frozen_of;
+    }
+    step.parameters.resize(size);
   }
-  step.parameters.resize(size);
+  if (step.frozen_of == timeline || !frozen_.Know(timeline)) return;
+  frozen_.Fill(absl::MakeSpan(step.parameters));
+  step.frozen_of = timeline;
+}
+
+void StepPool::OnPulled(Step& step, Timeline timeline) {
+  if (step.frozen_of == timeline) return;
+  if (!frozen_.Know(timeline)) frozen_.Learn(timeline, step.parameters);
+  step.frozen_of = timeline;
 }
 
 std::unique_ptr<Step> StepPool::Shelf::TakeStep() {
@@ -91,7 +102,8 @@ void StepPool::Shelf::PutBack(std::unique_ptr<Step> step) {
   step->user_code.reset();
   absl::MutexLock lock(&mu_);
   if (!step->parameters.empty()) {
-    dense_.push_back({std::move(step->parameters), std::move(step->parameter_gradients)});
+    dense_.push_back({std::move(step->parameters), std::move(step->parameter_gradients),
+                      std::exchange(step->frozen_of, std::nullopt)});
     step->parameters.clear();  // A vector that was moved from need not be empty.
     step->parameter_gradients.clear();
   }

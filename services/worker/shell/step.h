@@ -18,6 +18,7 @@
 #include "capstan/data/feed/deduplicate.h"
 #include "capstan/data/formats/batch.h"
 #include "capstan/v1/chief.pb.h"
+#include "worker/shell/frozen_tensors.h"
 #include "worker/shell/idle_time.h"
 
 namespace capstan::worker {
@@ -51,6 +52,8 @@ struct Step {
   // Pulled: all tensors, and the versions that the partitions had.
   std::vector<float> parameters;
   PartitionVersions versions;
+  // The timeline of which `parameters` has the frozen tensors, which are not pulled again then.
+  std::optional<Timeline> frozen_of;
 
   // Which partitions have answered pulls and pushes that failed in part and are to be repeated.
   AnsweredPartitions pulled;
@@ -80,20 +83,25 @@ class StepPool {
   // place in map.tables() of each of data.features; without features all keys are the first
   // table's.
   explicit StepPool(const ParameterMap& map, std::vector<size_t> table_of_feature = {})
-      : map_(map), table_of_feature_(std::move(table_of_feature)) {}
+      : map_(map), table_of_feature_(std::move(table_of_feature)), frozen_(map) {}
 
   // A step for this batch: duplicates removed, planned, routed to the partitions' owners, with room
   // for the rows that are pulled. Shared by the lease's runner and the calls under way for it.
   std::shared_ptr<Step> Take(std::shared_ptr<const Batch> batch, absl::Span<const uint32_t> owners);
 
-  // Gives the step room for all tensors, unless it has it. To be called before it is pulled for:
-  // batches that are read ahead need no copy of the model.
-  void LendDense(Step& step);
+  // Gives the step room for all tensors, unless it has it, and the frozen ones of this timeline, if
+  // another step has pulled them. To be called before it is pulled for: batches that are read ahead
+  // need no copy of the model.
+  void LendDense(Step& step, Timeline timeline);
+
+  // All that the step needs has been pulled, in this timeline.
+  void OnPulled(Step& step, Timeline timeline);
 
  private:
   struct Dense {
     std::vector<float> parameters;
     std::vector<float> gradients;
+    std::optional<Timeline> frozen_of;  // As Step's.
   };
 
   // Keeps steps and their dense parameters that are not in use. Thread-safe.
@@ -117,6 +125,7 @@ class StepPool {
   const std::vector<size_t> table_of_feature_;
   std::vector<uint64_t> gathered_;  // Scratch of Deduplicate.
   Deduplicator deduplicator_;
+  FrozenTensors frozen_;
   const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();  // Shared with steps in use.
 };
 

@@ -17,7 +17,8 @@ size_t TablesOf(const v1::JobSpec& job) { return static_cast<size_t>(job.tables_
 
 }  // namespace
 
-StepPull::StepPull(const v1::JobSpec& job, std::shared_ptr<Step> step, const SendPull& action)
+StepPull::StepPull(const v1::JobSpec& job, std::shared_ptr<Step> step, const SendPull& action,
+                   bool frozen)
     : step_(std::move(step)), action_(action) {
   const bool judged = !action.evaluation && CountsRowUpdates(job.sparse_update());
   for (size_t i = 0; i < TablesOf(job); ++i) {
@@ -26,6 +27,7 @@ StepPull::StepPull(const v1::JobSpec& job, std::shared_ptr<Step> step, const Sen
   }
   options_ = {.clock = action_.clock,
               .evaluation = action_.evaluation,
+              .frozen = frozen,
               .timeout = kPullTimeout,
               .answered = &step_->pulled};
   if (action_.lane) options_.round = NameOf(*action_.lane);

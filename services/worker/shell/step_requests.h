@@ -23,9 +23,10 @@ inline constexpr absl::Duration kPushTimeout = absl::Seconds(15);
 // Confined to the event loop.
 class StepPull {
  public:
-  // Versions of rows are asked for where gradients are judged by them, and never to evaluate.
+  // Versions of rows are asked for where gradients are judged by them, and never to evaluate;
+  // tensors that never change if `frozen`.
   // REQUIRES: the step has room for all tensors (StepPool::LendDense).
-  StepPull(const v1::JobSpec& job, std::shared_ptr<Step> step, const SendPull& action);
+  StepPull(const v1::JobSpec& job, std::shared_ptr<Step> step, const SendPull& action, bool frozen);
   StepPull(const StepPull&) = delete;
   StepPull& operator=(const StepPull&) = delete;
 

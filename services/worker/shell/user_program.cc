@@ -2,6 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "capstan/base/log.h"
+#include "capstan/consistency/decisions.h"
+#include "capstan/model/declaration.h"
+
 namespace capstan::worker {
 namespace {
 
@@ -29,6 +34,29 @@ void UserProgram::Fail(v1::UserCodeError error) {
 std::optional<v1::UserCodeError> UserProgram::failure() const {
   absl::MutexLock lock(&mu_);
   return failure_;
+}
+
+void UserProgram::Warn(const std::string& sentence) {
+  absl::MutexLock lock(&mu_);
+  if (warnings_.insert(sentence).second) log::Warn(sentence);
+}
+
+std::vector<std::string> UserProgram::warnings() const {
+  absl::MutexLock lock(&mu_);
+  return {warnings_.begin(), warnings_.end()};
+}
+
+void UserProgram::OnRegistered(const v1::RegisterWorkerReply& reply) {
+  if (!IsSync(reply.job().dense_update()) && !IsSync(reply.job().sparse_update())) return;
+  std::string difference;
+  {
+    absl::MutexLock lock(&mu_);
+    if (!model_) return;
+    difference = FactsDifference(reply.facts(), model_->declaration.facts());
+  }
+  if (difference.empty()) return;
+  Warn(absl::StrCat("bits depend on who works: ", difference, ", as declared by ",
+                    reply.declared_by()));
 }
 
 std::optional<UserProgram::StepLimit> UserProgram::step_limit() const {

@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -30,8 +32,10 @@ class UserProgram final : public ModelSource {
   std::optional<v1::JobSpec> AwaitJob(absl::Duration timeout);
   // Once, after AwaitJob.
   void Declare(DeclaredModel model);
-  // In place of it: the program has failed.
+  // In place of it, or later: the program has failed, or refuses the job.
   void Fail(v1::UserCodeError error);
+  // What a person should look at. Tells the log, too.
+  void Warn(const std::string& sentence);
   UserSteps& steps() { return steps_; }
   // What the job says of programs that hang, once it is known.
   struct StepLimit {
@@ -45,6 +49,8 @@ class UserProgram final : public ModelSource {
 
   absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) override;
   std::optional<v1::UserCodeError> failure() const override;
+  void OnRegistered(const v1::RegisterWorkerReply& reply) override;
+  std::vector<std::string> warnings() const override;
   absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
                                                         const ComputeOptions& options,
                                                         EventLoop& loop) override;
@@ -57,6 +63,7 @@ class UserProgram final : public ModelSource {
   mutable absl::Mutex mu_;
   std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);
   std::optional<v1::UserCodeError> failure_ ABSL_GUARDED_BY(mu_);
+  std::set<std::string> warnings_ ABSL_GUARDED_BY(mu_);
   std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is there.
 };
 

@@ -31,16 +31,18 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(WorkerOptions options,
                                                        ModelSource& model, EventLoop& loop,
                                                        Channel chief, WorkerMetrics& metrics) {
   CAPSTAN_ASSIGN_OR_RETURN(ParameterMap parameters, ParameterMap::Create(registration.job()));
-  std::unique_ptr<Worker> worker(new Worker(std::move(options), registration, loop,
+  std::unique_ptr<Worker> worker(new Worker(std::move(options), registration, model, loop,
                                             std::move(chief), metrics, std::move(parameters)));
-  CAPSTAN_RETURN_IF_ERROR(worker->AddTrainers(registration, model));
+  CAPSTAN_RETURN_IF_ERROR(worker->AddTrainers(registration));
   return worker;
 }
 
-Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registration, EventLoop& loop,
-               Channel chief, WorkerMetrics& metrics, ParameterMap parameters)
+Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registration,
+               ModelSource& model, EventLoop& loop, Channel chief, WorkerMetrics& metrics,
+               ParameterMap parameters)
     : options_(std::move(options)),
       job_(registration.job()),
+      model_(model),
       parameters_(std::move(parameters)),
       loop_(loop),
       chief_(std::move(chief)),
@@ -77,13 +79,13 @@ Worker::~Worker() {
   }
 }
 
-absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration, ModelSource& model) {
+absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration) {
   const ComputeOptions options{.clip_norm = job_.train().clip_norm(),
                                .min_step = options_.min_step};
   std::shared_ptr<ProcessChannels> channels;
   for (uint64_t id : registration.trainers()) {
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Computer> computer,
-                             model.NewComputer(job_, options, loop_));
+                             model_.NewComputer(job_, options, loop_));
     if (trainers_.size() % kTrainersPerConnection == 0) {
       channels = std::make_shared<ProcessChannels>();
     }
@@ -184,6 +186,7 @@ v1::WorkerReport Worker::MakeReport() {
     report.set_stalled_seconds(absl::ToDoubleSeconds(stall.length));
     report.set_stalled_on(std::move(stall.on));
   }
+  for (std::string& warning : model_.warnings()) report.add_warnings(std::move(warning));
   report.set_nonfinite_gradients(static_cast<uint64_t>(metrics_.nonfinite.value()));
   report.set_late_gradients(static_cast<uint64_t>(metrics_.late_gradients.value()));
   return report;

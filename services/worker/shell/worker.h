@@ -31,7 +31,8 @@ struct WorkerOptions {
 // Confined to the thread that runs it.
 class Worker final : public WorkerShell {
  public:
-  // `registration` is the chief's answer. `chief`, `loop` and `metrics` must outlive the worker.
+  // `registration` is the chief's answer. `model`, `chief`, `loop` and `metrics` must outlive the
+  // worker.
   // INVALID_ARGUMENT if the job's model cannot be made.
   static absl::StatusOr<std::unique_ptr<Worker>> Create(WorkerOptions options,
                                                         const v1::RegisterWorkerReply& registration,
@@ -45,9 +46,9 @@ class Worker final : public WorkerShell {
   WorkerEnd Run(const Shutdown& shutdown);
 
  private:
-  Worker(WorkerOptions options, const v1::RegisterWorkerReply& registration, EventLoop& loop,
-         Channel chief, WorkerMetrics& metrics, ParameterMap parameters);
-  absl::Status AddTrainers(const v1::RegisterWorkerReply& registration, ModelSource& model);
+  Worker(WorkerOptions options, const v1::RegisterWorkerReply& registration, ModelSource& model,
+         EventLoop& loop, Channel chief, WorkerMetrics& metrics, ParameterMap parameters);
+  absl::Status AddTrainers(const v1::RegisterWorkerReply& registration);
 
   void WatchView();
   void SendHeartbeat(const v1::WorkerHeartbeatRequest& request) override;
@@ -61,6 +62,7 @@ class Worker final : public WorkerShell {
 
   const WorkerOptions options_;
   const v1::JobSpec job_;
+  ModelSource& model_;
   const ParameterMap parameters_;
   const SteadyClock clock_;
   EventLoop& loop_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/placement/placement.h"
 
 namespace capstan {
@@ -138,7 +139,7 @@ TEST(RequestPlanTest, APartitionIsCutIntoPiecesThatHoldEachOfItsKeysAndBlocksOnc
   std::map<uint32_t, std::pair<uint32_t, size_t>> taken;  // Keys and blocks.
   std::set<uint32_t> rows_of_first;
   for (const RequestPlan::Chunk& chunk :
-       plan.CutChunksOf(ShardIndex{0}, sizeof(float), 2 * kMost)) {
+       plan.CutChunksOf(ShardIndex{0}, RequestPlan::Blocks::kAll, sizeof(float), 2 * kMost)) {
     ASSERT_EQ(chunk.partitions.size(), 1u);
     ASSERT_GT(chunk.pieces, 1u);
     const uint32_t partition = chunk.partitions.front();
@@ -206,6 +207,47 @@ TEST(RequestPlanTest, OfOneTensorItHasTheBlocksAlone) {
   size_t all = 0;
   for (uint32_t partition = 0; partition < 3; ++partition) all += plan.BlocksOf(partition).size();
   EXPECT_EQ(all, map.layout().blocks().size());
+}
+
+// A trained tensor of one block and a frozen one of several, and a key.
+TEST(RequestPlanTest, FrozenTensorsAreInNoCallButOneThatAsksForAll) {
+  v1::JobSpec job;
+  job.set_partition_count(kPartitions);
+  job.add_tables()->set_dim(2);
+  for (const uint32_t size : {10u, 5 * kMinBlockFloats}) {
+    v1::TensorSpec& tensor = *job.add_tensors();
+    tensor.set_name(absl::StrCat("w", size));
+    tensor.add_shape(size);
+  }
+  job.mutable_tensors(1)->set_role(v1::TENSOR_ROLE_FROZEN);
+  const ParameterMap map = *ParameterMap::Create(job);
+  ASSERT_EQ(map.frozen().size(), 1u);
+  EXPECT_EQ(map.frozen()[0].begin, 10u);
+  EXPECT_EQ(map.frozen()[0].count, 5 * kMinBlockFloats);
+  const std::vector<uint64_t> keys = Keys(1, 1);
+  RequestPlan plan(map);
+  plan.Build(std::array{TableKeys{0, keys}}, /*dense=*/true);
+  plan.Route(std::vector<uint32_t>(kPartitions, 0));
+  const auto tensors_of = [&](RequestPlan::Blocks blocks, const auto& chunks) {
+    std::multiset<uint32_t> tensors;
+    for (const RequestPlan::Chunk& chunk : chunks) {
+      for (const uint32_t partition : chunk.partitions) {
+        EXPECT_FALSE(plan.SegmentsOf(partition).empty() && plan.BlocksOf(partition, blocks).empty())
+            << "a partition is asked for nothing";
+        for (const BlockId block : plan.BlocksOf(chunk, partition)) {
+          tensors.insert(map.layout().block(block).tensor);
+        }
+      }
+    }
+    return tensors;
+  };
+  const auto cut = [&plan](RequestPlan::Blocks blocks) {
+    return plan.CutChunksOf(ShardIndex{0}, blocks, sizeof(float), size_t{1} << 20);
+  };
+  using enum RequestPlan::Blocks;
+  EXPECT_THAT(tensors_of(kChanging, plan.ChunksOf(ShardIndex{0})), ElementsAre(0));
+  EXPECT_THAT(tensors_of(kChanging, cut(kChanging)), ElementsAre(0));
+  EXPECT_THAT(tensors_of(kAll, cut(kAll)), ElementsAre(0, 1, 1, 1, 1, 1));
 }
 
 }  // namespace

@@ -34,6 +34,15 @@ TEST(BadJobTest, OnlyStepsOfAProgramCanHang) {
             "job.yaml:4: train.step_timeout: is only for model.user, a program of your own");
 }
 
+TEST(BadJobTest, OnlyAProgramIsComputedTwice) {
+  EXPECT_EQ(RefusalOf("train: {self_check: off}"),
+            "job.yaml:4: train.self_check: is only for model.user, a program of your own");
+  EXPECT_EQ(
+      Refusal("job: a\ndata: {format: csv, train: a, schema: {categorical: 1}}\n"
+              "model: {user: m.py}\ntrain: {self_check: of}\n"),
+      "job.yaml:4: train.self_check: \"of\" is not one of warn, refuse, off; did you mean off?");
+}
+
 TEST(BadJobTest, AProgramHasTheLayersAndComputesOneStepAtATime) {
   const std::string data = "job: a\ndata: {format: csv, train: a, schema: {categorical: 1}}\n";
   EXPECT_EQ(Refusal(data + "model: {user: m.py, preset: deepfm}\n"),

@@ -99,6 +99,16 @@ TEST_F(StatusReportTest, EachWorkerIsShownByWhatItDoesAndWaitsFor) {
   EXPECT_THAT(Workers(), testing::Each(testing::Pair(testing::_, "parked")));
 }
 
+TEST_F(StatusReportTest, WhatWorkersTellOfTheirProgramsIsAWarningForAsLongAsTheyAreThere) {
+  for (const char* name : {"a", "b", "c"}) AddWorker(name).report.add_warnings("bits depend");
+  AddWorker("d").report.add_warnings("a clock");
+  (void)AddWorker("e");
+  EXPECT_THAT(Status().warnings(), testing::ElementsAre("d: a clock", "a and 2 more: bits depend"));
+  now_ += absl::Seconds(11);
+  (void)job_.training.workers.TakeSilent(now_);
+  EXPECT_THAT(Status().warnings(), testing::IsEmpty());
+}
+
 TEST_F(StatusReportTest, AWorkerThatHasFallenSilentIsShownAsLostUntilItComesBack) {
   (void)AddWorker("a");
   now_ += absl::Seconds(11);

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/model/declaration.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/server.h"
 #include "capstan/rpc/status.h"
@@ -45,62 +46,6 @@ v1::ModelDeclaration Declaration(const std::vector<Declared>& tensors) {
 const std::vector<Declared> kModel = {{"bn.running_mean", {2}, v1::TENSOR_ROLE_RUNNING},
                                       {"fc.weight", {2, 3}}};
 const std::vector<float> kValues = {10, 20, 1, 2, 3, 4, 5, 6};
-
-TEST(DeclarationDifferenceTest, NamesTheFirstTensorInWhichTheyDiffer) {
-  const v1::ModelDeclaration job = Declaration(kModel);
-  EXPECT_EQ(DeclarationDifference(job, job), "");
-  EXPECT_EQ(DeclarationDifference(job, Declaration({kModel[0], {"fc.weight", {4, 3}}})),
-            "fc.weight is [4, 3] here, [2, 3] in the job");
-  EXPECT_EQ(DeclarationDifference(job, Declaration({kModel[1]})),
-            "bn.running_mean of [2] is in the job, and not here");
-  EXPECT_EQ(DeclarationDifference(job, Declaration({kModel[0], {"fc.bias", {2}}, kModel[1]})),
-            "fc.bias of [2] is here, and not in the job");
-  EXPECT_EQ(DeclarationDifference(job, Declaration({{"bn.running_mean", {2}}, kModel[1]})),
-            "bn.running_mean is trained here, running (a buffer) in the job");
-  v1::ModelDeclaration without = job;
-  without.add_outputs("label");
-  EXPECT_EQ(DeclarationDifference(job, without), "predict gives (label) here, () in the job");
-}
-
-TEST(DeclarationDifferenceTest, FactsAndWhoDeclaredAreTold) {
-  v1::ModelDeclaration other = Declaration(kModel);
-  other.set_declared_by("worker-7");
-  (*other.mutable_facts())["torch"] = "2.0";
-  EXPECT_EQ(DeclarationDifference(Declaration(kModel), other), "");
-}
-
-TEST(CheckDeclarationTest, RefusesWhatNoJobCanTrain) {
-  EXPECT_EQ(CheckDeclaration(Declaration(kModel)), absl::OkStatus());
-  EXPECT_THAT(std::string(CheckDeclaration(Declaration({kModel[1], kModel[0]})).message()),
-              HasSubstr("bn.running_mean is out of order"));
-  EXPECT_THAT(std::string(CheckDeclaration(Declaration({{"a", {3, 0}}})).message()),
-              HasSubstr("tensor a of [3, 0] has no elements"));
-  EXPECT_THAT(
-      std::string(CheckDeclaration(Declaration({{"a", {1u << 31, 1u << 31, 4}}})).message()),
-      HasSubstr("more than"));
-}
-
-TEST(AddTensorsTest, WhatIsNotTrainedHasTheOptimizerThatAddsIncrements) {
-  v1::JobSpec job;
-  job.mutable_dense_optimizer()->set_kind(v1::OPTIMIZER_KIND_ADAM);
-  AddTensors(Declaration(kModel), job);
-  ASSERT_EQ(job.tensors_size(), 2);
-  EXPECT_EQ(job.tensors(0).optimizer().kind(), v1::OPTIMIZER_KIND_RUNNING);
-  EXPECT_EQ(job.tensors(0).role(), v1::TENSOR_ROLE_RUNNING);
-  EXPECT_EQ(job.tensors(1).optimizer().kind(), v1::OPTIMIZER_KIND_ADAM);
-  EXPECT_EQ(job.tensors(1).id(), 1u);
-}
-
-TEST(AddTensorsTest, AGroupHasAnOptimizerOfItsOwn) {
-  v1::JobSpec job;
-  job.mutable_dense_optimizer()->set_kind(v1::OPTIMIZER_KIND_ADAM);
-  v1::OptimizerGroup& group = *job.add_dense_groups();
-  group.add_match("*.bias");
-  group.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
-  AddTensors(Declaration({{"fc.bias", {2}}, {"fc.weight", {2, 3}}}), job);
-  EXPECT_EQ(job.tensors(0).optimizer().kind(), v1::OPTIMIZER_KIND_SGD);
-  EXPECT_EQ(job.tensors(1).optimizer().kind(), v1::OPTIMIZER_KIND_ADAM);
-}
 
 // A chief's service on loopback that asks for a model.
 class ModelIntakeTest : public testing::Test {
@@ -213,6 +158,19 @@ TEST_F(ModelIntakeTest, TheFirstDeclarationIsTheJobsAndItsValuesAreACheckpoint) 
     }
   }
   EXPECT_EQ(values, kValues);
+}
+
+TEST_F(ModelIntakeTest, WorkersAreToldTheFactsOfWhoDeclaredTheModel) {
+  Ask();
+  v1::RegisterWorkerReply reply;
+  intake_.TellFacts(reply);
+  EXPECT_EQ(reply.declared_by(), "");
+  v1::ModelDeclaration declaration = Declaration(kModel);
+  (*declaration.mutable_facts())["torch"] = "1.13";
+  ASSERT_TRUE(Declare(declaration, kValues).ok());
+  intake_.TellFacts(reply);
+  EXPECT_EQ(reply.declared_by(), "worker-0");
+  EXPECT_EQ(reply.facts().at("torch"), "1.13");
 }
 
 TEST_F(ModelIntakeTest, WhoDeclaresTheSameMayRegisterAndAnotherModelIsRefusedInOneLine) {

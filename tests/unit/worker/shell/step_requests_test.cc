@@ -55,7 +55,8 @@ class StepRequestsTest : public testing::Test {
 };
 
 TEST_F(StepRequestsTest, APullFillsTheStepAndLeavesOutWhatEarlierOnesHaveBrought) {
-  const StepPull pull(job_, step_, {.ticket = 5, .shard = ShardIndex{3}, .clock = 9});
+  const StepPull pull(job_, step_, {.ticket = 5, .shard = ShardIndex{3}, .clock = 9},
+                      /*frozen=*/false);
   EXPECT_EQ(pull.action().ticket, 5u);
   EXPECT_EQ(&pull.plan(), &step_->plan);
   EXPECT_EQ(pull.options().clock, 9u);
@@ -70,7 +71,7 @@ TEST_F(StepRequestsTest, APullFillsTheStepAndLeavesOutWhatEarlierOnesHaveBrought
 TEST_F(StepRequestsTest, ALanesPullNamesItsRoundAndWhatTheLastOneConsistedOf) {
   SendPull action;
   action.lane = LaneName{.round = 4, .closed = {.round = 3}};
-  const StepPull pull(job_, step_, action);
+  const StepPull pull(job_, step_, action, /*frozen=*/false);
   action.lane->closed.round = 9;
   ASSERT_TRUE(pull.options().round.has_value());
   EXPECT_EQ(pull.options().round->round, 4u);
@@ -78,11 +79,11 @@ TEST_F(StepRequestsTest, ALanesPullNamesItsRoundAndWhatTheLastOneConsistedOf) {
 }
 
 TEST_F(StepRequestsTest, VersionsOfRowsArePulledWhereGradientsAreJudgedByThemAndNotToEvaluate) {
-  EXPECT_THAT(StepPull(job_, step_, {}).target().row_versions, IsEmpty());
+  EXPECT_THAT(StepPull(job_, step_, {}, /*frozen=*/false).target().row_versions, IsEmpty());
   JudgeRows();
-  EXPECT_THAT(StepPull(job_, step_, {}).target().row_versions,
+  EXPECT_THAT(StepPull(job_, step_, {}, /*frozen=*/false).target().row_versions,
               ElementsAre(table(0).row_versions.data(), table(1).row_versions.data()));
-  const StepPull evaluates(job_, step_, {.evaluation = true});
+  const StepPull evaluates(job_, step_, {.evaluation = true}, /*frozen=*/false);
   EXPECT_THAT(evaluates.target().row_versions, IsEmpty());
   EXPECT_TRUE(evaluates.options().evaluation);
 }
@@ -91,7 +92,7 @@ TEST_F(StepRequestsTest, AJobWithoutTablesPullsAndPushesNoRows) {
   job_.clear_tables();
   step_->tables.resize(1);
   JudgeRows();
-  const StepPull pull(job_, step_, {});
+  const StepPull pull(job_, step_, {}, /*frozen=*/false);
   EXPECT_THAT(pull.target().rows, IsEmpty());
   EXPECT_THAT(pull.target().row_versions, IsEmpty());
   const StepPush push(job_, step_, {}, {});
@@ -148,6 +149,11 @@ TEST_F(StepRequestsTest, WhatAGradientWasComputedFromIsPushedWhereShardsCompensa
   const StepPush push = PushOf({});
   EXPECT_THAT(push.source().pulled_rows, ElementsAre(table(0).rows.data(), table(1).rows.data()));
   EXPECT_EQ(push.source().pulled_dense, step_->parameters.data());
+}
+
+TEST_F(StepRequestsTest, FrozenTensorsArePulledWhereTheyAreNotKnown) {
+  EXPECT_TRUE(StepPull(job_, step_, {}, /*frozen=*/true).options().frozen);
+  EXPECT_FALSE(StepPull(job_, step_, {}, /*frozen=*/false).options().frozen);
 }
 
 }  // namespace

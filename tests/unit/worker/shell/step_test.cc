@@ -10,26 +10,32 @@
 namespace capstan::worker {
 namespace {
 
+constexpr Timeline kTimeline{1};
+constexpr Timeline kLater{2};
+
 // One tensor of 1,000 floats, no table, one partition.
-ParameterMap Map() {
+ParameterMap Map(v1::TensorRole role = v1::TENSOR_ROLE_UNSPECIFIED) {
   v1::JobSpec job;
   job.set_partition_count(1);
   job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
   v1::TensorSpec& tensor = *job.add_tensors();
   tensor.set_name("w");
   tensor.add_shape(1000);
+  tensor.set_role(role);
   return *ParameterMap::Create(job);
 }
 
 class StepPoolTest : public testing::Test {
  protected:
+  explicit StepPoolTest(v1::TensorRole role = v1::TENSOR_ROLE_UNSPECIFIED) : map_(Map(role)) {}
+
   std::shared_ptr<Step> Take() {
     auto batch = std::make_shared<Batch>();
     batch->offsets = {0};
     return pool_.Take(std::move(batch), owners_);
   }
 
-  const ParameterMap map_ = Map();
+  const ParameterMap map_;
   const std::vector<uint32_t> owners_ = {0};
   StepPool pool_{map_};
 };
@@ -37,30 +43,85 @@ class StepPoolTest : public testing::Test {
 TEST_F(StepPoolTest, ABatchThatIsReadAheadHoldsNoCopyOfTheModel) {
   const std::shared_ptr<Step> step = Take();
   EXPECT_TRUE(step->parameters.empty());
-  pool_.LendDense(*step);
+  pool_.LendDense(*step, kTimeline);
   EXPECT_EQ(step->parameters.size(), 1000u);
 }
 
 TEST_F(StepPoolTest, RoomThatWasLentGoesToTheNextThatNeedsIt) {
   std::shared_ptr<Step> first = Take(), waiting = Take();
-  pool_.LendDense(*first);
+  pool_.LendDense(*first, kTimeline);
   const float* const room = first->parameters.data();
   first->parameter_gradients.resize(1000);
   const float* const gradients = first->parameter_gradients.data();
   first.reset();
   const std::shared_ptr<Step> again = Take();
   EXPECT_TRUE(again->parameters.empty()) << "steps that are used again hold no copy either";
-  pool_.LendDense(*waiting);
+  pool_.LendDense(*waiting, kTimeline);
   EXPECT_EQ(waiting->parameters.data(), room);
   EXPECT_EQ(waiting->parameter_gradients.data(), gradients);
 }
 
 TEST_F(StepPoolTest, AStepIsLentRoomOnce) {
   const std::shared_ptr<Step> step = Take();
-  pool_.LendDense(*step);
+  pool_.LendDense(*step, kTimeline);
   step->parameters[7] = 5;
-  pool_.LendDense(*step);
+  pool_.LendDense(*step, kTimeline);
   EXPECT_EQ(step->parameters[7], 5);
+}
+
+class FrozenStepPoolTest : public StepPoolTest {
+ protected:
+  FrozenStepPoolTest() : StepPoolTest(v1::TENSOR_ROLE_FROZEN) {}
+
+  // Whether the step has to pull them.
+  bool Wants(const Step& step, Timeline timeline = kTimeline) const {
+    return step.frozen_of != timeline;
+  }
+};
+
+TEST_F(FrozenStepPoolTest, OneStepOfATimelinePullsThemAndOthersHaveCopies) {
+  std::shared_ptr<Step> first = Take(), other = Take();
+  pool_.LendDense(*first, kTimeline);
+  EXPECT_TRUE(Wants(*first));
+  pool_.LendDense(*other, kTimeline);
+  EXPECT_TRUE(Wants(*other)) << "nobody has pulled them yet";
+  first->parameters[7] = 5;
+  pool_.OnPulled(*first, kTimeline);
+  EXPECT_FALSE(Wants(*first)) << "it may be pulled for again";
+  pool_.LendDense(*other, kTimeline);
+  EXPECT_FALSE(Wants(*other));
+  EXPECT_EQ(other->parameters[7], 5);
+}
+
+TEST_F(FrozenStepPoolTest, RoomThatHasThemIsNotFilledAgain) {
+  std::shared_ptr<Step> step = Take();
+  pool_.LendDense(*step, kTimeline);
+  pool_.OnPulled(*step, kTimeline);
+  step->parameters[7] = 5;
+  step.reset();
+  const std::shared_ptr<Step> again = Take();
+  pool_.LendDense(*again, kTimeline);
+  EXPECT_FALSE(Wants(*again));
+  EXPECT_EQ(again->parameters[7], 5);
+}
+
+TEST_F(FrozenStepPoolTest, InAnotherTimelineTheyArePulledAgain) {
+  const std::shared_ptr<Step> step = Take(), other = Take();
+  pool_.LendDense(*step, kTimeline);
+  pool_.OnPulled(*step, kTimeline);
+  pool_.LendDense(*step, kLater);
+  EXPECT_TRUE(Wants(*step, kLater));
+  step->parameters[7] = 6;
+  pool_.OnPulled(*step, kLater);
+  pool_.LendDense(*other, kLater);
+  EXPECT_FALSE(Wants(*other, kLater));
+  EXPECT_EQ(other->parameters[7], 6);
+}
+
+TEST_F(StepPoolTest, AModelWithoutFrozenTensorsAsksForNone) {
+  const std::shared_ptr<Step> step = Take();
+  pool_.LendDense(*step, kTimeline);
+  EXPECT_EQ(step->frozen_of, kTimeline);
 }
 
 // Features user, seen and item; the last two share a table.
