@@ -22,7 +22,7 @@ sys.path[:0] = [os.environ["PYTHONPATH"], str(EXAMPLES)]
 import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
-import images_test  # noqa: E402
+import image_files  # noqa: E402
 from capstan_ps import score  # noqa: E402
 from crew import BINARIES, run_to_end  # noqa: E402
 from python_crew import PythonCrew  # noqa: E402
@@ -194,10 +194,10 @@ class LoadTest(unittest.TestCase):
     def write_archives(self):
         """The images of `job_of_images`, as PNGs: train.tar, test.tar, and of the test images test.tfrecord and a folder for each class."""
         for split in ("train", "test"):
-            images_test.idx_to_tar.main(self.folder / f"{split}-images-idx3-ubyte", self.folder / f"{split}.tar")
+            image_files.idx_to_tar.main(self.folder / f"{split}-images-idx3-ubyte", self.folder / f"{split}.tar")
         pixels, labels = ((self.folder / f"test-{what}-ubyte").read_bytes() for what in ("images-idx3", "labels-idx1"))
-        records = [(images_test.idx_to_tar.png(8, 8, pixels[16 + 64 * i:80 + 64 * i]), label) for i, label in enumerate(labels[8:])]
-        (self.folder / "test.tfrecord").write_bytes(b"".join(images_test.record(image, label) for image, label in records))
+        records = [(image_files.idx_to_tar.png(8, 8, pixels[16 + 64 * i:80 + 64 * i]), label) for i, label in enumerate(labels[8:])]
+        (self.folder / "test.tfrecord").write_bytes(b"".join(image_files.record(image, label) for image, label in records))
         for place, (image, label) in enumerate(records):
             file = self.folder / f"test/{label}/{place:04}.png"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -230,7 +230,7 @@ class LoadTest(unittest.TestCase):
         # Colours are channels, wherever in the image they stand.
         pixels = bytes((7 * y + 3 * x + 50 * channel) % 256 for y in range(8) for x in range(8) for channel in range(3))
         (self.folder / "colours/0").mkdir(parents=True)
-        (self.folder / "colours/0/one.png").write_bytes(images_test.idx_to_tar.png(8, 8, pixels))
+        (self.folder / "colours/0/one.png").write_bytes(image_files.idx_to_tar.png(8, 8, pixels))
         batch, = self.of_format(checkpoint, "FOLDER").batches(self.folder / "colours")
         expected = torch.tensor(list(pixels), dtype=torch.float32).view(8, 8, 3).permute(2, 0, 1)
         shown = batch.images[0] - batch.images[0].min()

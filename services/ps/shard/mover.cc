@@ -168,6 +168,7 @@ void Mover::StartSenders(Haste haste, absl::Span<Sender> senders, Background& th
 Mover::Task* Mover::NextToSend(Haste haste) {
   if (stopping_) return nullptr;
   const auto find = [this](Phase waiting, Phase then) -> Task* {
+    mu_.AssertHeld();
     for (auto& [partition, task] : tasks_) {
       if (task->phase != waiting) continue;
       task->phase = then;
