@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/hash.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {
