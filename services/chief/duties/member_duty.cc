@@ -98,6 +98,7 @@ std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
 
 // The others return to a checkpoint without them.
 void MemberDuty::GiveUpThoseThatLeft(absl::Time now) {
+  if (job_->state != v1::JOB_STATE_RUNNING) return;
   const std::set<uint32_t> gone = ShardsThatLeft(now);
   std::set<uint32_t> stay;
   for (uint32_t index : job_->placement.views.members()) {

@@ -20,10 +20,7 @@ TEST(MovesCopiesTest, ARateBoundsWhatCopiesTakeOfTheNetwork) {
   LocalShards shards(SmallJob(0, 1 << 20), 2);  // 512 KiB a partition.
   TestMove move{FirstHalf(), 0, 1};
   Announce(shards, move);
-  v1::MovePartitionsRequest order;
-  order.mutable_header()->set_timeline(1);
-  *order.mutable_id() = move.id;
-  for (const uint32_t partition : move.partitions) order.add_partitions(partition);
+  v1::MovePartitionsRequest order = OrderOf(shards, move);
   order.set_bytes_per_second(2 << 20);
   const absl::Time begun = absl::Now();
   absl::StatusOr<v1::MovePartitionsReply> reply;
@@ -43,10 +40,7 @@ TEST(MovesCopiesTest, ARateHoldsUpWhatIsSentMeanwhileButNotTheRestForWhichPushes
   trainer.Plan({});
   TestMove move{{FirstHalf().front()}, 0, 1};
   Announce(shards, move);
-  v1::MovePartitionsRequest order;
-  order.mutable_header()->set_timeline(1);
-  *order.mutable_id() = move.id;
-  order.add_partitions(move.partitions.front());
+  v1::MovePartitionsRequest order = OrderOf(shards, move);
   order.set_bytes_per_second(256 << 10);
   const auto await = [&](bool finish) {
     const absl::Time begun = absl::Now();
@@ -95,10 +89,7 @@ TEST(MovesCopiesTest, NoPartitionOfASourceStandsStillBeforeAllAreCopied) {
   trainer.Plan({});
   TestMove move{FirstHalf(), 0, 1};
   Announce(shards, move);
-  v1::MovePartitionsRequest order;
-  order.mutable_header()->set_timeline(1);
-  *order.mutable_id() = move.id;
-  for (const uint32_t partition : move.partitions) order.add_partitions(partition);
+  v1::MovePartitionsRequest order = OrderOf(shards, move);
   order.set_bytes_per_second(2 << 20);
   order.set_finish(true);
   uint64_t seq = 0;

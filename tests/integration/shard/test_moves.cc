@@ -70,12 +70,17 @@ void Announce(LocalShards& shards, TestMove& move) {
   });
 }
 
-absl::StatusOr<v1::MovePartitionsReply> Ask(LocalShards& shards, const TestMove& move,
-                                            bool finish) {
+v1::MovePartitionsRequest OrderOf(const LocalShards& shards, const TestMove& move) {
   v1::MovePartitionsRequest request;
   request.mutable_header()->set_timeline(shards.view().timeline());
   *request.mutable_id() = move.id;
   for (const uint32_t partition : move.partitions) request.add_partitions(partition);
+  return request;
+}
+
+absl::StatusOr<v1::MovePartitionsReply> Ask(LocalShards& shards, const TestMove& move,
+                                            bool finish) {
+  v1::MovePartitionsRequest request = OrderOf(shards, move);
   request.set_finish(finish);
   return shards.at(move.from).mover().Order(request);
 }

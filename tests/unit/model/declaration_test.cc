@@ -7,31 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/model/declared.h"
+
 namespace capstan {
 namespace {
 
 using testing::HasSubstr;
-
-struct Declared {
-  std::string name;
-  std::vector<uint32_t> shape;
-  v1::TensorRole role = v1::TENSOR_ROLE_UNSPECIFIED;
-};
-
-v1::ModelDeclaration Declaration(const std::vector<Declared>& tensors) {
-  v1::ModelDeclaration declaration;
-  for (const Declared& from : tensors) {
-    v1::DeclaredTensor& tensor = *declaration.add_tensors();
-    tensor.set_name(from.name);
-    tensor.mutable_shape()->Add(from.shape.begin(), from.shape.end());
-    tensor.set_role(from.role);
-  }
-  declaration.set_declared_by("worker-0");
-  return declaration;
-}
-
-const std::vector<Declared> kModel = {{"bn.running_mean", {2}, v1::TENSOR_ROLE_RUNNING},
-                                      {"fc.weight", {2, 3}}};
 
 TEST(DeclarationDifferenceTest, NamesTheFirstTensorInWhichTheyDiffer) {
   const v1::ModelDeclaration job = Declaration(kModel);

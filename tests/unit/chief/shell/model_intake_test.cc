@@ -20,32 +20,13 @@
 #include "chief/shell/chief_service.h"
 #include "chief/shell/view_feed.h"
 #include "tests/lib/test_folder.h"
+#include "tests/unit/model/declared.h"
 
 namespace capstan::chief {
 namespace {
 
 using testing::HasSubstr;
 
-struct Declared {
-  std::string name;
-  std::vector<uint32_t> shape;
-  v1::TensorRole role = v1::TENSOR_ROLE_UNSPECIFIED;
-};
-
-v1::ModelDeclaration Declaration(const std::vector<Declared>& tensors) {
-  v1::ModelDeclaration declaration;
-  for (const Declared& from : tensors) {
-    v1::DeclaredTensor& tensor = *declaration.add_tensors();
-    tensor.set_name(from.name);
-    tensor.mutable_shape()->Add(from.shape.begin(), from.shape.end());
-    tensor.set_role(from.role);
-  }
-  declaration.set_declared_by("worker-0");
-  return declaration;
-}
-
-const std::vector<Declared> kModel = {{"bn.running_mean", {2}, v1::TENSOR_ROLE_RUNNING},
-                                      {"fc.weight", {2, 3}}};
 const std::vector<float> kValues = {10, 20, 1, 2, 3, 4, 5, 6};
 
 // A chief's service on loopback that asks for a model.

@@ -60,5 +60,12 @@ TEST_F(FullMemoryTest, WhatWasTurnedAwayBeforeAChiefHasHeardOfTheShardIsNoNews) 
   EXPECT_THAT(full_.Full(now_), IsEmpty());
 }
 
+TEST_F(FullMemoryTest, WhatAShardTellsOfNoMoreIsForgotten) {
+  Hear(99, 0, absl::ZeroDuration());
+  Hear(99, 1, absl::Seconds(1));
+  full_.Hear(v1::ShardReport(), now_);
+  EXPECT_THAT(full_.Full(now_), IsEmpty()) << "a peer that invents names is not to fill the memory";
+}
+
 }  // namespace
 }  // namespace capstan::chief

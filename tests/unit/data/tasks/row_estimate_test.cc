@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <string>
-
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/tasks.h"
 #include "tests/lib/test_folder.h"
+#include "tests/unit/data/tasks/small_csv_job.h"
 
 namespace capstan {
 namespace {
@@ -29,19 +27,6 @@ TEST(ExpectedRowsTest, WhereHalfOfTheNewKeysAreKnownGrowsWithTheSquareRoot) {
   EXPECT_NEAR(static_cast<double>(ExpectedRows(count, 10000)), 1414210, 1500);
 }
 
-// Batches of four records: all have one key in the first column, and two in the second.
-v1::JobSpec JobOf(int records, const std::string& path) {
-  std::ofstream file(path);
-  for (int i = 0; i < records; ++i) file << "1,same," << i / 2 << "\n";
-  v1::JobSpec job;
-  job.mutable_train()->set_batch_size(4);
-  job.mutable_data()->set_format(v1::DATA_FORMAT_CSV);
-  job.mutable_data()->add_train(path);
-  for (const uint32_t column : {1, 2}) job.mutable_data()->add_categorical()->set_column(column);
-  job.add_tables()->set_name("rows");
-  return job;
-}
-
 RowEstimate EstimateOf(v1::JobSpec job) {
   const auto files = NewLocalFiles();
   EXPECT_TRUE(DeriveDataSpec(*files, *job.mutable_data()).ok());
@@ -52,17 +37,17 @@ RowEstimate EstimateOf(v1::JobSpec job) {
 
 TEST(EstimateRowsTest, TellsTheKeysOfABatchAndTheRowsOfAllRecords) {
   const TestFolder folder;
-  const RowEstimate estimate = EstimateOf(JobOf(/*records=*/16, folder.Path("sixteen.csv")));
+  const RowEstimate estimate = EstimateOf(SmallCsvJob(/*records=*/16, folder.Path("sixteen.csv")));
   EXPECT_GE(estimate.rows, 9u) << "how many records there are is estimated, too";
   EXPECT_EQ(estimate.keys_a_batch, 3u);
 }
 
 TEST(EstimateRowsTest, TheSmallBatchAtTheEndOfATaskIsNoMeasureOfOthers) {
   const TestFolder folder;
-  v1::JobSpec six = JobOf(/*records=*/6, folder.Path("six.csv"));
+  v1::JobSpec six = SmallCsvJob(/*records=*/6, folder.Path("six.csv"));
   six.mutable_data()->set_task_bytes(1000);
   EXPECT_EQ(EstimateOf(six).keys_a_batch, 3u) << "its last batch has two records, and two keys";
-  v1::JobSpec two = JobOf(/*records=*/2, folder.Path("two.csv"));
+  v1::JobSpec two = SmallCsvJob(/*records=*/2, folder.Path("two.csv"));
   two.mutable_data()->set_task_bytes(1000);
   EXPECT_EQ(EstimateOf(two).keys_a_batch, 2u) << "there is no other";
 }
