@@ -199,7 +199,7 @@ class FaultsTest(LedgerCase):
             crew.overrides[-1] = "checkpoint.uri=s3://town/model"
             with crew:
                 self.goes_on_without_its_store(crew, lambda: store.weather(**weather), store.weather)
-                self.finish(crew)
+                crew.hurry()
                 last = crew.until_state("COMPLETED", "FAILED", timeout=300)
                 self.assertEqual(last.examples, 2 * RECORDS)
                 self.assertEqual(set(ledger_times(crew.predict_with(last.model_uri, self.data))), {2})

@@ -199,6 +199,17 @@ class Crew:
         self.start(name, "worker", "--chief", self.address, "--name", name,
                    *(["--min-step-ms", pace] if pace else []))
 
+    def hurry(self):
+        """Quick workers train what is left, in the place of the slow ones."""
+        self.pace = 0
+        for index in range(2):
+            self.add_worker(f"quick-{index}")
+        slow = [self.processes[f"worker-{index}"] for index in range(self.workers)]
+        for worker in slow:
+            worker.send_signal(signal.SIGTERM)
+        for worker in slow:  # All at once: the chief of a job that is over does not wait long for who asks about it.
+            worker.wait(10)
+
     @staticmethod
     def stop(processes):
         for process in processes:

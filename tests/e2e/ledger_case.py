@@ -1,7 +1,6 @@
 """What the tests share that disturb a job and count how often each record was trained."""
 
 import pathlib
-import signal
 import tempfile
 import unittest
 
@@ -18,7 +17,7 @@ POLICIES = {
     "backup": "sparse: {policy: sync, lanes: 4, backup_workers: 1}",
 }
 PACE = 5  # Milliseconds a step: two workers train for 7 s, so that several checkpoints are taken, and may be disturbed.
-QUICK = 0  # Of workers that take the place of slow ones once all is said, and of jobs that nobody disturbs.
+QUICK = 0  # Of jobs that nobody disturbs.
 
 
 class LedgerCase(unittest.TestCase):
@@ -35,17 +34,6 @@ class LedgerCase(unittest.TestCase):
         overrides = ["partition_count=16", *overrides] + ([f"checkpoint.every={every}"] if every else [])
         return self.kind(ledger_job([self.data], update=POLICIES[policy], epochs=epochs, batch=batch), name=policy,
                          overrides=overrides, **{"pace": PACE, **settings})
-
-    def finish(self, crew):
-        """The rest of the job is trained by quick workers."""
-        crew.pace = QUICK
-        for index in range(2):
-            crew.add_worker(f"quick-{index}")
-        slow = [crew.processes[f"worker-{index}"] for index in range(crew.workers)]
-        for worker in slow:
-            worker.send_signal(signal.SIGTERM)
-        for worker in slow:  # All at once: the chief of a job that is over does not wait long for who asks about it.
-            worker.wait(10)
 
     def check_exact(self, crew, epochs=2, timeout=180):
         """The job ends, and its model knows every record once an epoch."""

@@ -114,7 +114,7 @@ class RecoveryTest(LedgerCase):
             self.assertEqual(status.checkpoint.taken, 0)
             crew.add_shard(1)
             crew.until(lambda: [shard.partitions for shard in crew.status().shards] == [8, 8], "its partitions")
-            self.finish(crew)
+            crew.hurry()
             self.assertEqual(len(self.check_exact(crew).losses), 0)
 
 

@@ -89,7 +89,7 @@ class ReplayTest(LedgerCase):
             crew.until_examples(crew.status().examples + MORE)
             crew.processes["ps-2"].terminate()  # What it owns is handed over.
             self.assertEqual(crew.processes["ps-2"].wait(30), 0)
-            self.finish(crew)
+            crew.hurry()
             self.assertEqual(crew.wait(120).examples, RECORDS)
 
     def test_a_run_with_replicas_is_one_of_the_models(self):
@@ -126,7 +126,7 @@ class ReplayTest(LedgerCase):
             crew.until_examples(crew.status().examples + MORE // 4)
             crew.processes["ps-1"].terminate()  # All that it owns moves back.
             self.assertEqual(crew.processes["ps-1"].wait(30), 0)
-            self.finish(crew)
+            crew.hurry()
             self.assertEqual(crew.wait(120).examples, RECORDS)
 
     @unittest.skipUnless(has_failpoints(), "these programs are built without CAPSTAN_FAILPOINTS")
@@ -168,7 +168,7 @@ class ReplayTest(LedgerCase):
             crew.environment.pop("worker-0")
             crew.add_worker("worker-0")
             crew.until(lambda: crew.status().tasks.expirations > 0, "another runner of its lane", 30)
-            self.finish(crew)
+            crew.hurry()
             self.assertEqual(crew.wait(120).examples, RECORDS)
 
     @unittest.skipUnless(has_failpoints(), "these programs are built without CAPSTAN_FAILPOINTS")
@@ -241,7 +241,7 @@ class ReplayTest(LedgerCase):
             crew.restart_shard(1)
             crew.until(lambda: len(crew.status().losses) == 1, "the return to the checkpoint", 30)
             self.assertNotEqual(crew.status().losses[0].checkpoint, "")
-            self.finish(crew)
+            crew.hurry()
             self.assertEqual(crew.wait(120).examples, RECORDS)
 
     @unittest.skipUnless(has_failpoints(), "these programs are built without CAPSTAN_FAILPOINTS")

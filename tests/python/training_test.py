@@ -126,8 +126,7 @@ class TrainingTest(unittest.TestCase):
             self.assertEqual(found[part], [8, 0, 0, 0, 0], part)
 
     def test_asynchronous_training_reaches_what_the_towers_reach(self):
-        # Tasks of 501 records would end with a batch of one, which towers train as it is, and programs do not.
-        job = CLICKS.replace("batch_size: 125", "batch_size: 120") % (40000, "%s") + "update: {sparse: {policy: async}, dense: {policy: async}}"
+        job = CLICKS % (40000, "%s") + "update: {sparse: {policy: async}, dense: {policy: async}}"
         aucs = []
         with PythonCrew(job % "user: deepfm.py", workers=2, name="async") as crew:
             crew.wait()

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/candidates.h"
 #include "capstan/data/tasks/folder_reader.h"
@@ -41,12 +42,14 @@ std::vector<uint32_t> ShuffledOrder(uint32_t size, uint64_t seed, uint64_t strea
 }  // namespace
 
 ReaderOptions ReaderOptionsOf(const v1::JobSpec& job) {
+  // A round weighs each lane by its examples: there the bits of the towers are what they have
+  // always been.
+  const bool in_rounds = IsSync(job.dense_update()) || IsSync(job.sparse_update());
   return {.data = job.data(),
           .loss = job.model().loss(),
           .classes = job.model().outputs(),
           .batch_size = job.train().batch_size(),
-          // The bits of the towers are what they have always been.
-          .shares_end = !job.model().user().empty(),
+          .shares_end = !in_rounds || !job.model().user().empty(),
           .seed = job.seed()};
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace capstan {
@@ -24,9 +25,12 @@ TEST(BatchCutTest, TheLastBatchHasWhatRemains) {
   EXPECT_THAT(SizesOf({.size = 4}, 0), ElementsAre());
 }
 
-TEST(BatchCutTest, WhereOneRecordWouldRemainTheLastTwoBatchesShareTheirs) {
+TEST(BatchCutTest, WhereLessThanHalfABatchWouldRemainTheLastTwoShareTheirRecords) {
   EXPECT_THAT(SizesOf({.size = 4, .shares_end = true}, 9), ElementsAre(4, 3, 2));
   EXPECT_THAT(SizesOf({.size = 5, .shares_end = true}, 6), ElementsAre(3, 3));
+  EXPECT_THAT(SizesOf({.size = 125, .shares_end = true}, 501), ElementsAre(125, 125, 125, 63, 63));
+  EXPECT_THAT(SizesOf({.size = 125, .shares_end = true}, 187), ElementsAre(94, 93));
+  EXPECT_THAT(SizesOf({.size = 125, .shares_end = true}, 188), ElementsAre(125, 63));
   EXPECT_THAT(SizesOf({.size = 4, .shares_end = true}, 10), ElementsAre(4, 4, 2));
   EXPECT_THAT(SizesOf({.size = 4, .shares_end = true}, 8), ElementsAre(4, 4));
 }
@@ -47,7 +51,7 @@ TEST(BatchCutTest, EachRecordIsInOneBatchOfAsManyBatchesAsWithoutSharing) {
       ASSERT_EQ(cut.BeginOf(cut.CountOf(records), records), records) << records << " of " << size;
       for (const uint64_t batch : SizesOf(cut, records)) {
         ASSERT_LE(batch, size) << records << " of " << size;
-        ASSERT_GE(batch, records > 1 && size > 2 ? 2u : 1u) << records << " of " << size;
+        ASSERT_GE(2 * batch, std::min<uint64_t>(records, size)) << records << " of " << size;
       }
     }
   }

@@ -69,11 +69,17 @@ TEST_F(TaskReaderTest, CutsBatchesOfWhichTheLastMayBeShort) {
   EXPECT_EQ(batch.first_record, 8u);
 }
 
-TEST_F(TaskReaderTest, TheLastTwoBatchesOfAProgramsJobShareTheirRecordsWhereOneWouldRemain) {
+TEST_F(TaskReaderTest, TheLastTwoBatchesShareTheirRecordsWhereEachIsAppliedAsAWholeOne) {
   v1::JobSpec job;
-  EXPECT_FALSE(ReaderOptionsOf(job).shares_end) << "the bits of towers stay";
-  job.mutable_model()->set_user("model.py");
   EXPECT_TRUE(ReaderOptionsOf(job).shares_end);
+  for (v1::UpdatePolicy* part : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
+    part->set_kind(v1::POLICY_KIND_SYNC);
+    EXPECT_FALSE(ReaderOptionsOf(job).shares_end) << "the bits of towers in rounds stay";
+    part->set_kind(v1::POLICY_KIND_ASYNC);
+  }
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
+  job.mutable_model()->set_user("model.py");
+  EXPECT_TRUE(ReaderOptionsOf(job).shares_end) << "a program may normalize over the batch";
 
   ReaderOptions options = *Derived(CsvSpec(folder_.Write("a.csv", Rows(9)), {1}, {2}));
   options.shares_end = true;
