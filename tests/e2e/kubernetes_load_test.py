@@ -66,6 +66,30 @@ class LoadTest(unittest.TestCase):
             release.until_workers(2)
         run(KUBE, "metrics-server", "down")
 
+    def test_the_autoscaler_adds_shards_under_load_and_takes_one_away_when_nobody_trains(self):
+        """Their partitions move meanwhile, and nobody returns to a checkpoint."""
+        run(KUBE, "metrics-server", "up")
+        at_once = {"stabilizationWindowSeconds": 0}  # For a test: the chart's own behaviour waits for ten minutes.
+        with Namespace("capstan-e2e-hpa-ps") as namespace:
+            release = Release(namespace, "ctr", {
+                **synthetic(50_000_000), "ps": {
+                    "resources": {"requests": {"cpu": "100m"}},  # One that trains takes several times as much, one at rest a tenth.
+                    "autoscaling": {"enabled": True, "minReplicas": 1, "maxReplicas": 2, "targetMemoryUtilizationPercentage": None,
+                                    "behavior": {"scaleUp": at_once, "scaleDown": at_once}}}})
+            release.install()
+            release.goes_on()
+            def owners(count):
+                def there(status):
+                    return sum(int(shard.get("partitions", 0)) > 0 for shard in status["shards"]) == count
+                return there
+            old = release.until(owners(2), "partitions on a second shard", 240)
+            release.scale(0)
+            status = release.until(owners(1), "all partitions on one shard", 240)
+            self.assertEqual(status["timeline"], old["timeline"])
+            self.assertEqual(status["losses"], [])
+            until(lambda: len(release.pods("ps")) == 1, "one pod")
+        run(KUBE, "metrics-server", "down")
+
     def test_the_autoscaler_follows_what_the_chief_recommends(self):
         """As many workers as there are lanes, though more may come; the fewest after the end."""
         lanes = {"policy": "sync", "lanes": 3}

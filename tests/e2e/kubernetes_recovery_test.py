@@ -122,22 +122,41 @@ class RecoveryTest(unittest.TestCase):
             self.check_nothing_lost(cost, status, old)
             self.check_ledger(release)
 
-    def test_an_upgrade_to_more_shards_and_to_fewer_is_missed_by_nobody(self):
-        with Namespace("capstan-e2e-shards") as namespace:
-            release = self.ledger_release(namespace, {"policy": "async"})
-            for count in (4, 1):
-                old = release.status()
-                def upgrade():
+    def test_shards_that_come_and_go_are_missed_by_nobody(self):
+        """2 -> 4 -> 1 -> 3 shards in the middle of training, and all restarted, in each policy."""
+        for policy in ({"policy": "async"}, {"policy": "ssp", "staleness": 4}, {"policy": "sync", "lanes": 3}):
+            with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-shards") as namespace:
+                release = self.ledger_release(namespace, policy)
+                def upgrade(count):
                     release.values = merged(release.values, {"ps": {"replicas": count}})
                     release.upgrade()
-                def there(status):
-                    serving = [shard for shard in status["shards"] if shard["state"] == "serving"]
-                    owning = [shard for shard in serving if int(shard.get("partitions", 0)) > 0]
-                    return len(owning) == len(serving) == count
-                status, cost = self.hit(release, f"{count} shards", upgrade, there)
-                self.check_nothing_lost(cost, status, old)
-                self.assertEqual(status["term"], old["term"], "the chief was restarted without need")
-            self.check_ledger(release)
+                def scale(count):
+                    namespace.kubectl("scale", "statefulset/ctr-ps", f"--replicas={count}")
+                def share(count):
+                    """Whether so many shards are there, and each owns partitions."""
+                    def there(status):
+                        serving = [shard for shard in status["shards"] if shard["state"] == "serving"]
+                        owning = [shard for shard in serving if int(shard.get("partitions", 0)) > 0]
+                        return len(owning) == len(serving) == count
+                    return there
+                # An upgrade of the chart is the same as kubectl scale.
+                changes = [(f"{count} shards", lambda count=count: change(count), share(count))
+                           for count, change in ((4, upgrade if policy["policy"] == "async" else scale), (1, scale), (3, scale))]
+                for what, blow, renewed in changes:
+                    self.check_missed_by_nobody(release, f"{policy['policy']}: {what}", blow, renewed)
+                self.check_missed_by_nobody(release, f"{policy['policy']}: all shards restarted", lambda: self.restart_shards(namespace), share(3))
+                self.check_ledger(release)
+
+    def restart_shards(self, namespace):
+        """As an upgrade of their image does: one after the other, each when the one before is ready."""
+        namespace.kubectl("rollout", "restart", "statefulset/ctr-ps")
+        namespace.kubectl("rollout", "status", "statefulset/ctr-ps", "--timeout=180s")
+
+    def check_missed_by_nobody(self, release, what, blow, renewed):
+        old = release.status()
+        status, cost = self.hit(release, what, blow, renewed)
+        self.check_nothing_lost(cost, status, old)
+        self.assertEqual(status["term"], old["term"], "the chief was restarted without need")
 
     def test_a_job_starts_over_once_and_not_at_each_restart_of_its_chief(self):
         with Namespace("capstan-e2e-fresh") as namespace:
