@@ -39,6 +39,11 @@ def join(crew):
     crew.add_shard(2)
 
 
+def grow(crew):
+    until_settled(crew, {0, 1, 2}, replicas=True)
+    crew.add_shard(3)
+
+
 def leave(crew):
     until_settled(crew, {0, 1, 2}, replicas=True)
     crew.processes["ps-0"].send_signal(signal.SIGTERM)
@@ -56,6 +61,7 @@ def nothing(crew):
 
 JOIN = Scene(shards=2, replicas=False, begin=join, owners={0, 1, 2})
 PAIR = Scene(shards=3, replicas=True, begin=nothing, owners={0, 1, 2})
+GROW = dataclasses.replace(PAIR, begin=grow, owners={0, 1, 2, 3})
 LEAVE = dataclasses.replace(PAIR, begin=leave)
 LOSE = dataclasses.replace(PAIR, begin=lose)
 
@@ -107,6 +113,8 @@ STEPS = {
     "replica.taken": TOLD,
     "replica.replayed": TOLD,
     "replica.coordinator_told": dataclasses.replace(TOLD, victim="ps-0", policy="sync", after=20, within=20),
+    # Whoever gives some of what it has to a new shard backs it up from then on: nothing is without a backup meanwhile.
+    "replica.stood_down": Step(GROW, "ps-0", policy="sync"),
     "replica.promoted": Step(LOSE, "ps-1", returns=True),
 }
 

@@ -43,7 +43,7 @@ class ReplicasTelling(Telling):
 
     def on_partition(self, event, index):
         kind, shard = event["event"], self.shard(index)
-        if kind in ("paired", "alone", "thawed", "adopted", "promoted", "left", "copied", "took", "stands still"):
+        if kind in ("paired", "alone", "thawed", "adopted", "promoted", "left", "copied", "took", "stands still", "stands by"):
             self.learn(event, index)
         if kind == "pushed":
             self.add(event, "push", s=shard, p=self.push(event["push"]))

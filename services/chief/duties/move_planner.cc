@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/consistency/decisions.h"
 
 namespace capstan::chief {
 namespace {
@@ -67,12 +68,16 @@ void MovePlanner::PlanMoves(absl::Time now) {
   if (job_->placement.moves.ForgetPlanUnless(possible)) OnGivenUp();
   const std::optional<Balance::Reason> reason = balance_.TakeReason(now);
   if (!reason) return;
-  std::vector<PlannedMove> moves = chief::PlanMoves(QuestionOf(reason->even, balance_.takers()));
+  const MoveQuestion question = QuestionOf(reason->even, balance_.takers());
+  std::vector<PlannedMove> moves = chief::PlanMoves(question);
   if (reason->automatic && moves.size() > kAutomaticMoves) moves.resize(kAutomaticMoves);
   if (moves.empty()) return balance_.OnCarriedOut();
   if (job_->placement.moves.planned()) pairing_.OnGivenUp();  // This plan takes its place.
   job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be moved",
                    {{"because", reason->why}, {"partitions", absl::StrCat(moves.size())}});
+  const bool backed_up = job_->replicas() && !IsSsp(job_->plan.spec.dense_update()) &&
+                         !IsSsp(job_->plan.spec.sparse_update());
+  if (backed_up) moves = BackedUpFirst(moves, question, job_->options.move_batch);
   job_->placement.moves.Plan(std::move(moves), reason->why);
 }
 

@@ -191,6 +191,27 @@ std::vector<PlannedMove> PlanMoves(const MoveQuestion& question) {
   return Planner(question).Plan(question.even);
 }
 
+std::vector<PlannedMove> BackedUpFirst(const std::vector<PlannedMove>& moves,
+                                       const MoveQuestion& question, size_t at_a_time) {
+  std::vector<PlannedMove> result;
+  std::vector<PlannedMove> handed_over;
+  for (const PlannedMove& move : moves) {
+    const bool backed_up =
+        move.partition < question.backups.size() && question.backups[move.partition] == move.to;
+    if (backed_up || !question.takers.contains(move.from)) {
+      result.push_back(move);
+      continue;
+    }
+    result.push_back({move.partition, move.from, move.to, /*replica=*/true});
+    handed_over.push_back(move);
+    if (handed_over.size() < at_a_time) continue;
+    result.insert(result.end(), handed_over.begin(), handed_over.end());
+    handed_over.clear();
+  }
+  result.insert(result.end(), handed_over.begin(), handed_over.end());
+  return result;
+}
+
 Skew SkewOf(const MoveQuestion& question) {
   std::map<uint32_t, PartitionWeight> shards;
   for (uint32_t taker : question.takers) shards[taker];

@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_CHIEF_MACHINES_MOVE_PLAN_H_
 #define CAPSTAN_CHIEF_MACHINES_MOVE_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -36,6 +37,13 @@ inline constexpr double kEven = 0.1;
 // first, each to its backup if that stays, else to the shard that has the least; then as few as
 // bring every shard's bytes and load within kEven of the mean, as far as whole partitions can.
 std::vector<PlannedMove> PlanMoves(const MoveQuestion& question);
+
+// The same for a job whose partitions are to have a backup all the time: what a shard that stays
+// gives to one that does not back it up is backed up there first, and is then handed over, by which
+// the shard becomes its backup (docs/spec, rule 39). So many at a time are backed up and handed
+// over.
+std::vector<PlannedMove> BackedUpFirst(const std::vector<PlannedMove>& moves,
+                                       const MoveQuestion& question, size_t at_a_time);
 
 // The heaviest of the shards against their mean; 1: all are the same, or nothing is known.
 struct Skew {

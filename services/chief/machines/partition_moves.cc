@@ -33,6 +33,11 @@ std::vector<PlannedMove> PartitionMoves::Begin(
   CAPSTAN_CHECK(planned() && !under_way());
   uint64_t bytes = 0;
   while (!plan_.empty() && batch_.size() < options_.batch_partitions) {
+    // What a partition goes through in one batch after the other.
+    const auto same = [next = plan_.front().partition](const PlannedMove& move) {
+      return move.partition == next;
+    };
+    if (std::any_of(batch_.begin(), batch_.end(), same)) break;
     bytes += bytes_of(plan_.front());
     if (!batch_.empty() && bytes > options_.batch_bytes) break;
     batch_.push_back(plan_.front());

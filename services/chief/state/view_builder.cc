@@ -135,6 +135,11 @@ void ViewBuilder::CarryOutMoves() {
     }
     const v1::PartitionPair* const pair = move.hand_over() ? PairOf(move.partition()) : nullptr;
     CAPSTAN_CHECK(pair != nullptr || !move.hand_over());
+    if (pair != nullptr) {
+      if (std::optional<v1::PartitionPair> after = PairAfter(move)) {
+        made.push_back(*std::move(after));
+      }
+    }
     view_.set_owners(static_cast<int>(move.partition()), move.to());
     copies[move.partition()] = pair != nullptr ? pair->move() : move.id();
   }
@@ -144,6 +149,22 @@ void ViewBuilder::CarryOutMoves() {
   for (v1::PartitionPair& pair : made) *view_.add_pairs() = std::move(pair);
   SortPairs();
   CountOwners();
+}
+
+std::optional<v1::PartitionPair> ViewBuilder::PairAfter(const v1::PartitionMove& move) const {
+  if (names_trainers_) return std::nullopt;
+  const uint32_t owner = view_.owners(static_cast<int>(move.partition()));
+  const auto stays = [owner](const v1::ShardInfo& shard) {
+    return shard.index() == owner && !shard.draining();
+  };
+  const auto shard = std::find_if(view_.shards().begin(), view_.shards().end(), stays);
+  if (shard == view_.shards().end()) return std::nullopt;
+  v1::PartitionPair pair;
+  pair.set_partition(move.partition());
+  pair.set_backup(owner);
+  pair.set_backup_incarnation(shard->incarnation());
+  *pair.mutable_move() = move.id();  // The shard names what it has after the hand-over.
+  return pair;
 }
 
 void ViewBuilder::SortPairs() {

@@ -62,8 +62,10 @@ class ViewBuilder {
   void SetMoves(const std::vector<v1::PartitionMove>& moves);
   void ClearMoves();
   // The targets of the moves are the owners, each by the copy that its move has brought it, or by
-  // that which it has as the backup, and what they take has no backup any more; those of moves that
-  // make replicas are the backups. REQUIRES: what is handed over has its backup.
+  // that which it has as the backup. Who hands over and does not leave is the backup of what it has
+  // handed over, except in jobs with an ssp part, whose clocks it has not; what is taken else has
+  // no backup any more. The targets of moves that make replicas are the backups. REQUIRES: what is
+  // handed over has its backup.
   void CarryOutMoves();
   // The shard's partitions are not those that came to it by moves: it loads them. None of them has
   // a backup any more.
@@ -101,6 +103,8 @@ class ViewBuilder {
   bool HasTrainers(const Membership& workers) const;
   void NameTrainers(const Membership& workers, v1::View& view) const;
   void CountOwners();
+  // The pair of who hands over by the move and stays; nothing: it leaves.
+  std::optional<v1::PartitionPair> PairAfter(const v1::PartitionMove& move) const;
   void SortPairs();
   void SetCopies(const std::map<uint32_t, v1::ViewEpoch>& copies);
   std::map<uint32_t, v1::ViewEpoch> Copies() const;

@@ -29,28 +29,42 @@ CoordinatorMachine CoordinatorShell::NewMachine(
 }
 
 void CoordinatorShell::Begin(uint64_t timeline, const std::optional<CoordinatorState>& state) {
-  Replace(timeline, NewMachine(state));
+  Replace(timeline, NewMachine(state), Backup());
 }
 
-void CoordinatorShell::BeginAsBackup(uint64_t timeline) {
+void CoordinatorShell::BeginAsBackup(uint64_t timeline, Backup backup) {
   std::optional<CoordinatorState> state;  // What comes now is refused, see StandBy.
   {
     absl::MutexLock lock(&mu_);
     state = std::exchange(standby_, std::nullopt);
   }
-  Begin(timeline, state);
+  Replace(timeline, NewMachine(state), std::move(backup));
 }
 
-void CoordinatorShell::End() { Replace(/*timeline=*/0, std::nullopt); }
+void CoordinatorShell::End() { Replace(/*timeline=*/0, std::nullopt, Backup()); }
 
-void CoordinatorShell::Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine) {
+void CoordinatorShell::StandDown() {
+  std::optional<CoordinatorState> state;
+  {
+    absl::MutexLock lock(&mu_);
+    if (machine_) state = machine_->whole_state();  // It is silent: this is all.
+  }
+  End();
+  absl::MutexLock lock(&mu_);
+  standby_ = std::move(state);
+}
+
+void CoordinatorShell::Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine,
+                               Backup backup) {
   CoordinatorAnswers dismissed;
   ReplicaWait replicated;
   {
     absl::MutexLock lock(&mu_);
     if (machine_) dismissed = machine_->Dismiss();
     replicated = TellBackup();
-    backup_ = nullptr;
+    backup_ = std::move(backup.stream);
+    pair_ = backup.pair;
+    told_.clear();
     standby_.reset();
     machine_ = std::move(machine);
     timeline_ = timeline;

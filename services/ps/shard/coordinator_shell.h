@@ -45,10 +45,19 @@ class CoordinatorShell {
   // The coordinator is here from now on, in the place of one that was; without `state` the first
   // round opens. Whoever waits for the one before is told that it is over.
   void Begin(uint64_t timeline, const std::optional<CoordinatorState>& state);
-  // The same with the state that the owner of partition 0, which is lost, has told its backup here.
-  void BeginAsBackup(uint64_t timeline);
+  // Who is told what happens here, and of which pair; null: nobody.
+  struct Backup {
+    std::shared_ptr<ReplicaStream> stream;
+    ViewEpoch pair;
+  };
+  // The same with the state that the owner of partition 0, which is lost or has handed over, has
+  // told its backup here.
+  void BeginAsBackup(uint64_t timeline, Backup backup);
   // It is not here any more.
   void End();
+  // Nor any more, but its state is kept as that of another shard's, which goes on from it.
+  // REQUIRES: it is silent.
+  void StandDown();
   // It answers nobody any more, until Resume(). Gives its state. Nothing if it is not here;
   // UNAVAILABLE: it has counted a lane in the open round.
   absl::StatusOr<std::optional<CoordinatorState>> Silence();
@@ -87,7 +96,7 @@ class CoordinatorShell {
   // Returns the policy of the part that is synchronous; where both are, they have the same lanes.
   const v1::UpdatePolicy& policy() const;
   CoordinatorMachine NewMachine(const std::optional<CoordinatorState>& state) const;
-  void Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine);
+  void Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine, Backup backup);
   absl::Status CheckHere(uint64_t timeline) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The backup is told where it stands, if it has moved on.
   ReplicaWait TellBackup() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -96,7 +96,7 @@ absl::Status MoveJob::Freeze() {
     coordinator_ = *std::move(coordinator);
   }
   told_ = partition_.Told();
-  Trace(order_.move.hand_over ? "stands still" : "frozen");
+  if (!order_.move.hand_over) Trace("frozen");
   return absl::OkStatus();
 }
 
@@ -118,7 +118,10 @@ absl::Status MoveJob::AwaitBackup() const {
     CAPSTAN_RETURN_IF_ERROR(Check());
     CAPSTAN_FAILPOINT("move.backup_awaited");
     CAPSTAN_ASSIGN_OR_RETURN(const bool has_all, partition_.BackupHasAll(told_));
-    if (has_all) return absl::OkStatus();
+    if (has_all) {
+      Trace("stands still");
+      return absl::OkStatus();
+    }
     const absl::Time now = shard_.clock().Now();
     if (now >= deadline) return absl::DeadlineExceededError("the backup does not get ready");
     CAPSTAN_RETURN_IF_ERROR(WaitUntil(now + kBackupPause));

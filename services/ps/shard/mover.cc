@@ -267,6 +267,12 @@ void Mover::Follow() {
 
 bool Mover::FollowPartition(PartitionIndex index, const ViewedMoves& moves) {
   Partition& partition = shard_.partition(index);
+  if (const std::optional<ViewedStandby> standby = moves.Standby(index)) {
+    if (const std::optional<absl::Duration> frozen = shard_.StandDown(index, *standby)) {
+      shard_.metrics().ObserveFrozen(*frozen);
+      return false;
+    }
+  }
   if (moves.Disowns(index, partition.origin())) return true;
   if (!moves.Owns(index)) return false;  // Frozen it stays, if it is.
   const std::optional<OutgoingMove> named = moves.Outgoing(index);

@@ -143,6 +143,12 @@ class Partition {
   std::optional<ViewEpoch> standby() const ABSL_LOCKS_EXCLUDED(mu_);
   // It can never be promoted. False, and nothing is done: it is not the backup of this pair.
   bool SpoilStandby(ViewEpoch pair) ABSL_LOCKS_EXCLUDED(mu_);
+  // The owner hands over to its backup by `move`, for which it is frozen, and is the backup of the
+  // new pair from now on, by what it has; its copy is named after the move. Gives how long it was
+  // frozen; nothing, and nothing is done: it is not frozen for this move. REQUIRES: its backup has
+  // carried out all that it was told.
+  std::optional<absl::Duration> StandDown(ViewEpoch move, ViewEpoch pair, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mu_);
   // Its copy is the one that is served from now on.
   void Promote(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
   // Carries out an operation of the owner's; `share`: what it has pushed, if it is that.

@@ -75,12 +75,34 @@ bool Partition::SpoilStandby(ViewEpoch pair) {
 void Partition::Promote(absl::Time now) {
   absl::MutexLock lock(&mu_);
   standby_.reset();
-  applier_.BeginToObserve();
+  applier_.SetObserved(true);
   // The copy that the owner was read for has come to nothing with it.
   if (machine_.frozen()) CarryOut(machine_.Thaw(), now);
   CatchUpLocked(now);
   stands_by_.store(false, std::memory_order_release);
   CAPSTAN_FAILPOINT("replica.promoted");
+}
+
+std::optional<absl::Duration> Partition::StandDown(ViewEpoch move, ViewEpoch pair, absl::Time now) {
+  BackupLink ended;
+  absl::Duration frozen;
+  {
+    absl::MutexLock lock(&mu_);
+    if (frozen_for_ != move) return std::nullopt;
+    frozen = now - frozen_since_;
+    frozen_for_.reset();
+    machine_.EndMove();
+    applier_.SetObserved(false);
+    copy_.Reset(store_.get(), /*base=*/"");  // The next one to be read is whole.
+    origin_ = move;
+    standby_ = pair;
+    ended = std::exchange(backup_, BackupLink());
+    stands_by_.store(true, std::memory_order_release);
+    trace::Write("stands by", {{"partition", Raw(index_)}, {"term", pair.term}, {"n", pair.n}});
+  }
+  ended.Release(absl::UnavailableError("the partition is not served here any more"));
+  CAPSTAN_FAILPOINT("replica.stood_down");
+  return frozen;
 }
 
 absl::Status Partition::Replay(const v1::Operation& operation, const PushShare& share,

@@ -160,6 +160,10 @@ class Shard {
   // Does what the newest view says of the backups of partitions that are served here. Call after
   // every view, before those that are frozen for a pair are thawed.
   void FollowPairs();
+  // The partition is handed over, and this process stays as its backup. Gives how long it was
+  // frozen; nothing, and nothing is done: it is not frozen for the move by which that one's copy is
+  // known.
+  std::optional<absl::Duration> StandDown(PartitionIndex index, const ViewedStandby& standby);
   // Does what it says of partitions that are backed up here: serves those of which this process has
   // become the owner, and drops what is not named. Call after what has left has been dropped.
   void FollowStandbys();
@@ -244,6 +248,7 @@ class Shard {
 
   // ---- shard_replicas.cc ----
   absl::Status CheckLease() const;
+  std::shared_ptr<ReplicaStream> StreamTo(const ViewedPair& pair);
   void Promote(PartitionIndex index);
   void AddBroken(v1::ShardReport& report) const;
   absl::Status ReplayCoordinator(const v1::Operation& operation);

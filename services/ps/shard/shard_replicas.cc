@@ -67,24 +67,39 @@ void Shard::FollowPairs() {
   const std::shared_ptr<const ViewedMoves> moves = this->moves();
   if (!replicated_ || moves->timeline() != timeline()) return;
   std::set<Incarnation> targets;
-  (void)ForEachPartition([&](PartitionIndex index, Partition& partition) {
-    if (!moves->Owns(index)) return absl::OkStatus();  // It is about to leave.
-    const bool coordinates = Raw(index) == 0 && catalog_.HasSync();
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    const auto index = static_cast<PartitionIndex>(i);
+    Partition& partition = *partitions_[i];
     const std::optional<ViewedPair> pair = moves->Pair(index);
+    if (pair) targets.insert(pair->incarnation);
+    // One that is not owned is about to leave or to stand down; one that stands by is paired when
+    // it is promoted.
+    if (!partition.serves() || !moves->Owns(index)) continue;
+    const bool coordinates = Raw(index) == 0 && catalog_.HasSync();
     // Before the partition's, so that nothing is told that nobody waits for.
     if (coordinates) coordinator_.DropBackupUnless(pair ? pair->id : ViewEpoch());
     if (!pair) {
       partition.DropBackup();
-      return absl::OkStatus();
+      continue;
     }
-    targets.insert(pair->incarnation);
-    const std::shared_ptr<ReplicaStream> stream =
-        streams_.To({pair->address, pair->incarnation}, moves->timeline());
+    const std::shared_ptr<ReplicaStream> stream = StreamTo(*pair);
     partition.SetBackup(pair->id, stream);
     if (coordinates) coordinator_.SetBackup(stream, pair->id);
-    return absl::OkStatus();
-  });
+  }
   streams_.KeepOnly(targets);
+}
+
+std::shared_ptr<ReplicaStream> Shard::StreamTo(const ViewedPair& pair) {
+  return streams_.To({pair.address, pair.incarnation}, moves()->timeline());
+}
+
+std::optional<absl::Duration> Shard::StandDown(PartitionIndex index, const ViewedStandby& standby) {
+  const std::optional<absl::Duration> frozen =
+      partition(index).StandDown(standby.move, standby.id, clock_.Now());
+  if (!frozen) return std::nullopt;
+  if (Raw(index) == 0 && catalog_.HasSync()) coordinator_.StandDown();
+  log::Info("a partition has been handed over, and is backed up here", {{"partition", Raw(index)}});
+  return frozen;
 }
 
 void Shard::FollowStandbys() {
@@ -114,8 +129,17 @@ void Shard::FollowStandbys() {
 void Shard::Promote(PartitionIndex index) {
   Partition& promoted = partition(index);
   trace::Write("promoted", {{"partition", Raw(index)}});  // Nothing is pushed to it before.
+  // It has one at once where the owner before stays as its backup.
+  const std::optional<ViewedPair> pair = moves()->Pair(index);
+  CoordinatorShell::Backup backup;
+  if (pair) {
+    backup = {StreamTo(*pair), pair->id};
+    promoted.SetBackup(backup.pair, backup.stream);
+  }
   promoted.Promote(clock_.Now());
-  if (Raw(index) == 0 && catalog_.HasSync()) coordinator_.BeginAsBackup(timeline());
+  if (Raw(index) == 0 && catalog_.HasSync()) {
+    coordinator_.BeginAsBackup(timeline(), std::move(backup));
+  }
   log::Info("a backup has become the owner", {{"partition", Raw(index)}});
 }
 

@@ -37,8 +37,9 @@ class UpdateApplier {
   // were and how many were added ahead, which a backup leaves to the owner. Returns the gradients
   // that waited, for the caller to drop them where it holds no lock.
   [[nodiscard]] Gradients Begin(PartitionStore* store, bool observed);
-  // The partition is a backup no more: from now on the metrics are told.
-  void BeginToObserve() { observed_ = true; }
+  // From now on the metrics are told, for the partition is a backup no more, or they are not, for
+  // it has become one.
+  void SetObserved(bool observed) { observed_ = observed; }
 
   // How far the whole job is, in examples, as far as anybody has told here. Never falls until the
   // next Begin().

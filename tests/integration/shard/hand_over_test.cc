@@ -59,6 +59,30 @@ TEST(HandOverTest, BackupsOwnWhatTheyHaveOnceAllThatTheyWereToldIsThere) {
   crowd.ExpectExact();
 }
 
+// As where another shard has come, and gets its share.
+TEST(HandOverTest, WhoHandsOverAndStaysBacksUpWhatItHadAndTakesItsPlaceAgain) {
+  LocalShards shards(HandOverJob(), 3);
+  Crowd crowd(shards);
+  ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
+  crowd.AwaitPushes(50);
+  TestMove move = HandOverOf(shards, 0, 1);
+  Announce(shards, move);
+  ASSERT_TRUE(AwaitEnd(shards, move).ok());
+  shards.Change([&](v1::View& view) { HandOverAndStay(view, move); });
+  crowd.Tell(shards.view());
+  for (const uint32_t partition : move.partitions) {
+    ps::Partition& stays = shards.at(0).shard().partition(static_cast<PartitionIndex>(partition));
+    EXPECT_TRUE(stays.loaded());
+    EXPECT_FALSE(stays.serves());
+  }
+  crowd.AwaitPushes(100);
+  EXPECT_THAT(shards.at(0).shard().Report().broken_pairs(), testing::IsEmpty());
+  KillAndPromote(shards, 1);
+  crowd.Tell(shards.view());
+  crowd.AwaitPushes(100);
+  crowd.ExpectExact();
+}
+
 // As where a pod that is to end is not given the time for it.
 TEST(HandOverTest, AShardThatIsKilledMeanwhileIsReplacedByItsBackups) {
   for (const bool stands_still : {false, true}) {
@@ -146,6 +170,35 @@ TEST(HandOverTest, RoundsGoOnAtTheNewOwnersBitByBit) {
     handed.Train(40);
     undisturbed.Train(40);
     EXPECT_EQ(handed.Everything(), undisturbed.Everything()) << "shard " << leaver;
+  }
+}
+
+TEST(HandOverTest, RoundsGoOnAtTheOwnerBeforeWhoseBackupIsLostAgainBitByBit) {
+  for (const int owner : {0, 1}) {
+    v1::JobSpec job = SyncJob(Lanes::kLanes);
+    LocalShards others(job, 1);
+    job.set_replicas(1);
+    LocalShards shards(job, 2);
+    ASSERT_TRUE(PairAll(shards, {0, 1}).ok());
+    Lanes handed(shards), undisturbed(others);
+    handed.Train(5);
+    undisturbed.Train(5);
+    TestMove move = HandOverOf(shards, owner, 1 - owner);
+    Announce(shards, move);
+    ASSERT_TRUE(AwaitCopies(shards, move).ok());
+    handed.SetView();
+    handed.Hold();
+    ASSERT_TRUE(AwaitEnd(shards, move).ok());
+    shards.Change([&](v1::View& view) { HandOverAndStay(view, move); });
+    handed.SetView();
+    handed.Release();
+    handed.Train(20);
+    undisturbed.Train(20);
+    KillAndPromote(shards, 1 - owner);
+    handed.SetView();
+    handed.Train(20);
+    undisturbed.Train(20);
+    EXPECT_EQ(handed.Everything(), undisturbed.Everything()) << "shard " << owner;
   }
 }
 

@@ -52,6 +52,18 @@ void PromoteWhere(v1::View& view, absl::FunctionRef<bool(uint32_t partition)> lo
   });
 }
 
+// The shard backs up the partitions of the move, by copies of its name.
+void AddPairs(v1::View& view, const TestMove& move, int backup) {
+  for (const uint32_t partition : move.partitions) {
+    v1::PartitionPair& pair = *view.add_pairs();
+    pair.set_partition(partition);
+    pair.set_backup(static_cast<uint32_t>(backup));
+    pair.set_backup_incarnation(view.shards(backup).incarnation());
+    *pair.mutable_move() = move.id;
+    *pair.mutable_id() = view.epoch();
+  }
+}
+
 }  // namespace
 
 void Announce(LocalShards& shards, TestMove& move) {
@@ -103,15 +115,7 @@ void Switch(v1::View& view, const TestMove& move) {
 void Pair(v1::View& view, const TestMove& move) {
   view.clear_moves();
   ErasePairs(view, [&move](const v1::PartitionPair& pair) { return IsOf(pair, move); });
-  for (const uint32_t partition : move.partitions) {
-    v1::PartitionPair& pair = *view.add_pairs();
-    pair.set_partition(partition);
-    pair.set_backup(static_cast<uint32_t>(move.to));
-    pair.set_backup_incarnation(view.shards(move.to).incarnation());
-    *pair.mutable_move() = move.id;
-    *pair.mutable_id() = view.epoch();
-    pair.mutable_id()->set_n(view.epoch().n() + 1);
-  }
+  AddPairs(view, move, move.to);
 }
 
 void DropBackup(v1::View& view, int shard) {
@@ -141,6 +145,11 @@ void HandOver(v1::View& view, const TestMove& move) {
     return std::find(move.partitions.begin(), move.partitions.end(), partition) !=
            move.partitions.end();
   });
+}
+
+void HandOverAndStay(v1::View& view, const TestMove& move) {
+  HandOver(view, move);
+  AddPairs(view, move, move.from);
 }
 
 void Cancel(v1::View& view) { view.clear_moves(); }

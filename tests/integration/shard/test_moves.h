@@ -49,6 +49,8 @@ void Promote(v1::View& view, int shard);
 void KillAndPromote(LocalShards& shards, int shard);
 // Changes the view so that the backups own what they are being handed over.
 void HandOver(v1::View& view, const TestMove& move);
+// The same, and who hands over is the backup from then on.
+void HandOverAndStay(v1::View& view, const TestMove& move);
 // All of it.
 absl::Status MoveAll(LocalShards& shards, TestMove move);
 // Pairs every partition with the next shard after its owner, of those that are named.

@@ -117,5 +117,15 @@ TEST(MovePlanTest, WhereNothingIsKnownPartitionsCount) {
   EXPECT_THAT(PlanMoves(question), SizeIs(4));
 }
 
+TEST(MovePlanTest, WhatIsToHaveABackupAllTheTimeIsBackedUpWhereItGoesAndThenHandedOver) {
+  MoveQuestion question = Even(6, 2, {0, 2});  // Shard 1 leaves.
+  question.backups = {1, 2, 2, std::nullopt, 1, 0};
+  EXPECT_EQ(BackedUpFirst({{0, 0, 2}, {1, 1, 2}, {2, 0, 2}, {4, 0, 2}}, question, 16),
+            (std::vector<PlannedMove>{
+                {0, 0, 2, true}, {1, 1, 2}, {2, 0, 2}, {4, 0, 2, true}, {0, 0, 2}, {4, 0, 2}}));
+  EXPECT_EQ(BackedUpFirst({{0, 0, 2}, {4, 0, 2}}, question, 1),
+            (std::vector<PlannedMove>{{0, 0, 2, true}, {0, 0, 2}, {4, 0, 2, true}, {4, 0, 2}}));
+}
+
 }  // namespace
 }  // namespace capstan::chief

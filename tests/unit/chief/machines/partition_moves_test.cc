@@ -200,6 +200,14 @@ TEST_F(PartitionMovesTest, ABatchIsBoundedInBytesButHoldsOneAtLeast) {
   EXPECT_THAT(moves.Begin(bytes_of, now_), SizeIs(1));
 }
 
+TEST_F(PartitionMovesTest, APartitionIsInABatchOnce) {
+  PartitionMoves moves({.batch_partitions = 9});
+  moves.Plan({{0, 0, 2, true}, {1, 1, 2, true}, {0, 0, 2}, {1, 1, 2}}, "");
+  const auto bytes_of = [](const PlannedMove&) { return 1u; };
+  EXPECT_THAT(moves.Begin(bytes_of, now_), SizeIs(2));
+  EXPECT_TRUE(moves.planned());
+}
+
 TEST_F(PartitionMovesTest, ARefusalOrNoProgressIsAFailure) {
   Begin();
   Publish();

@@ -150,7 +150,45 @@ TEST_F(ViewBuilderTest, WhatIsHandedOverIsServedByTheCopyOfItsPair) {
   ASSERT_THAT(views_.current().copies(), SizeIs(1));
   EXPECT_EQ(views_.current().copies(0).partition(), 1u);
   EXPECT_EQ(views_.current().copies(0).move().n(), copied);
-  ASSERT_THAT(views_.current().pairs(), SizeIs(1));
+}
+
+TEST_F(ViewBuilderTest, WhoHandsOverAndStaysIsTheBackupFromThenOn) {
+  views_.SetMoves({ReplicaOf(1, 0), ReplicaOf(3, 0)});
+  Update();
+  views_.CarryOutMoves();
+  Update();
+  v1::PartitionMove move = MoveOf(1, 0);
+  move.set_hand_over(true);
+  views_.SetMoves({move});
+  const uint64_t ordered = Update().epoch().n();
+  views_.CarryOutMoves();
+  const v1::View& view = Update();
+  ASSERT_THAT(view.pairs(), SizeIs(2));
+  EXPECT_EQ(view.pairs(0).partition(), 1u);
+  EXPECT_EQ(view.pairs(0).backup(), 1u);
+  EXPECT_EQ(view.pairs(0).backup_incarnation(), view.shards(1).incarnation());
+  EXPECT_EQ(view.pairs(0).move().n(), ordered) << "it names what it has after the hand-over";
+  EXPECT_EQ(view.pairs(0).id().n(), view.epoch().n());
+  move.set_to(1);
+  views_.SetMoves({move});
+  Update();
+  views_.CarryOutMoves();
+  EXPECT_EQ(Update().owners(1), 1u);
+  EXPECT_EQ(views_.current().copies(0).move().n(), ordered);
+}
+
+TEST_F(ViewBuilderTest, WhoHandsOverAndLeavesIsNoBackup) {
+  views_.SetMoves({ReplicaOf(1, 0), ReplicaOf(3, 0)});
+  Update();
+  views_.CarryOutMoves();
+  table_.Find(1)->draining = true;
+  Update();
+  v1::PartitionMove move = MoveOf(1, 0);
+  move.set_hand_over(true);
+  views_.SetMoves({move});
+  Update();
+  views_.CarryOutMoves();
+  ASSERT_THAT(Update().pairs(), SizeIs(1));
   EXPECT_EQ(views_.current().pairs(0).partition(), 3u);
 }
 

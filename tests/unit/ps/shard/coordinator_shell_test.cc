@@ -175,11 +175,30 @@ TEST_F(CoordinatorShellTest, ABackupGoesOnWhereTheOwnerHasToldItThatItStands) {
   state.lanes.resize(2);
   EXPECT_FALSE(shell_.StandBy(state, [] { return false; }));
   EXPECT_TRUE(shell_.StandBy(state, [] { return true; }));
-  shell_.BeginAsBackup(kTimeline);
+  shell_.BeginAsBackup(kTimeline, {});
   Opened became;
   Open(0, became);
   ASSERT_TRUE(became.has_value() && became->ok());
   EXPECT_EQ((*became)->round, 7u);
+}
+
+TEST_F(CoordinatorShellTest, WhoStandsDownGoesOnFromThereWhenItIsPromotedAndTellsItsBackupAtOnce) {
+  CoordinatorState state;
+  state.last.round = 6;
+  state.lanes.resize(2);
+  shell_.Begin(kTimeline, state);
+  ASSERT_TRUE(shell_.Silence().ok());
+  shell_.StandDown();
+  Opened meanwhile;
+  Open(0, meanwhile);
+  ASSERT_TRUE(meanwhile.has_value());
+  EXPECT_TRUE(absl::IsFailedPrecondition(meanwhile->status()));
+  shell_.BeginAsBackup(kTimeline, {stream_, ViewEpoch{2, 12}});
+  const uint64_t told = stream_->last();
+  Opened became;
+  Open(0, became);
+  EXPECT_FALSE(became.has_value()) << "its backup has not heard of it";
+  EXPECT_EQ(stream_->last(), told + 1);
 }
 
 }  // namespace

@@ -322,7 +322,7 @@ TEST_F(UpdateApplierTest, HowStaleAGradientWasIsToldInVersionsAndInTimeUnlessThi
   };
   apply(/*version=*/1, /*staleness=*/0, absl::Seconds(0));
   EXPECT_THAT(registry_.Text(), HasSubstr("capstan_update_staleness_versions_count 0\n"));
-  applier_->BeginToObserve();
+  applier_->SetObserved(true);
   apply(/*version=*/2, /*staleness=*/0, absl::Seconds(10));
   apply(/*version=*/3, /*staleness=*/1, absl::Seconds(15));
   EXPECT_EQ(Row(3), 3);
@@ -349,7 +349,7 @@ TEST_F(UpdateApplierTest, WhatABackupAddsAheadAndTheStalenessOfItsRowsAreCounted
   add_and_apply(/*version=*/1);
   EXPECT_THAT(registry_.Text(), HasSubstr("capstan_gradients_added_ahead_total 0\n"));
   EXPECT_THAT(registry_.Text(), HasSubstr("capstan_row_staleness_updates_count 0\n"));
-  applier_->BeginToObserve();
+  applier_->SetObserved(true);
   add_and_apply(/*version=*/2);
   EXPECT_THAT(registry_.Text(), HasSubstr("capstan_gradients_added_ahead_total 1\n"));
   EXPECT_THAT(registry_.Text(), HasSubstr("capstan_row_staleness_updates_count 1\n"));
