@@ -61,8 +61,8 @@ class ReplicaStream {
   // What has been appended is to be sent now. Once for all operations of a request, so that they
   // travel together.
   void Wake() const { wake_(); }
-  // Calls done(OK) once the backup has all of these, or done(status) if Release() has ended the
-  // pair of some before.
+  // Calls done(OK) once the backup has carried out all of these, or done(status) if Release() has
+  // ended the pair of some before.
   struct Awaited {
     PartitionIndex partition{};
     uint64_t number = 0;
