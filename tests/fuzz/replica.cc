@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "capstan/base/check.h"
+#include "capstan/rpc/event_loop.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "ps/shard/partition_content.h"
 #include "ps/shard/replicator.h"
 #include "ps/shard/shard.h"
@@ -31,6 +33,7 @@ class Backup {
 
   void Hear(uint8_t kind, std::string_view message) {
     v1::ReplicateRequest request;
+    CheckRead(message);
     if (!Parse(message, request)) return;
     request.mutable_header()->set_timeline(shard().timeline());
     if (kind % 2 == 0) {
@@ -41,7 +44,9 @@ class Backup {
         *operation.mutable_pair() = small_.view.pairs(0).id();
       }
     }
-    const auto reply = replicator_.Take(request);
+    const auto read = ReplicateMessage::Read(EventLoop::Serialize(request));
+    CAPSTAN_CHECK(read.ok());
+    const auto reply = replicator_.Take(**read);
     if (!reply.ok()) return;
     for (const uint64_t refused : reply->refused()) CAPSTAN_CHECK(refused <= reply->taken());
     if (kind % 2 != 0) return;
@@ -70,6 +75,18 @@ class Backup {
   }
 
  private:
+  // Whatever bytes come, the shard reads of them what the generated class does.
+  static void CheckRead(std::string_view message) {
+    const grpc::Slice slice(message.data(), message.size());
+    const auto read = ReplicateMessage::Read(grpc::ByteBuffer(&slice, 1));
+    v1::ReplicateRequest request;
+    CAPSTAN_CHECK(read.ok() == Parse(message, request));
+    if (!read.ok()) return;
+    CAPSTAN_CHECK((*read)->pushes() == static_cast<size_t>(request.pushes_size()));
+    request.clear_pushes();
+    CAPSTAN_CHECK(google::protobuf::util::MessageDifferencer::Equals(request, (*read)->head()));
+  }
+
   Shard& shard() { return *small_.shard; }
 
   void Adopt(PartitionIndex index) {

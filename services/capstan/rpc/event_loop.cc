@@ -203,7 +203,8 @@ void EventLoop::Post(absl::AnyInvocable<void()> task) {
   posted_.push_back(std::move(task));
   if (awake_) return;
   awake_ = true;
-  alarm_.Set(&queue_, gpr_now(GPR_CLOCK_MONOTONIC), nullptr);
+  // A timer for now would ring at the next millisecond.
+  alarm_.Set(&queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC), nullptr);
 }
 
 bool EventLoop::Poll(absl::Duration at_most) {

@@ -58,9 +58,7 @@ size_t Cursor::ReadLength() {
 bool Cursor::NextField(Tag& tag) {
   if (left_ == 0) return false;
   if (at_ == end_) NextSlice();
-  field_slice_ = slice_;
-  field_at_ = at_;
-  field_left_ = left_;
+  field_ = {slice_, at_, left_};
   const auto bits = static_cast<uint32_t>(ReadVarint(kMostBytesOf32Bits));
   tag = {bits >> 3, static_cast<WireType>(bits & 7)};
   if (!ok_ || tag.field == 0 || (bits & 7) > 5) return Fail();
@@ -89,11 +87,9 @@ bool Cursor::SkipBytes(size_t size) {
 }
 
 Bytes Cursor::Skip(Tag tag) {
-  const grpc::Slice* const field_slice = field_slice_;
-  const uint8_t* const field_at = field_at_;
-  const size_t left = field_left_;
+  const Mark field = field_;
   SkipValue(tag);
-  return ok_ ? Bytes(field_slice, field_at, left - left_) : Bytes();
+  return ok_ ? Since(field) : Bytes();
 }
 
 void Cursor::SkipValue(Tag tag) {

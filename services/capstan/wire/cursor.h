@@ -51,8 +51,16 @@ class Cursor {
   // Enters the embedded message whose tag was read: fields are its own until Leave(outer).
   size_t Enter();
   void Leave(size_t outer);
-  // What of the present message has not been read. Reads nothing.
-  Bytes Rest() const { return {slice_, at_, left_}; }
+
+  // Where the field begins whose tag was read. REQUIRES of Since: the message that has the field is
+  // the present one again. Gives what has been read since then.
+  struct Mark {
+    const grpc::Slice* slice = nullptr;
+    const uint8_t* at = nullptr;
+    size_t left = 0;  // Bytes of the message that has the field, from there on.
+  };
+  Mark Field() const { return field_; }
+  Bytes Since(const Mark& mark) const { return {mark.slice, mark.at, mark.left - left_}; }
 
  private:
   // As protobuf's own parser; of the fifth byte of a tag it drops what is above the 32nd bit.
@@ -74,10 +82,7 @@ class Cursor {
   size_t left_;  // Bytes of the present message not read yet.
   bool ok_ = true;
 
-  // Where the last tag began.
-  const grpc::Slice* field_slice_ = nullptr;
-  const uint8_t* field_at_ = nullptr;
-  size_t field_left_ = 0;
+  Mark field_;  // Where the last tag began.
 };
 
 }  // namespace capstan::wire

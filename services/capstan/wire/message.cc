@@ -1,6 +1,7 @@
 #include "capstan/wire/message.h"
 
 #include <cstring>
+#include <utility>
 
 #include "capstan/base/check.h"
 
@@ -12,6 +13,18 @@ void Bytes::CopyTo(void* to) const {
     std::memcpy(out, piece, size);
     out += size;
   });
+}
+
+void Bytes::ShareAs(std::vector<grpc::Slice>& slices) const {
+  const grpc::Slice* slice = slice_;
+  const uint8_t* begin = begin_;
+  for (size_t left = size_; left > 0;) {
+    const size_t here = std::min(left, static_cast<size_t>(slice->end() - begin));
+    const auto from = static_cast<size_t>(begin - slice->begin());
+    if (here > 0) slices.push_back(slice->sub(from, from + here));
+    left -= here;
+    if (left > 0) begin = (++slice)->begin();
+  }
 }
 
 BytesReader::BytesReader(const Bytes& bytes)
@@ -54,11 +67,12 @@ Message::Message(const grpc::ByteBuffer& buffer, Memory memory) {
 }
 
 void Message::TakeOver() {
-  own_ = std::make_unique_for_overwrite<uint8_t[]>(size_);
-  uint8_t* end = own_.get();
+  std::vector<grpc::Slice> own;
+  own.emplace_back(size_);
+  // Nobody else has a reference to it yet.
+  uint8_t* end = const_cast<uint8_t*>(own.front().begin());
   for (const grpc::Slice& slice : slices_) end = std::copy_n(slice.begin(), slice.size(), end);
-  slices_.clear();
-  slices_.emplace_back(own_.get(), size_, grpc::Slice::STATIC_SLICE);
+  slices_ = std::move(own);
 }
 
 const uint8_t* Message::Contiguous(const Bytes& bytes) {

@@ -34,6 +34,11 @@ class Bytes {
   void ForEachPiece(const Visit& visit) const;
   // Writes size() bytes.
   void CopyTo(void* to) const;
+  // Appends slices that hold them without a copy. They keep the message's memory, and need not the
+  // message.
+  void ShareAs(std::vector<grpc::Slice>& slices) const;
+  // As many bytes from where these begin. REQUIRES: the message has them.
+  Bytes Prolonged(size_t size) const { return {slice_, begin_, size}; }
 
  private:
   friend class BytesReader;
@@ -84,7 +89,6 @@ class Message {
  private:
   void TakeOver();
 
-  std::unique_ptr<uint8_t[]> own_;
   std::vector<grpc::Slice> slices_;
   size_t size_ = 0;
   std::vector<std::unique_ptr<uint8_t[]>> copies_;

@@ -84,7 +84,8 @@ struct BlockPart {
 };
 
 struct PartitionPart {
-  Bytes whole;  // As it came.
+  Bytes field;       // As it came, with tag and length,
+  size_t place = 0;  // and where that is in the message.
   uint32_t partition = 0;
   uint64_t dense_version = 0;
   uint64_t sparse_version = 0;

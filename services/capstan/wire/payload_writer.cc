@@ -35,13 +35,6 @@ char* PutTag(char* at, uint32_t field, WireType type) {
   return at;
 }
 
-// Behind what the message holds.
-void AppendVarint(std::string& message, uint64_t value) {
-  const size_t size = message.size();
-  message.resize(size + VarintSize(value));
-  PutVarint(message.data() + size, value);
-}
-
 size_t NumberSize(uint32_t number) { return number == 0 ? 0 : 1 + VarintSize(number); }
 
 char* PutNumber(char* at, uint32_t field, uint32_t number) {
@@ -188,13 +181,5 @@ void PayloadWriter::SetVersions(size_t i, uint64_t dense, uint64_t sparse) {
 }
 
 grpc::ByteBuffer PayloadWriter::Finish() { return grpc::ByteBuffer(&slice_, 1); }
-
-void AppendPartition(const Schema& schema, const PartitionPart& part, std::string& message) {
-  AppendVarint(message, schema.partitions << 3 | static_cast<uint32_t>(WireType::kBytes));
-  AppendVarint(message, part.whole.size());
-  const size_t size = message.size();
-  message.resize(size + part.whole.size());
-  part.whole.CopyTo(message.data() + size);
-}
 
 }  // namespace capstan::wire

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -62,9 +61,6 @@ struct BlockPlace {
   char* values = nullptr;
   char* pulled = nullptr;
 };
-
-// Appends a partition as it was read to a message of the same type.
-void AppendPartition(const Schema& schema, const PartitionPart& part, std::string& message);
 
 // *Thread-compatible*.
 class PayloadWriter {

@@ -97,14 +97,13 @@ const char* ReadPart(const Schema& schema, Tag tag, Cursor& cursor, Payload& pay
   return "partitions";
 }
 
-// Appends the partition that the cursor stands before. nullptr, or where it is malformed.
+// Appends the partition whose tag was read. nullptr, or where it is malformed.
 const char* ReadPartition(const Schema& schema, Cursor& cursor, Payload& payload) {
   PartitionPart& part = payload.partitions.emplace_back();
   part.tables_begin = static_cast<uint32_t>(payload.tables.size());
   part.blocks_begin = static_cast<uint32_t>(payload.blocks.size());
   const char* reading = "partitions";
   const size_t outer = cursor.Enter();
-  part.whole = cursor.Rest();
   for (Tag tag; cursor.NextField(tag);) {
     reading = ReadPart(schema, tag, cursor, payload);
     if (payload.tables.size() + payload.blocks.size() > kMaxItems) cursor.Refuse();
@@ -139,11 +138,14 @@ absl::Status Read(const Schema& schema, const Message& message, google::protobuf
   for (Tag tag; cursor.NextField(tag);) {
     if (!Is(tag, schema.partitions, WireType::kBytes)) {
       Append(cursor.Skip(tag), others);
-    } else if (const char* field = ReadPartition(schema, cursor, payload); field != nullptr) {
-      return Malformed(head, field);
-    } else if (payload.partitions.size() > kMaxItems) {
-      return Malformed(head, "partitions");
+      continue;
     }
+    const Cursor::Mark begin = cursor.Field();
+    const char* const field = ReadPartition(schema, cursor, payload);
+    if (field != nullptr) return Malformed(head, field);
+    if (payload.partitions.size() > kMaxItems) return Malformed(head, "partitions");
+    payload.partitions.back().field = cursor.Since(begin);
+    payload.partitions.back().place = message.size() - begin.left;
   }
   if (!cursor.ok() || !head.ParseFromString(others)) return Malformed(head, "header");
   return absl::OkStatus();

@@ -14,6 +14,7 @@
 #include "capstan/rpc/arrived_call.h"
 #include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
+#include "ps/shard/answers.h"
 #include "ps/shard/caller_check.h"
 #include "ps/shard/traced.h"
 
@@ -33,49 +34,6 @@ absl::Time WaitDeadline(const grpc::CallbackServerContext& context, const Clock&
   const absl::Duration left = absl::FromChrono(context.deadline()) - absl::Now();
   return clock.Now() + std::min(left - kAnswerMargin, kLongestWait);
 }
-
-// The status at the door, with the hint when to come again.
-grpc::Status AtTheDoor(grpc::CallbackServerContext& context, const absl::Status& status) {
-  const absl::Duration wait = RetryAfter(status);
-  if (wait > absl::ZeroDuration()) {
-    context.AddTrailingMetadata(kRetryHint, absl::StrCat(absl::ToInt64Milliseconds(wait)));
-  }
-  return ToGrpcStatus(status);
-}
-
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context, const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
-  reactor->Finish(AtTheDoor(context, status));
-  return reactor;
-}
-
-// Answers with what the handler has made.
-template <typename Reply>
-grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
-                                     absl::StatusOr<Reply> result, Reply& reply) {
-  if (result.ok()) reply = *std::move(result);
-  return Answer(context, result.status());
-}
-
-// Answers well once backups have what they have to.
-grpc::ServerUnaryReactor* AnswerOnce(grpc::CallbackServerContext& context, ReplicaWait replicated) {
-  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
-  std::move(replicated).Then([reactor, &context](const absl::Status& status) {
-    reactor->Finish(AtTheDoor(context, status));
-  });
-  return reactor;
-}
-
-// Ends a push, and then the wait of the pulls that it has released: when its own answer is on the
-// way.
-class PushReactor final : public grpc::ServerUnaryReactor {
- public:
-  explicit PushReactor(ReleasedPulls released) : released_(std::move(released)) {}
-  void OnDone() override { delete this; }
-
- private:
-  ReleasedPulls released_;
-};
 
 // The call waits at the coordinator, if there is a waiter, until it is answered or cancelled.
 grpc::ServerUnaryReactor* Parked(WaitingReactor& reactor, CoordinatorShell& coordinator,
@@ -184,11 +142,7 @@ PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* re
   const absl::Status queued = CheckQueue(*context).status();
   v1::PushReply answer;
   absl::StatusOr<Handled> handled = queued.ok() ? HandlePush(*context, *request, answer) : queued;
-  if (handled.ok()) {
-    bool own_buffer;
-    CAPSTAN_CHECK(
-        grpc::SerializationTraits<v1::PushReply>::Serialize(answer, reply, &own_buffer).ok());
-  }
+  if (handled.ok()) Write(answer, *reply);
   return AnswerPush(*context, std::move(handled), counted, reply->Length());
 }
 
@@ -385,14 +339,18 @@ PsService::Reactor* PsService::TakePartition(Context* context,
   return AnswerWith(*context, HandleTake(*request), *reply);
 }
 
-absl::StatusOr<v1::ReplicateReply> PsService::HandleReplicate(const v1::ReplicateRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
-  return served_.load(std::memory_order_acquire)->replicator.Take(request);
+absl::StatusOr<v1::ReplicateReply> PsService::HandleReplicate(const grpc::ByteBuffer& request) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<const ReplicateMessage> message,
+                           ReplicateMessage::Read(request));
+  CAPSTAN_RETURN_IF_ERROR(ShardFor(message->head().header()).status());
+  return served_.load(std::memory_order_acquire)->replicator.Take(*message);
 }
 
-PsService::Reactor* PsService::Replicate(Context* context, const v1::ReplicateRequest* request,
-                                         v1::ReplicateReply* reply) {
-  return AnswerWith(*context, HandleReplicate(*request), *reply);
+PsService::Reactor* PsService::Replicate(Context* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* reply) {
+  const absl::StatusOr<v1::ReplicateReply> taken = HandleReplicate(*request);
+  if (taken.ok()) Write(*taken, *reply);
+  return Answer(*context, taken.status());
 }
 
 }  // namespace capstan::ps

@@ -38,10 +38,11 @@ struct ServedShard {
   Replicator& replicator;
 };
 
-// Pull and Push take raw bytes; the others are ordinary. Served by gRPC's own threads.
+// Pull, Push and Replicate take raw bytes; the others are ordinary. Served by gRPC's own threads.
 // *Thread-safe*.
-class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
-                            v1::Ps::WithRawCallbackMethod_Push<v1::Ps::CallbackService>> {
+class PsService final
+    : public v1::Ps::WithRawCallbackMethod_Pull<v1::Ps::WithRawCallbackMethod_Push<
+          v1::Ps::WithRawCallbackMethod_Replicate<v1::Ps::CallbackService>>> {
  public:
   // Calls that have come and wait for a thread. Above it a pull or push is answered
   // RESOURCE_EXHAUSTED at once, unless its sender asks little beside others: it would only make the
@@ -84,8 +85,8 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                           v1::MovePartitionsReply* reply) override;
   Reactor* TakePartition(Context* context, const v1::TakePartitionRequest* request,
                          v1::TakePartitionReply* reply) override;
-  Reactor* Replicate(Context* context, const v1::ReplicateRequest* request,
-                     v1::ReplicateReply* reply) override;
+  Reactor* Replicate(Context* context, const grpc::ByteBuffer* request,
+                     grpc::ByteBuffer* reply) override;
 
  private:
   // A pull or push begins. Gives how many wait for a thread; RESOURCE_EXHAUSTED: too many.
@@ -120,7 +121,7 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
   absl::StatusOr<v1::MovePartitionsReply> HandleMove(const v1::MovePartitionsRequest& request);
   absl::StatusOr<v1::TakePartitionReply> HandleTake(const v1::TakePartitionRequest& request);
-  absl::StatusOr<v1::ReplicateReply> HandleReplicate(const v1::ReplicateRequest& request);
+  absl::StatusOr<v1::ReplicateReply> HandleReplicate(const grpc::ByteBuffer& request);
 
   FairShare senders_;  // Judges the calls that came while too many waited.
   EvaluationShare evaluation_;

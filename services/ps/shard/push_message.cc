@@ -170,12 +170,24 @@ bool PushMessage::KnowsRowVersions(const wire::PartitionPart& part) const {
                       [](const Rows& rows) { return rows.gradients.versions.empty(); });
 }
 
-std::string PushMessage::SharesOf(absl::Span<const size_t> places) const {
-  std::string shares = head_.SerializeAsString();
-  for (const size_t place : places) {
-    wire::AppendPartition(wire::kPushRequest, payload_.partitions[place], shares);
+// Partitions that lie one behind the other go as they lie.
+size_t PushMessage::AppendShares(absl::Span<const size_t> places,
+                                 std::vector<grpc::Slice>& slices) const {
+  const std::string head = head_.SerializeAsString();
+  if (!head.empty()) slices.emplace_back(head);
+  size_t size = head.size();
+  for (size_t i = 0; i < places.size();) {
+    const wire::PartitionPart& first = payload_.partitions[places[i]];
+    size_t run = 0;
+    for (; i < places.size(); ++i) {
+      const wire::PartitionPart& next = payload_.partitions[places[i]];
+      if (next.place != first.place + run) break;
+      run += next.field.size();
+    }
+    first.field.Prolonged(run).ShareAs(slices);
+    size += run;
   }
-  return shares;
+  return size;
 }
 
 bool PushMessage::Holds(const wire::PartitionPart& part, Part which) const {

@@ -5,7 +5,6 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,10 +37,10 @@ class PushMessage {
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
 
   size_t size() const { return message_.size(); }  // Bytes of all of it, and of one share.
-  size_t ShareSize(size_t place) const { return payload_.partitions[place].whole.size(); }
-  // Returns a push that holds the partitions at these places alone, in this order, as it would be
-  // sent.
-  std::string SharesOf(absl::Span<const size_t> places) const;
+  size_t ShareSize(size_t place) const { return payload_.partitions[place].field.size(); }
+  // Appends a push that holds the partitions at these places alone, in this order, as it would be
+  // sent: slices that share this message's memory. Returns its size in bytes.
+  size_t AppendShares(absl::Span<const size_t> places, std::vector<grpc::Slice>& slices) const;
 
   // The gradients of one partition's rows, with the store's ids beside them; their weights are 1.
   struct Rows {

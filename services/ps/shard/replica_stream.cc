@@ -1,5 +1,7 @@
 #include "ps/shard/replica_stream.h"
 
+#include <google/protobuf/arena.h>
+
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -7,37 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/wire_version.h"
+#include "ps/shard/replicate_message.h"
 
 namespace capstan::ps {
 namespace {
 
 constexpr char kEnds[] = "the shard ends before a backup has said that it has this";
-
-// What the pushes of a request carried. Operations of one message share what is sent of it.
-class SentPushes {
- public:
-  // Fills in where the share will be.
-  void Add(const PushShare& share, v1::PushOperation& operation) {
-    const auto [found, fresh] = index_.try_emplace(share.push.get(), pushes_.size());
-    if (fresh) pushes_.push_back({share.push, {}});
-    std::vector<size_t>& places = pushes_[found->second].places;
-    operation.set_push(static_cast<uint32_t>(found->second));
-    operation.set_place(static_cast<uint32_t>(places.size()));
-    places.push_back(share.place);
-  }
-  void Write(v1::ReplicateRequest& request) const {
-    for (const Sent& sent : pushes_) request.add_pushes(sent.push->SharesOf(sent.places));
-  }
-
- private:
-  struct Sent {
-    std::shared_ptr<const PushMessage> push;
-    std::vector<size_t> places;
-  };
-
-  absl::flat_hash_map<const PushMessage*, size_t> index_;
-  std::vector<Sent> pushes_;
-};
 
 }  // namespace
 
@@ -72,31 +49,59 @@ void ReplicaStream::Drop(const Queued& queued) {
   }
 }
 
-void ReplicaStream::Await(PartitionIndex partition, uint64_t number, Done done) {
-  absl::Status status;
+void ReplicaStream::Await(std::vector<Awaited> operations, Done done) {
+  Waiter waiter{.left = std::move(operations), .done = std::move(done)};
   {
     absl::MutexLock lock(&mu_);
-    const auto ended = ended_.find(partition);
-    if (ended != ended_.end() && number <= ended->second.up_to) {
-      status = ended->second.status;
-    } else if (closed_) {
-      status = absl::UnavailableError(kEnds);
-    } else if (number > taken_ || refused_.contains(number)) {
-      waiters_.push_back({partition, number, std::move(done)});
+    std::erase_if(waiter.left, [&](const Awaited& operation) {
+      mu_.AssertHeld();  // The analysis of locks does not see into a lambda.
+      return IsSettled(operation, waiter.status);
+    });
+    if (!waiter.left.empty()) {
+      waiters_.push_back(std::move(waiter));
       return;
     }
   }
-  done(status);
+  waiter.done(waiter.status);
+}
+
+bool ReplicaStream::IsSettled(const Awaited& operation, absl::Status& status) const {
+  const auto ended = ended_.find(operation.partition);
+  if (ended != ended_.end() && operation.number <= ended->second.up_to) {
+    status.Update(ended->second.status);
+    return true;
+  }
+  if (closed_) {
+    status.Update(absl::UnavailableError(kEnds));
+    return true;
+  }
+  return operation.number <= taken_ && !refused_.contains(operation.number);
+}
+
+std::vector<ReplicaStream::Waiter> ReplicaStream::TakeSettled(Settles settles) {
+  for (Waiter& waiter : waiters_) {
+    std::erase_if(waiter.left,
+                  [&](const Awaited& operation) { return settles(operation, waiter.status); });
+  }
+  const auto settled = std::stable_partition(
+      waiters_.begin(), waiters_.end(), [](const Waiter& waiter) { return !waiter.left.empty(); });
+  std::vector<Waiter> taken(std::make_move_iterator(settled),
+                            std::make_move_iterator(waiters_.end()));
+  waiters_.erase(settled, waiters_.end());
+  return taken;
 }
 
 void ReplicaStream::Close() {
-  std::vector<Waiter> waiters;
+  std::vector<Waiter> settled;
   {
     absl::MutexLock lock(&mu_);
     closed_ = true;
-    waiters.swap(waiters_);
+    settled = TakeSettled([](const Awaited&, absl::Status& status) {
+      status.Update(absl::UnavailableError(kEnds));
+      return true;
+    });
   }
-  for (Waiter& waiter : waiters) waiter.done(absl::UnavailableError(kEnds));
+  for (Waiter& waiter : settled) waiter.done(waiter.status);
 }
 
 bool ReplicaStream::full() const {
@@ -125,7 +130,7 @@ absl::StatusOr<bool> ReplicaStream::HasAll(PartitionIndex partition, uint64_t up
 }
 
 void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status) {
-  std::vector<Waiter> released;
+  std::vector<Waiter> settled;
   {
     absl::MutexLock lock(&mu_);
     ended_[partition] = {taken_ + queue_.size(), status};
@@ -140,17 +145,18 @@ void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status
       queued.share = {};
       queued.bytes = 0;
     }
-    const auto kept = std::stable_partition(
-        waiters_.begin(), waiters_.end(),
-        [partition](const Waiter& waiter) { return waiter.partition != partition; });
-    released.assign(std::make_move_iterator(kept), std::make_move_iterator(waiters_.end()));
-    waiters_.erase(kept, waiters_.end());
+    settled = TakeSettled([&](const Awaited& operation, absl::Status& all) {
+      if (operation.partition != partition) return false;
+      all.Update(status);
+      return true;
+    });
   }
-  for (Waiter& waiter : released) waiter.done(status);
+  for (Waiter& waiter : settled) waiter.done(waiter.status);
 }
 
-v1::ReplicateRequest ReplicaStream::Next(Incarnation source, size_t max_bytes) const {
-  v1::ReplicateRequest request;
+grpc::ByteBuffer ReplicaStream::Next(Incarnation source, size_t max_bytes) const {
+  google::protobuf::Arena arena;  // Operations are many and small.
+  auto& request = *google::protobuf::Arena::CreateMessage<v1::ReplicateRequest>(&arena);
   request.mutable_header()->set_wire_version(kWireVersion);
   request.mutable_header()->set_timeline(name_.timeline);
   request.mutable_header()->set_target_incarnation(Raw(target_.incarnation));
@@ -163,14 +169,14 @@ v1::ReplicateRequest ReplicaStream::Next(Incarnation source, size_t max_bytes) c
     size_t bytes = 0;
     for (const Queued& queued : queue_) {
       if (request.operations_size() > 0 && bytes + queued.bytes > max_bytes) break;
+      if (request.operations_size() == ReplicateMessage::kMostItems) break;
       bytes += queued.bytes;
       v1::Operation& operation = *request.add_operations();
       operation = queued.operation;
       if (queued.share.push != nullptr) pushes.Add(queued.share, *operation.mutable_push());
     }
   }
-  pushes.Write(request);
-  return request;
+  return pushes.Write(request);
 }
 
 bool ReplicaStream::idle() const {
@@ -179,7 +185,7 @@ bool ReplicaStream::idle() const {
 }
 
 bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
-  std::vector<Waiter> done;
+  std::vector<Waiter> settled;
   bool further = false;
   {
     absl::MutexLock lock(&mu_);
@@ -196,15 +202,12 @@ bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
       queue_.pop_front();
       ++taken_;
     }
-    const auto waits =
-        std::stable_partition(waiters_.begin(), waiters_.end(), [this](const Waiter& waiter) {
-          mu_.AssertHeld();
-          return waiter.number > taken_ || refused_.contains(waiter.number);
-        });
-    done.assign(std::make_move_iterator(waits), std::make_move_iterator(waiters_.end()));
-    waiters_.erase(waits, waiters_.end());
+    settled = TakeSettled([this](const Awaited& operation, absl::Status&) {
+      mu_.AssertHeld();
+      return operation.number <= taken_ && !refused_.contains(operation.number);
+    });
   }
-  for (Waiter& waiter : done) waiter.done(absl::OkStatus());
+  for (Waiter& waiter : settled) waiter.done(waiter.status);
   return further;
 }
 

@@ -3,6 +3,8 @@
 #ifndef CAPSTAN_PS_SHARD_REPLICA_STREAM_H_
 #define CAPSTAN_PS_SHARD_REPLICA_STREAM_H_
 
+#include <grpcpp/support/byte_buffer.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -58,9 +61,13 @@ class ReplicaStream {
   // What has been appended is to be sent now. Once for all operations of a request, so that they
   // travel together.
   void Wake() const { wake_(); }
-  // Calls done(OK) once the backup has carried out this operation of the partition, or
-  // done(status) when Release() ends the pair before.
-  void Await(PartitionIndex partition, uint64_t number, Done done);
+  // Calls done(OK) once the backup has carried out all of these, or done(status) if Release() has
+  // ended the pair of some before.
+  struct Awaited {
+    PartitionIndex partition{};
+    uint64_t number = 0;
+  };
+  void Await(std::vector<Awaited> operations, Done done);
   // Too much waits to be sent: partitions are to take nothing more in.
   bool full() const;
   size_t bytes() const;
@@ -76,9 +83,9 @@ class ReplicaStream {
 
   // ---- by the sender, one call at a time ----
 
-  // What the target has not taken, up to about `max_bytes`; without operations if there is nothing.
-  // `source`: this process.
-  v1::ReplicateRequest Next(Incarnation source, size_t max_bytes) const;
+  // What the target has not taken, up to about `max_bytes`, as a ReplicateRequest; without
+  // operations if there is nothing. `source`: this process.
+  grpc::ByteBuffer Next(Incarnation source, size_t max_bytes) const;
   bool idle() const;  // Next() would be empty.
   // The target's answer. True: it has taken more than it had before.
   bool Taken(const v1::ReplicateReply& reply);
@@ -88,15 +95,23 @@ class ReplicaStream {
 
  private:
   struct Waiter {
-    PartitionIndex partition{};
-    uint64_t number = 0;
+    std::vector<Awaited> left;
     Done done;
+    absl::Status status = {};  // What is known so far.
   };
   struct Queued {
     v1::Operation operation;
     PushShare share;
     size_t bytes = 0;  // That are sent.
   };
+
+  // Whether nobody waits for the operation any more; adds how it has ended to `status`.
+  bool IsSettled(const Awaited& operation, absl::Status& status) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The same, as asked of all that is waited for.
+  using Settles = absl::FunctionRef<bool(const Awaited& operation, absl::Status& status)>;
+  // Takes out those who wait for nothing more.
+  std::vector<Waiter> TakeSettled(Settles settles) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // What is queued keeps in memory: whole messages, each of them once however many of its
   // operations wait, and among those of others.

@@ -1,5 +1,6 @@
 #include "ps/shard/replica_wait.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -8,7 +9,7 @@
 namespace capstan::ps {
 namespace {
 
-// Counts which operations of one wait are still to be carried out.
+// Counts on which streams operations of one wait are still to be carried out.
 class Missing {
  public:
   Missing(size_t left, absl::AnyInvocable<void(const absl::Status&)> done)
@@ -34,23 +35,27 @@ class Missing {
 
 }  // namespace
 
+void ReplicaWait::Add(const std::shared_ptr<ReplicaStream>& stream, PartitionIndex partition,
+                      uint64_t number) {
+  auto of = std::find_if(streams_.begin(), streams_.end(),
+                         [&stream](const OfStream& one) { return one.stream == stream; });
+  if (of == streams_.end()) of = streams_.insert(of, {stream, {}});
+  of->operations.push_back({partition, number});
+}
+
 void ReplicaWait::Then(absl::AnyInvocable<void(const absl::Status&)> done) && {
-  if (operations_.empty()) return done(absl::OkStatus());
-  const auto missing = std::make_shared<Missing>(operations_.size(), std::move(done));
-  for (const Added& added : operations_) {
-    added.stream->Await(added.partition, added.number,
-                        [missing](const absl::Status& status) { missing->One(status); });
+  if (streams_.empty()) return done(absl::OkStatus());
+  const auto missing = std::make_shared<Missing>(streams_.size(), std::move(done));
+  for (OfStream& of : streams_) {
+    of.stream->Await(std::move(of.operations),
+                     [missing](const absl::Status& status) { missing->One(status); });
   }
   Wake();
-  operations_.clear();
+  streams_.clear();
 }
 
 void ReplicaWait::Wake() const {
-  const ReplicaStream* woken = nullptr;  // Most operations of a request are of one stream.
-  for (const Added& added : operations_) {
-    if (added.stream.get() != woken) added.stream->Wake();
-    woken = added.stream.get();
-  }
+  for (const OfStream& of : streams_) of.stream->Wake();
 }
 
 }  // namespace capstan::ps

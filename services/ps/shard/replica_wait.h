@@ -24,11 +24,9 @@ class ReplicaWait {
   ReplicaWait &operator=(ReplicaWait &&) = default;
   ~ReplicaWait() { Wake(); }
 
-  void Add(std::shared_ptr<ReplicaStream> stream, PartitionIndex partition, uint64_t number) {
-    operations_.push_back({std::move(stream), partition, number});
-  }
+  void Add(const std::shared_ptr<ReplicaStream> &stream, PartitionIndex partition, uint64_t number);
   // There is nothing to wait for.
-  bool empty() const { return operations_.empty(); }
+  bool empty() const { return streams_.empty(); }
 
   // Calls done(OK) once every backup has what was added, or done(error) once it is known that a
   // pair has ended because the owner is another one now. At once if nothing has been added; else
@@ -38,12 +36,11 @@ class ReplicaWait {
  private:
   void Wake() const;
 
-  struct Added {
+  struct OfStream {
     std::shared_ptr<ReplicaStream> stream;
-    PartitionIndex partition{};
-    uint64_t number = 0;
+    std::vector<ReplicaStream::Awaited> operations;
   };
-  std::vector<Added> operations_;
+  std::vector<OfStream> streams_;
 };
 
 }  // namespace capstan::ps

@@ -14,8 +14,8 @@ namespace {
 // The pushes of a request, each of which is read once, when the first operation asks for it.
 class ReplicatedPushes {
  public:
-  ReplicatedPushes(Shard& shard, const v1::ReplicateRequest& request)
-      : shard_(shard), request_(request), read_(static_cast<size_t>(request.pushes_size())) {}
+  ReplicatedPushes(Shard& shard, const ReplicateMessage& message)
+      : shard_(shard), message_(message), read_(message.pushes()) {}
 
   // Returns nothing for an operation that is no push. INVALID_ARGUMENT: it names none of its
   // partition; others: as PushMessage::Read.
@@ -24,7 +24,7 @@ class ReplicatedPushes {
     const v1::PushOperation& of = operation.push();
     if (of.push() >= read_.size()) return absl::InvalidArgumentError("a push that is not here");
     std::optional<Read>& read = read_[of.push()];
-    if (!read) read = shard_.ReadReplicated(request_.pushes(static_cast<int>(of.push())));
+    if (!read) read = shard_.ReadReplicated(message_.push(of.push()));
     CAPSTAN_RETURN_IF_ERROR(read->status());
     const std::shared_ptr<const PushMessage>& push = **read;
     if (of.place() >= push->partitions().size() ||
@@ -38,7 +38,7 @@ class ReplicatedPushes {
   using Read = absl::StatusOr<std::shared_ptr<const PushMessage>>;
 
   Shard& shard_;
-  const v1::ReplicateRequest& request_;
+  const ReplicateMessage& message_;
   std::vector<std::optional<Read>> read_;
 };
 
@@ -56,8 +56,9 @@ bool Replicator::IsEarly(const v1::Operation& operation) const {
   return shard_.followed() < ViewEpoch{operation.pair().term(), operation.pair().n()};
 }
 
-absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& request) {
-  if (request.operations_size() > kMaxOperations || request.first() == 0 || request.stream() == 0) {
+absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& message) {
+  const v1::ReplicateRequest& request = message.head();
+  if (request.first() == 0 || request.stream() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(request.operations_size(),
                                                    " operations from number ", request.first(),
                                                    " on, of stream ", request.stream()));
@@ -80,7 +81,7 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& 
   }
   // The owner has heard of what comes before.
   source->refused.erase(source->refused.begin(), source->refused.lower_bound(request.first()));
-  ReplicatedPushes pushes(shard_, request);
+  ReplicatedPushes pushes(shard_, message);
   uint64_t number = request.first() - 1;
   for (const v1::Operation& operation : request.operations()) {
     if (++number <= source->taken) continue;

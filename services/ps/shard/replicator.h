@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/ps.pb.h"
+#include "ps/shard/replicate_message.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
@@ -19,9 +20,6 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Replicator {
  public:
-  // No request may hold more operations.
-  static constexpr int kMaxOperations = 1 << 16;
-
   // `shard` must outlive it.
   explicit Replicator(Shard& shard) : shard_(shard) {}
 
@@ -29,7 +27,7 @@ class Replicator {
   // than those followed so far ends it: the rest is to come again. INVALID_ARGUMENT: an impossible
   // request; OUT_OF_RANGE: an operation before it is missing; FAILED_PRECONDITION: a later stream
   // of this source has begun.
-  absl::StatusOr<v1::ReplicateReply> Take(const v1::ReplicateRequest& request);
+  absl::StatusOr<v1::ReplicateReply> Take(const ReplicateMessage& message);
 
   // Forgets sources that the newest view does not name.
   void Follow();

@@ -182,7 +182,7 @@ class Shard {
   absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,
                       const absl::StatusOr<PushShare>& share);
   // Returns a push that an owner has carried out. Errors are those of PushMessage::Read.
-  absl::StatusOr<std::shared_ptr<const PushMessage>> ReadReplicated(const std::string& push);
+  absl::StatusOr<std::shared_ptr<const PushMessage>> ReadReplicated(const grpc::ByteBuffer& push);
   ReplicaStreams& streams() { return streams_; }
   const ShardIdentity& identity() const { return identity_; }
 

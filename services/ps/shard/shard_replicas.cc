@@ -190,16 +190,13 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadReplicated(const std::string& push) {
+absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadReplicated(
+    const grpc::ByteBuffer& push) {
   // The owner has made room for it, and waits.
   Reservation reservation = catalog_.KeepsGradients()
-                                ? memory_.ReserveAnyway(MemoryUse::kWaitingGradients, push.size())
+                                ? memory_.ReserveAnyway(MemoryUse::kWaitingGradients, push.Length())
                                 : nullptr;
-  // What waits is copied by its reader.
-  const grpc::Slice slice = reservation == nullptr
-                                ? grpc::Slice(push)
-                                : grpc::Slice(push.data(), push.size(), grpc::Slice::STATIC_SLICE);
-  return PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, std::move(reservation));
+  return PushMessage::Read(push, catalog_, std::move(reservation));
 }
 
 absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "capstan/base/status.h"
+#include "capstan/rpc/event_loop.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/test_moves.h"
 #include "tests/integration/shard/trainer.h"
@@ -44,7 +46,9 @@ class ReplicateTest : public testing::Test {
     return request;
   }
   absl::StatusOr<v1::ReplicateReply> Take(const v1::ReplicateRequest& request) {
-    return shards_.at(1).replicator().Take(request);
+    const auto message = ps::ReplicateMessage::Read(EventLoop::Serialize(request));
+    CAPSTAN_RETURN_IF_ERROR(message.status());
+    return shards_.at(1).replicator().Take(**message);
   }
 
   LocalShards shards_;

@@ -59,8 +59,7 @@ void ReplicaSender::SendAll() {
 void ReplicaSender::Send(const std::shared_ptr<Peer>& peer) {
   peer->calling = true;
   const uint32_t index = ShardAt(peer->stream->target().address);
-  const v1::ReplicateRequest request =
-      peer->stream->Next(shard_.identity().incarnation, kRequestBytes);
+  const grpc::ByteBuffer request = peer->stream->Next(shard_.identity().incarnation, kRequestBytes);
   cast_.network().Call<v1::ReplicateReply>(
       life_, cast_.shard_host(index), kReplicateDeadline,
       [&cast = cast_, index, request](const Done<v1::ReplicateReply>& answer, absl::Time) {

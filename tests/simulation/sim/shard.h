@@ -63,7 +63,7 @@ class ShardProcess {
   absl::StatusOr<v1::LoadPartitionsReply> LoadPartitions(const v1::LoadPartitionsRequest& request);
   absl::StatusOr<v1::MovePartitionsReply> MovePartitions(const v1::MovePartitionsRequest& request);
   absl::StatusOr<v1::TakePartitionReply> TakePartition(const v1::TakePartitionRequest& request);
-  absl::StatusOr<v1::ReplicateReply> Replicate(const v1::ReplicateRequest& request);
+  absl::StatusOr<v1::ReplicateReply> Replicate(const grpc::ByteBuffer& bytes);
 
   const Life& life() const { return life_; }
   void Drain();  // SIGTERM.

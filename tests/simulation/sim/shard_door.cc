@@ -1,5 +1,6 @@
 // ShardProcess: its door, and what the checks read of it.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -282,16 +283,19 @@ void ShardProcess::Flush(const v1::FlushRequest& request, const Done<v1::FlushRe
   AnswerOnce(std::move(replicated), std::move(reply), done);
 }
 
-absl::StatusOr<v1::ReplicateReply> ShardProcess::Replicate(const v1::ReplicateRequest& request) {
+absl::StatusOr<v1::ReplicateReply> ShardProcess::Replicate(const grpc::ByteBuffer& bytes) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<const ps::ReplicateMessage> message,
+                           ps::ReplicateMessage::Read(bytes));
+  const v1::ReplicateRequest& request = message->head();
   CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
-  CAPSTAN_ASSIGN_OR_RETURN(v1::ReplicateReply reply, replicator_->Take(request));
+  CAPSTAN_ASSIGN_OR_RETURN(v1::ReplicateReply reply, replicator_->Take(*message));
   uint64_t number = request.first();
   for (const v1::Operation& operation : request.operations()) {
     const bool refused = std::count(reply.refused().begin(), reply.refused().end(), number) > 0;
     if (number++ > reply.taken() || refused || !operation.has_push()) continue;
-    v1::PushRequest push;
-    CAPSTAN_CHECK(push.ParseFromString(request.pushes(static_cast<int>(operation.push().push()))));
-    cast_.checks().OnReplayed(push, operation.partition());
+    const auto push = ps::PushMessage::ReadHead(message->push(operation.push().push()));
+    CAPSTAN_CHECK(push.ok());
+    cast_.checks().OnReplayed(*push, operation.partition());
   }
   cast_.schedule().Tell("  shard ", index_, " replays ", request.operations_size(), " from ",
                         request.first(), " of stream ", request.stream(), ": ",

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -122,6 +123,22 @@ TEST(EventLoopTest, ATaskPostedByAnotherThreadWakesThePoll) {
   });
   EXPECT_TRUE(PollUntil(loop, [&] { return ran == 1000; }));
   poster.join();
+}
+
+// Timers go by the millisecond. The quickest quarter is judged, as the machine may be busy.
+TEST(EventLoopTest, ATaskThatIsPostedWaitsForNoTimer) {
+  constexpr size_t kTasks = 100;
+  EventLoop loop;
+  std::vector<absl::Duration> waits;
+  for (size_t i = 0; i < kTasks; ++i) {
+    const absl::Time posted = absl::Now();
+    absl::Time ran = absl::InfiniteFuture();
+    loop.Post([&ran] { ran = absl::Now(); });
+    ASSERT_TRUE(PollUntil(loop, [&ran] { return ran < absl::InfiniteFuture(); }));
+    waits.push_back(ran - posted);
+  }
+  std::nth_element(waits.begin(), waits.begin() + kTasks / 4, waits.end());
+  EXPECT_LT(waits[kTasks / 4], absl::Microseconds(250));
 }
 
 TEST(EventLoopTest, ATaskMayPostAnother) {

@@ -64,9 +64,23 @@ TEST(CursorTest, WhatIsSkippedIsGivenWithItsTag) {
   Tag tag;
   ASSERT_TRUE(cursor.NextField(tag));
   EXPECT_EQ(TextOf(cursor.Skip(tag)), bytes.substr(0, 2));
-  EXPECT_EQ(TextOf(cursor.Rest()), bytes.substr(2));
   ASSERT_TRUE(cursor.NextField(tag));
   EXPECT_EQ(TextOf(cursor.Skip(tag)), bytes.substr(2));
+}
+
+TEST(CursorTest, AMessageThatHasBeenEnteredIsGivenWithItsTag) {
+  const std::string bytes = std::string("\x12\x02\x08\x07\x18\x01", 6);
+  const Message message(Cut(bytes, {1}));
+  Cursor cursor(message);
+  Tag tag;
+  ASSERT_TRUE(cursor.NextField(tag));
+  const Cursor::Mark begin = cursor.Field();
+  const size_t outer = cursor.Enter();
+  ASSERT_TRUE(cursor.NextField(tag));
+  EXPECT_EQ(cursor.ReadVarint(), 7u);
+  cursor.Leave(outer);
+  EXPECT_EQ(TextOf(cursor.Since(begin)), bytes.substr(0, 4));
+  EXPECT_EQ(begin.left, bytes.size());
 }
 
 TEST(CursorTest, EachWireTypeIsSkipped) {

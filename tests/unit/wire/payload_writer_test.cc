@@ -64,24 +64,6 @@ TEST(PayloadWriterTest, WritesOneSliceOfExactlyTheSize) {
   EXPECT_EQ(slices.size(), 1u);
 }
 
-TEST(AppendPartitionTest, APartitionIsAppendedAsItWasRead) {
-  const v1::PushRequest sent = SamplePush();
-  for (const size_t cut : {1, 7, 100'000}) {
-    const Message message(Cut(sent.SerializeAsString(), {cut}));
-    v1::PushRequest head;
-    Payload payload;
-    ASSERT_TRUE(Read(kPushRequest, message, head, payload).ok());
-    std::string text = head.SerializeAsString();
-    AppendPartition(kPushRequest, payload.partitions[1], text);
-    AppendPartition(kPushRequest, payload.partitions[0], text);
-    v1::PushRequest read;
-    ASSERT_TRUE(read.ParseFromString(text));
-    v1::PushRequest swapped = sent;
-    swapped.mutable_partitions()->SwapElements(0, 1);
-    EXPECT_TRUE(MessageDifferencer::Equals(read, swapped)) << "cut every " << cut << " bytes";
-  }
-}
-
 TEST(PayloadWriterTest, WritesBlockNumbersPacked) {
   PayloadShape shape;
   shape.AddPartition(7);

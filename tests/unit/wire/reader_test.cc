@@ -68,6 +68,31 @@ TEST_P(CutTest, ReadsTheSameHoweverTheMessageIsCut) {
   EXPECT_TRUE(MessageDifferencer::Equals(*read, sent));
 }
 
+// Also what the message's own slices do not outlive: what is shared keeps the memory.
+TEST_P(CutTest, PartitionsAreSharedAsTheyLieInTheMessage) {
+  const std::string sent = SamplePush().SerializeAsString();
+  std::vector<grpc::Slice> shared;
+  {
+    const Message message(Cut(sent, GetParam()));
+    v1::PushRequest head;
+    Payload payload;
+    ASSERT_TRUE(Read(kPushRequest, message, head, payload).ok());
+    const PartitionPart &first = payload.partitions[0], &second = payload.partitions[1];
+    EXPECT_EQ(TextOf(first.field), sent.substr(first.place, first.field.size()));
+    EXPECT_EQ(second.place, first.place + first.field.size());
+    const size_t both = first.field.size() + second.field.size();
+    EXPECT_EQ(TextOf(first.field.Prolonged(both)), sent.substr(first.place, both));
+    second.field.ShareAs(shared);
+    first.field.ShareAs(shared);
+  }
+  v1::PushRequest read;
+  ASSERT_TRUE(read.ParseFromString(TextOf(grpc::ByteBuffer(shared.data(), shared.size()))));
+  v1::PushRequest swapped;
+  *swapped.add_partitions() = SamplePush().partitions(1);
+  *swapped.add_partitions() = SamplePush().partitions(0);
+  EXPECT_TRUE(MessageDifferencer::Equals(read, swapped));
+}
+
 INSTANTIATE_TEST_SUITE_P(Slices, CutTest,
                          testing::Values(std::vector<size_t>{1}, std::vector<size_t>{1, 0, 0, 2},
                                          std::vector<size_t>{3}, std::vector<size_t>{7, 1, 13},

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ps/shard/catalog.h"
+#include "tests/unit/ps/shard/parsed.h"
 
 namespace capstan::ps {
 namespace {
@@ -24,7 +25,9 @@ class BackupLinkTest : public testing::Test {
   static constexpr ViewEpoch kPair{2, 9};
 
   // What has not been taken.
-  v1::ReplicateRequest Sent() const { return stream_->Next(Incarnation{7}, 1 << 20); }
+  v1::ReplicateRequest Sent() const {
+    return Parsed<v1::ReplicateRequest>(stream_->Next(Incarnation{7}, 1 << 20));
+  }
   // The one operation that has not been taken, which is taken by that.
   v1::Operation TakeOne() {
     const v1::ReplicateRequest request = Sent();

@@ -12,6 +12,8 @@
 
 #include "ps/shard/replica_streams.h"
 #include "ps/shard/replica_wait.h"
+#include "ps/shard/replicate_message.h"
+#include "tests/unit/ps/shard/parsed.h"
 
 namespace capstan::ps {
 namespace {
@@ -54,12 +56,16 @@ v1::Operation Push(uint32_t partition) {
   return operation;
 }
 
+v1::ReplicateRequest Next(const ReplicaStream& stream, size_t max_bytes) {
+  return Parsed<v1::ReplicateRequest>(stream.Next(kSource, max_bytes));
+}
+
 class ReplicaStreamTest : public testing::Test {
  protected:
   // What whoever waits for the operation is told; nothing: it still waits.
   std::shared_ptr<std::optional<absl::Status>> Await(PartitionIndex partition, uint64_t number) {
     auto told = std::make_shared<std::optional<absl::Status>>();
-    stream_->Await(partition, number, [told](const absl::Status& status) { *told = status; });
+    stream_->Await({{partition, number}}, [told](const absl::Status& status) { *told = status; });
     return told;
   }
 
@@ -73,7 +79,7 @@ TEST_F(ReplicaStreamTest, WhatIsNotTakenIsSentAgainFromThere) {
   EXPECT_TRUE(stream_->idle());
   EXPECT_EQ(stream_->Append(Flush(kFirst)), 1u);
   EXPECT_EQ(stream_->Append(Flush(kSecond)), 2u);
-  v1::ReplicateRequest request = stream_->Next(kSource, 1 << 20);
+  v1::ReplicateRequest request = Next(*stream_, 1 << 20);
   EXPECT_EQ(request.source(), 7u);
   EXPECT_EQ(request.stream(), 3u);
   EXPECT_EQ(request.first(), 1u);
@@ -82,10 +88,20 @@ TEST_F(ReplicaStreamTest, WhatIsNotTakenIsSentAgainFromThere) {
   EXPECT_EQ(request.header().target_incarnation(), 5u);
   EXPECT_TRUE(stream_->Taken(Taken(1)));
   EXPECT_FALSE(stream_->Taken(Taken(1))) << "nothing new";
-  request = stream_->Next(kSource, 1 << 20);
+  request = Next(*stream_, 1 << 20);
   EXPECT_EQ(request.first(), 2u);
   EXPECT_EQ(request.operations_size(), 1);
-  EXPECT_EQ(stream_->Next(kSource, 0).operations_size(), 1) << "one at the least";
+  EXPECT_EQ(Next(*stream_, 0).operations_size(), 1) << "one at the least";
+}
+
+TEST_F(ReplicaStreamTest, ARequestHasNoMoreOperationsThanItsReceiverAccepts) {
+  constexpr int kMore = 3;
+  for (int i = 0; i < ReplicateMessage::kMostItems + kMore; ++i) stream_->Append(Flush(kFirst));
+  const grpc::ByteBuffer sent = stream_->Next(kSource, /*max_bytes=*/1 << 30);
+  EXPECT_TRUE(ReplicateMessage::Read(sent).ok());
+  EXPECT_EQ(Parsed<v1::ReplicateRequest>(sent).operations_size(), ReplicateMessage::kMostItems);
+  stream_->Taken(Taken(ReplicateMessage::kMostItems));
+  EXPECT_EQ(Next(*stream_, 1 << 30).operations_size(), kMore);
 }
 
 TEST_F(ReplicaStreamTest, WhoWaitsIsToldOnceTheBackupHasIt) {
@@ -134,7 +150,7 @@ TEST_F(ReplicaStreamTest, OfAPairThatHasEndedNothingIsSentAndTheOthersGoOn) {
   stream_->Release(kFirst, absl::OkStatus());
   EXPECT_EQ(*first, absl::OkStatus());
   EXPECT_FALSE(second->has_value());
-  const v1::ReplicateRequest request = stream_->Next(kSource, 1 << 20);
+  const v1::ReplicateRequest request = Next(*stream_, 1 << 20);
   ASSERT_EQ(request.operations_size(), 2) << "without a gap";
   EXPECT_EQ(request.operations(0).what_case(), v1::Operation::WHAT_NOT_SET);
   EXPECT_TRUE(request.operations(1).has_flush());
@@ -157,7 +173,7 @@ TEST_F(ReplicaStreamTest, OperationsOfOnePushShareWhatIsSentOfIt) {
   stream_->Append(Push(1), {other, 1});
   stream_->Append(Flush(kFirst));
   stream_->Append(Push(0), {one, 0});
-  const v1::ReplicateRequest request = stream_->Next(kSource, 1 << 20);
+  const v1::ReplicateRequest request = Next(*stream_, 1 << 20);
   ASSERT_EQ(request.pushes_size(), 2);
   for (const int i : {0, 1, 3}) {
     const v1::Operation& operation = request.operations(i);
@@ -178,7 +194,7 @@ TEST_F(ReplicaStreamTest, WhatAPushKeepsInMemoryCountsUntilItIsTaken) {
     stream_->Append(Push(1), {other, place});
   }
   EXPECT_EQ(stream_->bytes(), one->size() + other->size()) << "each is kept once";
-  EXPECT_EQ(stream_->Next(kSource, other->size()).operations_size(), 6) << "little is sent";
+  EXPECT_EQ(Next(*stream_, other->size()).operations_size(), 6) << "little is sent";
   stream_->Taken(Taken(3));
   EXPECT_EQ(stream_->bytes(), one->size() + other->size());
   stream_->Taken(Taken(5));
@@ -194,7 +210,7 @@ TEST_F(ReplicaStreamTest, APairThatHasEndedKeepsNothingInMemory) {
   stream_->Append(operation, {push, 1});
   stream_->Release(PartitionIndex{1}, absl::OkStatus());
   EXPECT_EQ(stream_->bytes(), 0u);
-  EXPECT_EQ(stream_->Next(kSource, 1 << 20).pushes_size(), 0);
+  EXPECT_EQ(Next(*stream_, 1 << 20).pushes_size(), 0);
   stream_->Taken(Taken(1));
   EXPECT_EQ(stream_->bytes(), 0u);
 }
@@ -233,6 +249,20 @@ TEST_F(ReplicaStreamTest, WhoWaitsForSeveralIsToldOnceByTheLast) {
   other->Release(kSecond, absl::UnavailableError("another owner"));
   EXPECT_EQ(told, 1);
   EXPECT_TRUE(absl::IsUnavailable(status));
+}
+
+TEST_F(ReplicaStreamTest, WhoWaitsForOperationsOfSeveralPairsIsToldIfOneOfThemHasEnded) {
+  stream_->Append(Flush(kFirst));
+  stream_->Append(Flush(kSecond));
+  stream_->Append(Flush(kSecond));
+  std::optional<absl::Status> told;
+  stream_->Await({{kFirst, 1}, {kSecond, 2}, {kSecond, 3}},
+                 [&told](const absl::Status& status) { told = status; });
+  stream_->Taken(Taken(2, /*refused=*/{2}));
+  stream_->Release(kFirst, absl::UnavailableError("its backup has it"));
+  EXPECT_FALSE(told.has_value());
+  stream_->Release(kSecond, absl::UnavailableError("another owner"));
+  EXPECT_EQ(*told, absl::UnavailableError("another owner"));
 }
 
 TEST_F(ReplicaStreamTest, WhoWaitsIsToldThatTheShardEnds) {
@@ -276,10 +306,10 @@ TEST(ReplicaStreamsTest, EveryBackupIsToldOfEveryRound) {
   const auto stream = streams.To({"here", Incarnation{5}}, 1);
   streams.TellClosed({9, {}});
   EXPECT_EQ(woken, 1);
-  EXPECT_EQ(stream->Next(kSource, 100).operations(0).closed().round(), 9u);
+  EXPECT_EQ(Next(*stream, 100).operations(0).closed().round(), 9u);
   EXPECT_GT(streams.bytes(), 0u);
   streams.TellFinished(TrainerId{4}, 17);
-  EXPECT_EQ(stream->Next(kSource, 100).operations(1).clock().clock(), 17u);
+  EXPECT_EQ(Next(*stream, 100).operations(1).clock().clock(), 17u);
 }
 
 }  // namespace

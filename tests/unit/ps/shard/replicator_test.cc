@@ -10,6 +10,7 @@
 #include "capstan/base/check.h"
 #include "capstan/base/clock.h"
 #include "capstan/metrics/registry.h"
+#include "capstan/rpc/event_loop.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
 
@@ -54,6 +55,12 @@ class ReplicatorTest : public ::testing::Test {
     return request;
   }
 
+  absl::StatusOr<v1::ReplicateReply> Take(const v1::ReplicateRequest& request) {
+    const auto message = ReplicateMessage::Read(EventLoop::Serialize(request));
+    CAPSTAN_CHECK(message.ok());
+    return replicator_->Take(**message);
+  }
+
   const FakeClock clock_;
   metrics::Registry registry_;
   ShardMetrics metrics_{registry_};
@@ -62,22 +69,22 @@ class ReplicatorTest : public ::testing::Test {
 };
 
 TEST_F(ReplicatorTest, WhatWasRefusedIsNotTakenForCarriedOutWhenTheAnswerIsLost) {
-  const auto lost = replicator_->Take(RequestFrom(1));
+  const auto lost = Take(RequestFrom(1));
   ASSERT_TRUE(lost.ok());
   EXPECT_EQ(lost->taken(), 2u);
   EXPECT_THAT(lost->refused(), ElementsAre(2));
 
-  const auto again = replicator_->Take(RequestFrom(1));
+  const auto again = Take(RequestFrom(1));
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->taken(), 2u);
   EXPECT_THAT(again->refused(), ElementsAre(2));
 }
 
 TEST_F(ReplicatorTest, WhatTheOwnerHasHeardOfIsNotSaidAgain) {
-  ASSERT_TRUE(replicator_->Take(RequestFrom(1)).ok());
+  ASSERT_TRUE(Take(RequestFrom(1)).ok());
   v1::ReplicateRequest next = RequestFrom(3);
   next.mutable_operations()->RemoveLast();
-  const auto reply = replicator_->Take(next);
+  const auto reply = Take(next);
   ASSERT_TRUE(reply.ok());
   EXPECT_EQ(reply->taken(), 3u);
   EXPECT_THAT(reply->refused(), IsEmpty());

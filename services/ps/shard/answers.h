@@ -1,0 +1,77 @@
+// How the calls of a shard are answered: at once, when backups have what was done, or before
+// something else is done.
+#ifndef CAPSTAN_PS_SHARD_ANSWERS_H_
+#define CAPSTAN_PS_SHARD_ANSWERS_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "capstan/base/check.h"
+#include "capstan/rpc/status.h"
+#include "capstan/v1/ps.grpc.pb.h"
+#include "ps/shard/clock_shell.h"
+#include "ps/shard/replica_wait.h"
+
+namespace capstan::ps {
+
+// The status at the door, with the hint when to come again.
+inline grpc::Status AtTheDoor(grpc::CallbackServerContext& context, const absl::Status& status) {
+  const absl::Duration wait = RetryAfter(status);
+  if (wait > absl::ZeroDuration()) {
+    context.AddTrailingMetadata(kRetryHint, absl::StrCat(absl::ToInt64Milliseconds(wait)));
+  }
+  return ToGrpcStatus(status);
+}
+
+inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context,
+                                        const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+  reactor->Finish(AtTheDoor(context, status));
+  return reactor;
+}
+
+// Answers with what the handler has made.
+template <typename Reply>
+grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
+                                     absl::StatusOr<Reply> result, Reply& reply) {
+  if (result.ok()) reply = *std::move(result);
+  return Answer(context, result.status());
+}
+
+// Writes the answer of a call that gives raw bytes.
+template <typename Reply>
+void Write(const Reply& answer, grpc::ByteBuffer& reply) {
+  bool own_buffer;
+  CAPSTAN_CHECK(grpc::SerializationTraits<Reply>::Serialize(answer, &reply, &own_buffer).ok());
+}
+
+// Answers well once backups have what they have to.
+inline grpc::ServerUnaryReactor* AnswerOnce(grpc::CallbackServerContext& context,
+                                            ReplicaWait replicated) {
+  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+  std::move(replicated).Then([reactor, &context](const absl::Status& status) {
+    reactor->Finish(AtTheDoor(context, status));
+  });
+  return reactor;
+}
+
+// Ends a push, and then the wait of the pulls that it has released: when its own answer is on the
+// way. Deletes itself.
+class PushReactor final : public grpc::ServerUnaryReactor {
+ public:
+  explicit PushReactor(ReleasedPulls released) : released_(std::move(released)) {}
+  void OnDone() override { delete this; }
+
+ private:
+  ReleasedPulls released_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_ANSWERS_H_
