@@ -135,6 +135,14 @@ TEST_F(RealRunTest, NothingOfAStrangersIsDeletedByTheChiefOrByPrune) {
   EXPECT_THAT(list.output, HasSubstr("left alone: 2024-photos (it holds a.jpg)"));
   EXPECT_THAT(list.output, HasSubstr("left alone: photos (its name is not <step>-<id>)"));
   EXPECT_THAT(list.output, HasSubstr("never deleted: " + step + " (it holds notes.txt"));
+  const Result unknown = Run({"checkpoint", "prune", folder, "--exempt", "1-x", "--yes"});
+  EXPECT_EQ(unknown.exit_code, 2) << unknown.output;
+  EXPECT_THAT(unknown.output, HasSubstr("--exempt 1-x: there is no such checkpoint; there are "));
+  ASSERT_TRUE(std::filesystem::exists(folder + "/000000000003-half/partition-0000.capstan"));
+  const Result exempt =
+      Run({"checkpoint", "prune", folder, "--keep", "1", "--exempt", "3-half", "--yes"});
+  EXPECT_EQ(exempt.exit_code, 0) << exempt.output;
+  ASSERT_TRUE(std::filesystem::exists(folder + "/000000000003-half/partition-0000.capstan"));
   const Result prune = Run({"checkpoint", "prune", folder, "--keep", "1", "--yes"});
   ASSERT_EQ(prune.exit_code, 0) << prune.output;
   EXPECT_LT(prune.output.find("would delete 000000000003-half"),

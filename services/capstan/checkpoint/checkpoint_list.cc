@@ -15,8 +15,8 @@ namespace capstan {
 namespace {
 
 auto OrderOf(const ListedCheckpoint& checkpoint) {
-  return std::make_tuple(checkpoint.status.ok(), checkpoint.manifest.step(),
-                         checkpoint.manifest.created_unix_seconds(), checkpoint.id);
+  return std::make_tuple(checkpoint.status.ok(), checkpoint.manifest.timeline(),
+                         checkpoint.manifest.step(), checkpoint.manifest.created_unix_seconds(), checkpoint.id);
 }
 
 std::string ManifestKey(const std::string& id) {

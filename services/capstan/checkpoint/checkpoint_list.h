@@ -35,7 +35,8 @@ struct ForeignEntry {
 };
 
 struct CheckpointFolder {
-  // By step, then by time; those without a readable manifest come first.
+  // By timeline, then by step, then by time: a job that was started over begins at step 0 again, in
+  // a later timeline. Those without a readable manifest come first.
   std::vector<ListedCheckpoint> checkpoints;
   std::vector<ForeignEntry> foreign;  // By name.
 };

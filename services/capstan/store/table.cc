@@ -94,6 +94,7 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
     CAPSTAN_CHECK(gradient.versions.empty() || gradient.versions.size() == gradient.keys.size());
   }
   progress_examples_ = std::max(progress_examples_, context.progress_examples);
+  RebaseTouches();
   groups_.Build(gradients);
   FindRows();
   if (EraseExpired()) FindRows();
@@ -326,7 +327,26 @@ void Table::Erase(uint32_t row) {
 }
 
 uint32_t Table::TouchUnits(uint64_t examples) const {
-  return static_cast<uint32_t>(std::min<uint64_t>(examples >> touch_shift_, UINT32_MAX));
+  const uint64_t units = examples >> touch_shift_;
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(units - std::min(units, touch_base_), UINT32_MAX));
+}
+
+// What is as old as the new base has expired long ago. Images that a copy is read from have the
+// base that they were made by, so it stays while there are any.
+void Table::RebaseTouches() {
+  constexpr uint64_t kStep = uint64_t{1} << 31;  // A multiple of every epoch (RowEpochs).
+  if (spec_.expire_after_examples() == 0 || mark_ != nullptr) return;
+  const uint64_t now = (progress_examples_ >> touch_shift_) - touch_base_;
+  if (now < kStep + kStep / 2) return;
+  const uint64_t moved = (now - kStep / 2) / kStep * kStep;
+  touch_base_ += moved;
+  for (uint32_t i = 0; i < slabs_.size(); ++i) {
+    uint32_t& touched = slabs_.at(i).touched();
+    const auto rebased = static_cast<uint32_t>(touched - std::min<uint64_t>(touched, moved));
+    epochs_.Move(touched, rebased);
+    touched = rebased;
+  }
 }
 
 bool Table::Expired(uint32_t row) const {

@@ -94,7 +94,10 @@ class Table {
   // INVALID_ARGUMENT for a state of another width, ALREADY_EXISTS for a key that is there.
   absl::Status RestoreRow(const RowState& row);
   absl::Status RestoreCandidate(const Candidate& candidate);
-  void RestoreProgress(uint64_t examples) { progress_examples_ = examples; }
+  void RestoreProgress(uint64_t examples) {
+    progress_examples_ = examples;
+    RebaseTouches();
+  }
   // The rows begin another job: schedules and expiry count from 0. Those that have expired are
   // gone.
   void RestartProgress();
@@ -208,14 +211,19 @@ class Table {
   void Touch(uint32_t row, uint32_t times);
   void KeepImage(uint32_t row);
   RowSlabs::Row FindMarked(const RowPlace& place) const;
+  // Counted from touch_base_.
   uint32_t TouchUnits(uint64_t examples) const;
+  // Moves touch_base_ up before 32 bits do not hold the present time any more.
+  void RebaseTouches();
   bool Expired(uint32_t row) const;
 
   const v1::TableSpec spec_;
   const std::unique_ptr<Optimizer> optimizer_;
   const std::vector<Segment> segments_;
   const size_t slot_count_;
-  const int touch_shift_;  // Last touched is kept in units of 2^touch_shift_ examples.
+  // Last touched is kept in units of 2^touch_shift_ examples, counted from touch_base_ of them.
+  const int touch_shift_;
+  uint64_t touch_base_ = 0;
   size_t max_rows_ = RowIndex::kMaxRows;  // What the budget has room for.
 
   RowIndex index_;

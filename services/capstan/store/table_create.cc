@@ -113,7 +113,7 @@ void Table::ForEachRow(absl::FunctionRef<void(const RowState&)> visit) const {
 RowState Table::StateOf(const RowSlabs::Row& row) const {
   return {.key = row.key(),
           .frequency = row.frequency(),
-          .touched_examples = uint64_t{row.touched()} << touch_shift_,
+          .touched_examples = (touch_base_ + row.touched()) << touch_shift_,
           .state = absl::MakeConstSpan(row.state(), dim() + slot_count_)};
 }
 
@@ -193,6 +193,7 @@ void Table::RestoreErased(uint64_t key) {
 void Table::RestartProgress() {
   EraseAllExpired();
   progress_examples_ = 0;
+  touch_base_ = 0;
   for (uint32_t i = 0; i < slabs_.size(); ++i) {
     epochs_.Move(slabs_.at(i).touched(), 0);
     slabs_.at(i).touched() = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "capstan/base/status.h"
@@ -18,6 +19,7 @@
 #include "cli/model/checkpoint_text.h"
 #include "cli/model/exported_model.h"
 #include "cli/model/model_diff.h"
+#include "cli/model/stored_job.h"
 #include "cli/terminal/format.h"
 
 namespace capstan::cli {
@@ -128,13 +130,28 @@ absl::Status Delete(ObjectStore& store, const CheckpointFolder& folder, const st
   return DeleteCheckpoint(store, id);
 }
 
+// The listed one that a user means by `id`, which may lack the zeros before the step.
+absl::StatusOr<std::string> Named(const CheckpointFolder& folder, const std::string& id) {
+  std::vector<std::string> listed;
+  for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
+    const size_t zeros = std::min(checkpoint.id.find_first_not_of('0'), checkpoint.id.size());
+    if (checkpoint.id == id || checkpoint.id.substr(zeros) == id) return checkpoint.id;
+    listed.push_back(checkpoint.id);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--exempt ", id, ": there is no such checkpoint; there are ", absl::StrJoin(listed, ", ")));
+}
+
 absl::Status Prune(const CheckpointOptions& options) {
   if (options.keep == 0) return absl::InvalidArgumentError("--keep: at least 1");
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(options.uri));
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointFolder folder, ReadFolder(options.uri, *store));
-  const std::vector<std::string> ids =
-      CheckpointsToPrune(folder.checkpoints, options.keep,
-                         std::set<std::string>(options.exempt.begin(), options.exempt.end()));
+  CAPSTAN_ASSIGN_OR_RETURN(std::set<std::string> stay, CheckpointsInUse(options.uri));
+  for (const std::string& id : options.exempt) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::string named, Named(folder, id));
+    stay.insert(std::move(named));
+  }
+  const std::vector<std::string> ids = CheckpointsToPrune(folder.checkpoints, options.keep, stay);
   Print(PruneText(folder, ids));
   if (ids.empty()) return absl::OkStatus();
   if (!options.yes) {
@@ -215,7 +232,10 @@ void AddCheckpoint(CLI::App& app, Invocation& invocation) {
   prune.app->footer(
       "Example:\n  capstan checkpoint prune out/ctr/checkpoints --keep 2 --yes\n\n"
       "Says what it would delete before it deletes anything. What is not named and filled as a\n"
-      "checkpoint is left alone. Of a job that runs, the attempt under way comes to nothing.");
+      "checkpoint is left alone, and so is what the job's state names: its newest checkpoint, its\n"
+      "best, and the model that it has ended with. Of a job that runs, the attempt under way "
+      "comes\n"
+      "to nothing.");
   Verb compact = Add(checkpoint, invocation, Compact, "compact",
                      "Write a chain of deltas anew as one full checkpoint beside it", kOne);
   compact.app->add_option("--id", compact.options->id, "Its name; default: <id>-full")

@@ -19,10 +19,13 @@ bool Same(Floats a, Floats b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+// What is not a number is larger than all that is.
+double Larger(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
+
 double Largest(Floats a, Floats b) {
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, std::fabs(static_cast<double>(a[i]) - b[i]));
+    largest = Larger(largest, std::fabs(static_cast<double>(a[i]) - b[i]));
   }
   return largest;
 }
@@ -56,7 +59,7 @@ void DiffRow(const Rows& a, const Rows::Row& x, const Rows& b, const Rows::Row& 
   const Floats right = b.StateOf(y);
   if (!Same(left.first(dim), right.first(dim))) {
     ++diff.changed;
-    diff.largest = std::max(diff.largest, Largest(left.first(dim), right.first(dim)));
+    diff.largest = Larger(diff.largest, Largest(left.first(dim), right.first(dim)));
     return;
   }
   const bool same = Same(left, right) && x.frequency == y.frequency && x.touched == y.touched;
@@ -89,7 +92,7 @@ void DiffBlock(Floats left, Floats right, size_t length, PartDiff& diff) {
   for (size_t k = length; k < std::min(left.size(), right.size()); ++k) {
     diff.slots_changed += Same(left.subspan(k, 1), right.subspan(k, 1)) ? 0 : 1;
   }
-  diff.largest = std::max(diff.largest, Largest(left.first(length), right.first(length)));
+  diff.largest = Larger(diff.largest, Largest(left.first(length), right.first(length)));
 }
 
 }  // namespace

@@ -111,14 +111,21 @@ void FillProgress(const v1::ChiefState& state, const std::string& folder,
   }
 }
 
-// <uri>/<job>/checkpoints, of the only job there; local folders only.
-std::vector<std::string> CheckpointsOfJobsIn(const std::string& uri) {
+// The job whose folder of checkpoints this is; empty: it is not called so.
+std::string JobOfCheckpoints(const std::string& uri) {
+  const absl::string_view path = absl::StripSuffix(uri, "/");
+  if (!absl::EndsWith(path, absl::StrCat("/", kCheckpoints))) return "";
+  return std::string(absl::StripSuffix(path, absl::StrCat("/", kCheckpoints)));
+}
+
+// The jobs in a local folder.
+std::vector<std::string> JobsIn(const std::string& uri) {
   std::vector<std::string> folders;
   if (absl::StrContains(uri, "://")) return folders;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(uri, error)) {
-    const std::string checkpoints = Within(entry.path().string(), kCheckpoints);
-    if (std::filesystem::is_directory(checkpoints, error)) folders.push_back(checkpoints);
+    const std::string job = entry.path().string();
+    if (std::filesystem::is_directory(Within(job, kCheckpoints), error)) folders.push_back(job);
   }
   return folders;
 }
@@ -134,9 +141,30 @@ bool HasNotAnswered(const std::string& uri, const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsPermissionDenied(status);
 }
 
-bool HoldsModel(const std::string& uri) {
+absl::StatusOr<bool> HoldsModel(const std::string& uri) {
   const auto store = OpenObjectStore(uri);
-  return store.ok() && ((*store)->Stat(kManifest).ok() || IsExportedModel(**store));
+  if (HasNotAnswered(uri, store.status())) return store.status();
+  if (!store.ok()) return false;
+  const absl::Status manifest = (*store)->Stat(kManifest).status();
+  if (HasNotAnswered(uri, manifest)) return manifest;
+  return manifest.ok() || IsExportedModel(**store);
+}
+
+std::string IdOf(const std::string& model_uri) {
+  return model_uri.substr(model_uri.find_last_of('/') + 1);
+}
+
+// The model that the job has ended with; nothing: it has not ended, has none, or is no job.
+absl::StatusOr<std::optional<std::string>> ModelEndedWith(const std::string& job) {
+  const absl::StatusOr<v1::ChiefState> state = ReadState(job);
+  if (HasNotAnswered(job, state.status()) || absl::IsDeadlineExceeded(state.status())) {
+    return state.status();
+  }
+  const std::string id = state.ok() ? IdOf(state->model_uri()) : "";
+  if (id.empty()) return std::optional<std::string>();
+  std::string folder = Within(Within(job, kCheckpoints), id);
+  CAPSTAN_ASSIGN_OR_RETURN(const bool there, HoldsModel(folder));
+  return there ? std::optional(std::move(folder)) : std::nullopt;
 }
 
 }  // namespace
@@ -180,31 +208,45 @@ absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl:
 
 absl::StatusOr<std::string> ModelIn(const std::string& uri) {
   CAPSTAN_RETURN_IF_ERROR(OpenObjectStore(uri).status());
-  if (HoldsModel(uri)) return uri;
-  // What a job has ended with need not be its newest checkpoint.
-  const absl::StatusOr<v1::ChiefState> state = ReadState(uri);
-  if (absl::IsUnavailable(state.status()) || absl::IsDeadlineExceeded(state.status())) {
-    return state.status();
-  }
-  if (state.ok()) {
-    const std::string& model = state->model_uri();
-    const std::string id = model.substr(model.find_last_of('/') + 1);
-    const std::string folder = Within(Within(uri, kCheckpoints), id);
-    if (!id.empty() && HoldsModel(folder)) return folder;
-  }
-  std::vector<std::string> folders = {Within(uri, kCheckpoints)};
-  if (absl::EndsWith(absl::StripSuffix(uri, "/"), kCheckpoints)) folders.push_back(uri);
-  const std::vector<std::string> jobs = CheckpointsOfJobsIn(uri);
+  CAPSTAN_ASSIGN_OR_RETURN(const bool is_model, HoldsModel(uri));
+  if (is_model) return uri;
+  std::vector<std::string> folders = {uri};
+  if (std::string job = JobOfCheckpoints(uri); !job.empty()) folders.push_back(std::move(job));
+  const std::vector<std::string> jobs = JobsIn(uri);
   if (jobs.size() == 1) folders.push_back(jobs.front());
+  // What a job has ended with need not be its newest checkpoint.
   for (const std::string& folder : folders) {
-    const absl::StatusOr<ListedCheckpoint> newest = Newest(folder);
-    if (newest.ok()) return Within(folder, newest->id);
-    if (HasNotAnswered(folder, newest.status())) return newest.status();
+    CAPSTAN_ASSIGN_OR_RETURN(std::optional<std::string> model, ModelEndedWith(folder));
+    if (model) return *std::move(model);
+  }
+  for (const std::string& folder : folders) {
+    const std::string checkpoints = Within(folder, kCheckpoints);
+    const absl::StatusOr<ListedCheckpoint> newest = Newest(checkpoints);
+    if (newest.ok()) return Within(checkpoints, newest->id);
+    if (HasNotAnswered(checkpoints, newest.status())) return newest.status();
   }
   return absl::NotFoundError(absl::StrCat(
       uri, ": holds no model; expected the folder of a checkpoint (with ", kManifest,
       "), of a job (with ", kCheckpoints, "/) or of an exported model",
       jobs.size() > 1 ? absl::StrCat("; it holds ", jobs.size(), " jobs: name one") : ""));
+}
+
+absl::StatusOr<std::set<std::string>> CheckpointsInUse(const std::string& checkpoints) {
+  const std::string job = JobOfCheckpoints(checkpoints);
+  if (job.empty()) return std::set<std::string>();
+  const absl::StatusOr<v1::ChiefState> state = ReadState(job);
+  if (absl::IsNotFound(state.status())) return std::set<std::string>();
+  if (!state.ok()) {
+    return absl::Status(state.status().code(),
+                        absl::StrCat(Within(job, kState),
+                                     " says which checkpoints are needed, and "
+                                     "cannot be read: ",
+                                     state.status().message()));
+  }
+  std::set<std::string> ids = {state->manifest(), state->best_manifest(), state->opened_from(),
+                               IdOf(state->model_uri())};
+  ids.erase("");
+  return ids;
 }
 
 std::string NameOfFolder(const std::string& uri) {

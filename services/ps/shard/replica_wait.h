@@ -19,9 +19,12 @@ class ReplicaWait {
  public:
   ReplicaWait() = default;
   ReplicaWait(const ReplicaWait &) = default;
-  ReplicaWait &operator=(const ReplicaWait &) = default;
   ReplicaWait(ReplicaWait &&) = default;
-  ReplicaWait &operator=(ReplicaWait &&) = default;
+  // What was added here before is sent: nobody waits for it any more.
+  ReplicaWait &operator=(ReplicaWait other) {
+    streams_.swap(other.streams_);
+    return *this;
+  }
   ~ReplicaWait() { Wake(); }
 
   void Add(const std::shared_ptr<ReplicaStream> &stream, PartitionIndex partition, uint64_t number);

@@ -108,8 +108,8 @@ TEST(MovesCopiesTest, NoPartitionOfASourceStandsStillBeforeAllAreCopied) {
 }
 
 TEST(MovesCopiesTest, SavesAndMovesRefuseEachOther) {
+  const TestFolder folder;  // The shards end before it: one is still saving.
   LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
-  const TestFolder folder;
   v1::SavePartitionsRequest save;
   save.mutable_header()->set_timeline(1);
   save.set_uri(absl::StrCat("file://", folder.path()));

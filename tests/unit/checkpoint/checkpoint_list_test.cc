@@ -50,11 +50,13 @@ TEST(CheckpointsToPruneTest, TakesWhatHasNoManifestForGarbageAndKeepsTheDamagedF
 
 class CheckpointFolderTest : public testing::Test {
  protected:
-  void Write(const std::string& id, uint64_t step, const std::string& parent, bool commit = true) {
+  void Write(const std::string& id, uint64_t step, const std::string& parent, bool commit = true,
+             uint64_t timeline = 1) {
     const auto folder = *OpenObjectStore(absl::StrCat(root_, "/", id));
     v1::Manifest manifest;
     manifest.set_id(id);
     manifest.set_step(step);
+    manifest.set_timeline(timeline);
     manifest.set_parent(parent);
     *manifest.mutable_job() = SmallJob();
     const PartitionFileOptions options = {.partition_count = 2, .parent = parent};
@@ -88,6 +90,15 @@ TEST_F(CheckpointFolderTest, IsListedByStepWithUnfinishedOnesFirst) {
   EXPECT_EQ((*list)[1].id, "9-a");
   EXPECT_EQ((*list)[2].manifest.parent(), "9-a");
   EXPECT_GT((*list)[1].bytes, (*list)[2].bytes);
+}
+
+TEST_F(CheckpointFolderTest, WhatAJobThatWasStartedOverHasSavedIsNewerThanWhatItHadBefore) {
+  Write("900-a", 900, "", /*commit=*/true, /*timeline=*/1);
+  Write("10-b", 10, "", /*commit=*/true, /*timeline=*/2);
+  const auto list = ListCheckpoints(**OpenObjectStore(root_));
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->back().id, "10-b");
+  EXPECT_THAT(CheckpointsToPrune(*list, 1, {}), ElementsAre("900-a"));
 }
 
 TEST_F(CheckpointFolderTest, DeletingLeavesNothing) {

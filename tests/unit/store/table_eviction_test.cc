@@ -64,6 +64,37 @@ TEST(TableExpiryTest, ForgetsARowThatHasNotBeenPushedForSoManyExamples) {
   EXPECT_EQ(table->counters().expired, 1u);
 }
 
+// Rows are touched for longer than 32 bits can count, as in an epoch of four billion examples.
+TEST(TableExpiryTest, GoesOnAfterAnyNumberOfExamples) {
+  const auto table = MakeTable(ExpiringAfter(100));
+  for (const uint64_t base :
+       {uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{5} << 32, uint64_t{1} << 62}) {
+    PushOnes(*table, {1, 2}, base + 10);
+    PushOnes(*table, {2}, base + 110);
+    std::vector<uint64_t> touched;
+    table->ForEachRow([&](const RowState& row) { touched.push_back(row.touched_examples); });
+    EXPECT_THAT(touched, ElementsAre(base + 10, base + 110));
+    EXPECT_NE(PullRows(*table, {1}).front(), 0) << "exactly 100: still there";
+    PushOnes(*table, {2}, base + 111);
+    EXPECT_EQ(PullRows(*table, {1}).front(), 0) << base;
+    PushOnes(*table, {2}, base + 130);
+    EXPECT_THAT(Keys(*table), ElementsAre(2)) << base;
+  }
+}
+
+TEST(TableExpiryTest, ARestoredRowExpiresAsBefore) {
+  const uint64_t base = uint64_t{7} << 32;
+  const auto table = MakeTable(ExpiringAfter(100));
+  PushOnes(*table, {1}, base + 10);
+  const auto copy = MakeTable(ExpiringAfter(100));
+  copy->RestoreProgress(table->progress_examples());
+  table->ForEachRow([&](const RowState& row) { ASSERT_TRUE(copy->RestoreRow(row).ok()); });
+  PushOnes(*copy, {2}, base + 110);
+  EXPECT_NE(PullRows(*copy, {1}).front(), 0);
+  PushOnes(*copy, {2}, base + 111);
+  EXPECT_EQ(PullRows(*copy, {1}).front(), 0);
+}
+
 TEST(TableExpiryTest, StartsAnExpiredRowAnewWhenItIsPushedAgain) {
   v1::TableSpec spec = ExpiringAfter(100);
   const auto table = MakeTable(spec);

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -227,6 +228,20 @@ TEST_F(ExportTest, ADiffCountsWhatHasChanged) {
   EXPECT_GT(table.largest, 0);
   EXPECT_TRUE((*diffs)[1].same());
   EXPECT_TRUE((*diffs)[2].same());
+}
+
+TEST_F(ExportTest, AWeightThatIsNotANumberIsTheLargestDifference) {
+  const std::vector<uint64_t> keys = {1001, 1002};
+  const std::vector<float> values = {NAN, 0.5f, 0.5f, 0.5f};
+  RowGradients gradient{.keys = keys, .values = values, .pulled = {}};
+  for (int i = 0; i < 2; ++i) {
+    second_->FindTable(TableId{1})->Apply({&gradient, 1}, {.progress_examples = 5000});
+  }
+  Write("2-b");
+  const auto diffs =
+      DiffCheckpoints(*CheckpointReader::Open(Uri("1-a")), *CheckpointReader::Open(Uri("2-b")));
+  ASSERT_TRUE(diffs.ok()) << diffs.status();
+  EXPECT_TRUE(std::isnan(diffs->front().largest)) << diffs->front().largest;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/time/clock.h"
+#include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/sealed_json.h"
 #include "capstan/objectstore/object_store.h"
 #include "capstan/v1/chief_state.pb.h"
@@ -14,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class StoredJobTest : public testing::Test {
  protected:
@@ -27,10 +29,26 @@ class StoredJobTest : public testing::Test {
     state_.set_elapsed_seconds(9);
   }
 
-  void Store() {
-    const auto store = OpenObjectStore(folder_);
+  void Store() { Store(folder_); }
+  void Store(const std::string& folder) {
+    const auto store = OpenObjectStore(folder);
     ASSERT_TRUE(store.ok());
     ASSERT_EQ((*store)->Put("state/chief.json", *SealJson(state_)), absl::OkStatus());
+  }
+
+  // A checkpoint of a job of one partition.
+  static void Save(const std::string& job, const std::string& id, uint64_t step) {
+    const auto store = OpenObjectStore(job + "/checkpoints/" + id);
+    ASSERT_TRUE(store.ok());
+    v1::Manifest manifest;
+    manifest.set_id(id);
+    manifest.set_step(step);
+    manifest.mutable_job()->set_partition_count(1);
+    v1::SavedFile& file = *manifest.add_files();
+    file.set_name(PartitionFileName(PartitionIndex{0}));
+    file.set_bytes(1);
+    ASSERT_EQ((*store)->Put(file.name(), "x"), absl::OkStatus());
+    ASSERT_EQ(WriteManifest(**store, manifest), absl::OkStatus());
   }
 
   const TestFolder temporary_;
@@ -95,6 +113,38 @@ TEST_F(StoredJobTest, SaysWhatItExpectsOfAFolderThatHoldsNoModel) {
   EXPECT_THAT(
       ModelIn(folder_).status().message(),
       HasSubstr("holds no model; expected the folder of a checkpoint (with MANIFEST.json)"));
+}
+
+// Wherever a job's folder is named: itself, its checkpoints, or the folder in which it is the only
+// one.
+TEST_F(StoredJobTest, TheModelOfAJobIsTheOneThatItHasEndedWithAndNotTheNewest) {
+  const std::string job = folder_ + "/demo";
+  Save(job, "100-x", 100);
+  Save(job, "200-y", 200);
+  EXPECT_EQ(*ModelIn(job), job + "/checkpoints/200-y");
+  state_.set_state(v1::JOB_STATE_COMPLETED);
+  state_.set_model_uri("s3://elsewhere/demo/checkpoints/100-x");
+  Store(job);
+  for (const std::string& named : {job, job + "/checkpoints", job + "/checkpoints/", folder_}) {
+    const absl::StatusOr<std::string> model = ModelIn(named);
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(*model, job + "/checkpoints/100-x") << named;
+  }
+}
+
+TEST_F(StoredJobTest, CheckpointsThatItsStateNamesAreInUse) {
+  const std::string checkpoints = folder_ + "/checkpoints";
+  EXPECT_THAT(*CheckpointsInUse(checkpoints), IsEmpty()) << "there is no job";
+  state_.set_manifest("300-c");
+  state_.set_best_manifest("200-b");
+  state_.set_opened_from("100-a");
+  state_.set_model_uri("file:///out/demo/checkpoints/150-m");
+  Store(folder_);
+  EXPECT_THAT(*CheckpointsInUse(checkpoints), ElementsAre("100-a", "150-m", "200-b", "300-c"));
+  EXPECT_THAT(*CheckpointsInUse(folder_), IsEmpty()) << "these are no checkpoints of a job";
+  ASSERT_EQ((*OpenObjectStore(folder_))->Put("state/chief.json", "damaged"), absl::OkStatus());
+  EXPECT_THAT(CheckpointsInUse(checkpoints).status().message(),
+              HasSubstr("says which checkpoints are needed, and cannot be read"));
 }
 
 }  // namespace
