@@ -18,6 +18,7 @@ REASONS = {
     "services/capstan/objectstore/file_writer.cc: count": "no two temporary files of a process may have one name",
     "services/capstan/objectstore/measured_object_store.cc: measured": "stores are opened by address deep below main, and all are measured",
     "services/capstan/optim/optimizer_description.cc: registered": "optimizers that are linked add themselves before main; only read afterwards",
+    "services/capstan/store/table.cc: work": "scratch of one update: each of forty tables in each of 256 partitions would keep its own",
     "services/capstan/security/tls.cc: process_tls": "set once by main before threads: a process has one certificate",
 }
 

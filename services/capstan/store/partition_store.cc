@@ -18,6 +18,7 @@ absl::StatusOr<std::unique_ptr<PartitionStore>> PartitionStore::Create(const v1:
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Table> table,
                              Table::Create(spec, job.partition_count(), arena));
     if (CountsRowUpdates(job.sparse_update())) table->CountUpdates();
+    store->ids_.push_back(table->id());
     store->tables_.push_back(std::move(table));
   }
   CAPSTAN_ASSIGN_OR_RETURN(store->blocks_, DenseBlocks::Create(job, layout, partition));
@@ -25,10 +26,14 @@ absl::StatusOr<std::unique_ptr<PartitionStore>> PartitionStore::Create(const v1:
 }
 
 Table* PartitionStore::FindTable(TableId id) {
-  for (const std::unique_ptr<Table>& table : tables_) {
-    if (table->id() == id) return table.get();
-  }
-  return nullptr;
+  const size_t place = PlaceOf(id);
+  return place < tables_.size() ? tables_[place].get() : nullptr;
+}
+
+size_t PartitionStore::PlaceOf(TableId id) const {
+  const size_t likely = Raw(id);  // A job numbers its tables in their order.
+  if (likely < ids_.size() && ids_[likely] == id) return likely;
+  return static_cast<size_t>(std::find(ids_.begin(), ids_.end(), id) - ids_.begin());
 }
 
 absl::Status PartitionStore::TakeWeights(const PartitionStore& other) {

@@ -29,6 +29,8 @@ class PartitionStore {
 
   // nullptr if the job has no such table.
   Table* FindTable(TableId id);
+  // Its place in tables(), found without a look at any of them; tables().size() if there is none.
+  size_t PlaceOf(TableId id) const;
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }  // As in the job.
 
   DenseBlocks& blocks() { return *blocks_; }
@@ -56,6 +58,7 @@ class PartitionStore {
 
   PartitionIndex partition_;
   std::vector<std::unique_ptr<Table>> tables_;
+  std::vector<TableId> ids_;  // The ids of tables_, in their order.
   std::unique_ptr<DenseBlocks> blocks_;
 };
 

@@ -11,13 +11,21 @@ namespace {
 
 // Big enough to be rare, small enough that a half empty one in each of 256 partitions is nothing.
 constexpr size_t kSlabBytes = 256 * 1024;
+// Likewise of the first ones, in each of 256 partitions and each of many tables.
+constexpr size_t kFirstSlabBytes = 16 * 1024;
+
+// The power of 2, as many rows as fit.
+int RowsIn(size_t bytes, size_t row_bytes) {
+  return std::bit_width(std::max<size_t>(1, bytes / row_bytes)) - 1;
+}
 
 }  // namespace
 
 RowSlabs::RowSlabs(size_t floats, SlabArena* arena)
     : tail_offset_(sizeof(uint64_t) + floats * sizeof(float)),
       row_bytes_((tail_offset_ + 2 * sizeof(uint32_t) + 7) / 8 * 8),
-      slab_shift_(std::bit_width(std::max<size_t>(1, kSlabBytes / row_bytes_)) - 1),
+      large_(RowsIn(kSlabBytes, row_bytes_)),
+      small_(RowsIn(kFirstSlabBytes, row_bytes_)),
       arena_(arena) {}
 
 void RowSlabs::Return::operator()(char* slab) const {
@@ -26,7 +34,8 @@ void RowSlabs::Return::operator()(char* slab) const {
 }
 
 RowSlabs::Slab RowSlabs::NewSlab() const {
-  const size_t bytes = (slab_rows() * row_bytes_ + kCacheLine - 1) / kCacheLine * kCacheLine;
+  const size_t rows = FirstOf(slabs_.size() + 1) - FirstOf(slabs_.size());
+  const size_t bytes = (rows * row_bytes_ + kCacheLine - 1) / kCacheLine * kCacheLine;
   // Slabs of a single huge row need no help.
   if (arena_ != nullptr && bytes <= SlabArena::kMaxSlabBytes) {
     return Slab(arena_->Allocate(bytes), {arena_, bytes});
@@ -37,7 +46,7 @@ RowSlabs::Slab RowSlabs::NewSlab() const {
 }
 
 uint32_t RowSlabs::Append() {
-  if (size_ == slabs_.size() * slab_rows()) slabs_.push_back(NewSlab());
+  if (size_ == FirstOf(slabs_.size())) slabs_.push_back(NewSlab());
   return size_++;
 }
 
@@ -46,7 +55,7 @@ uint32_t RowSlabs::Remove(uint32_t row) {
   if (row != last) std::memcpy(Address(row), Address(last), row_bytes_);
   --size_;
   // One empty slab stays, so that a table at its limit does not free and allocate in turns.
-  if (slabs_.size() * slab_rows() >= size_ + 2 * slab_rows()) slabs_.pop_back();
+  if (slabs_.size() >= 2 && FirstOf(slabs_.size() - 2) >= size_) slabs_.pop_back();
   return last;
 }
 

@@ -1,7 +1,10 @@
-// The memory of a table's rows: slabs of equally many rows, numbered without gaps.
+// The memory of a table's rows, numbered without gaps: slabs, of which each is as large as those
+// before it together until they have a size that is rare enough. So a small table takes little, of
+// which a job has one for each of its tables in each partition.
 #ifndef CAPSTAN_STORE_ROW_SLABS_H_
 #define CAPSTAN_STORE_ROW_SLABS_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -45,6 +48,9 @@ class RowSlabs {
   // Asks for the first `bytes` of a row: its key, then its floats.
   void Prefetch(uint32_t row, size_t bytes) const { capstan::Prefetch(Address(row), bytes); }
 
+  // Asks for what says where the first rows are.
+  void PrefetchPlaces() const { capstan::Prefetch(slabs_.data(), sizeof(Slab)); }
+
   // Adds a row of unspecified content and returns its number.
   uint32_t Append();
 
@@ -52,7 +58,7 @@ class RowSlabs {
   uint32_t Remove(uint32_t row);
 
   size_t row_bytes() const { return row_bytes_; }
-  size_t memory_bytes() const { return slabs_.size() * slab_rows() * row_bytes_; }
+  size_t memory_bytes() const { return FirstOf(slabs_.size()) * row_bytes_; }
 
  private:
   struct Return {
@@ -63,15 +69,28 @@ class RowSlabs {
   };
   using Slab = std::unique_ptr<char, Return>;
 
+  // Slabs 0 and 1 have 2^small_ rows, each of the next twice as many as the one before, and from
+  // the one that has 2^large_ rows on they are all of that size.
   Slab NewSlab() const;
-  size_t slab_rows() const { return size_t{1} << slab_shift_; }
+  size_t SlabOf(uint32_t row) const {
+    if (row >> large_ != 0) return static_cast<size_t>(large_ - small_) + (row >> large_);
+    return static_cast<size_t>(std::bit_width(row >> small_));
+  }
+  // The first row of a slab: how many rows those before it have.
+  size_t FirstOf(size_t slab) const {
+    const auto doublings = static_cast<size_t>(large_ - small_);
+    if (slab > doublings) return (slab - doublings) << large_;
+    return slab == 0 ? 0 : size_t{1} << (static_cast<size_t>(small_) + slab - 1);
+  }
   char* Address(uint32_t row) const {
-    return slabs_[row >> slab_shift_].get() + (row & (slab_rows() - 1)) * row_bytes_;
+    const size_t slab = SlabOf(row);
+    return slabs_[slab].get() + (row - FirstOf(slab)) * row_bytes_;
   }
 
   size_t tail_offset_;
   size_t row_bytes_;
-  int slab_shift_;
+  int large_;
+  int small_;
   uint32_t size_ = 0;
   SlabArena* arena_;
   std::vector<Slab> slabs_;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "capstan/base/check.h"
+#include "capstan/base/prefetch.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/optim/schedule.h"
@@ -87,18 +88,45 @@ void Table::ForEachFound(size_t count, const KeyAt& key_at, size_t bytes,
   }
 }
 
+void Table::AskForIndex(PackedKeys keys, RowUse use) const {
+  slabs_.PrefetchPlaces();
+  if (use == RowUse::kApply) {
+    Prefetch(optimizer_.get(), kCacheLine);
+    Prefetch(segments_.data(), sizeof(Segment));
+  }
+  for (size_t i = 0; i < keys.size(); ++i) index_.Prefetch(index_.TagOf(keys[i]));
+}
+
+void Table::AskForRows(PackedKeys keys, RowUse use) const {
+  const size_t bytes =
+      use == RowUse::kApply ? row_bytes() : sizeof(uint64_t) + dim() * sizeof(float);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint32_t row = index_.FirstCandidate(index_.TagOf(keys[i]));
+    if (row == kMissing) continue;
+    slabs_.Prefetch(row, bytes);
+    if (updates_) updates_->Prefetch(row);
+    if (use == RowUse::kApply) changes_.Prefetch(row);
+  }
+}
+
+Table::Work& Table::WorkOfThread() {
+  thread_local Work work;
+  return work;
+}
+
 bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context) {
   for (const RowGradients& gradient : gradients) {
     CAPSTAN_CHECK(gradient.values.size() == gradient.keys.size() * dim());
     CAPSTAN_CHECK(gradient.pulled.empty() || gradient.pulled.size() == gradient.values.size());
     CAPSTAN_CHECK(gradient.versions.empty() || gradient.versions.size() == gradient.keys.size());
   }
+  work_ = &WorkOfThread();
   progress_examples_ = std::max(progress_examples_, context.progress_examples);
   RebaseTouches();
-  groups_.Build(gradients);
+  work_->groups.Build(gradients);
   FindRows();
   if (EraseExpired()) FindRows();
-  row_staleness_ = {};
+  if (!row_staleness_.empty) row_staleness_ = {};
   if (context.row_policy != nullptr && !WeighRows(*context.row_policy)) return false;
   const size_t admitted = AdmitNew();
   if (counted_rows() + admitted > max_rows_) {
@@ -107,16 +135,18 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
     SweepFor(admitted);
   }
 
-  const float rate = LearningRate(spec_.optimizer(), progress_examples_);
+  // What the specification says of schedules lies elsewhere in memory.
+  const float rate =
+      rate_is_constant_ ? constant_rate_ : LearningRate(spec_.optimizer(), progress_examples_);
   const bool near = RowsAreNear();
-  for (size_t group = 0; group < groups_.size(); ++group) {
-    if (!near && group + kUpdatesAhead < groups_.size()) {
-      const uint32_t ahead = found_[group + kUpdatesAhead];
+  for (size_t group = 0; group < work_->groups.size(); ++group) {
+    if (!near && group + kUpdatesAhead < work_->groups.size()) {
+      const uint32_t ahead = work_->found[group + kUpdatesAhead];
       if (ahead < kNew) slabs_.Prefetch(ahead, row_bytes());
     }
     UpdateRow(group, context, rate);
   }
-  SweepSome(2 * groups_.size());
+  SweepSome(2 * work_->groups.size());
   return true;
 }
 
@@ -124,8 +154,8 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
 bool Table::WeighRows(const v1::UpdatePolicy& policy) {
   CAPSTAN_CHECK(counts_updates());
   uint64_t dropped = 0;
-  groups_.WeighRows([&](size_t group, RowVersion pulled) {
-    const uint32_t row = found_[group];
+  work_->groups.WeighRows([&](size_t group, RowVersion pulled) {
+    const uint32_t row = work_->found[group];
     const uint64_t staleness =
         UpdatesSince(pulled, row == kMissing ? RowVersion::kNoRow : updates_->of(row));
     const StaleDecision decision = DecideStale(policy, staleness);
@@ -138,8 +168,8 @@ bool Table::WeighRows(const v1::UpdatePolicy& policy) {
   });
   counters_.stale += dropped;
   if (dropped == 0) return true;
-  for (size_t group = 0; group < groups_.size(); ++group) {
-    if (groups_.GradientsWith(group) > 0) return true;
+  for (size_t group = 0; group < work_->groups.size(); ++group) {
+    if (work_->groups.GradientsWith(group) > 0) return true;
   }
   return false;
 }
@@ -148,15 +178,15 @@ uint32_t Table::FindRow(uint64_t key, uint32_t tag) const {
   return index_.Find(tag, [this, key](uint32_t row) { return slabs_.at(row).key() == key; });
 }
 
-bool Table::RowsAreNear() const { return groups_.size() * row_bytes() <= kNearBytes; }
+bool Table::RowsAreNear() const { return work_->groups.size() * row_bytes() <= kNearBytes; }
 
 void Table::FindRows() {
-  found_.resize(groups_.size());
+  work_->found.resize(work_->groups.size());
   ForEachFound(
-      groups_.size(), [this](size_t group) { return groups_.key(group); },
+      work_->groups.size(), [this](size_t group) { return work_->groups.key(group); },
       RowsAreNear() ? row_bytes() : sizeof(uint64_t),
       [this](size_t group, uint32_t row) {
-        found_[group] = row;
+        work_->found[group] = row;
         if (row == kMissing) return;
         changes_.Prefetch(row);
         if (updates_) updates_->Prefetch(row);
@@ -168,9 +198,9 @@ void Table::FindRows() {
 bool Table::EraseExpired() {
   if (spec_.expire_after_examples() == 0) return false;
   const auto expired = [this](uint32_t row) { return row != kMissing && Expired(row); };
-  if (std::none_of(found_.begin(), found_.end(), expired)) return false;
-  for (size_t group = 0; group < groups_.size(); ++group) {
-    const uint32_t row = FindRow(groups_.key(group), index_.TagOf(groups_.key(group)));
+  if (std::none_of(work_->found.begin(), work_->found.end(), expired)) return false;
+  for (size_t group = 0; group < work_->groups.size(); ++group) {
+    const uint32_t row = FindRow(work_->groups.key(group), index_.TagOf(work_->groups.key(group)));
     if (!expired(row)) continue;
     Erase(row);
     ++counters_.expired;
@@ -181,13 +211,14 @@ bool Table::EraseExpired() {
 // Marks the keys that shall have a row and returns their number.
 size_t Table::AdmitNew() {
   size_t admitted = 0;
-  const size_t max_candidates = std::max({kMinCandidates, counted_rows(), 2 * groups_.size()});
-  for (size_t group = 0; group < groups_.size(); ++group) {
-    if (found_[group] != kMissing) continue;
-    const uint32_t times = groups_.GradientsWith(group);
+  const size_t max_candidates =
+      std::max({kMinCandidates, counted_rows(), 2 * work_->groups.size()});
+  for (size_t group = 0; group < work_->groups.size(); ++group) {
+    if (work_->found[group] != kMissing) continue;
+    const uint32_t times = work_->groups.GradientsWith(group);
     if (times == 0) continue;
-    if (admission_.Admit(groups_.key(group), times, max_candidates)) {
-      found_[group] = kNew;
+    if (admission_.Admit(work_->groups.key(group), times, max_candidates)) {
+      work_->found[group] = kNew;
       ++admitted;
     } else {
       counters_.not_admitted += times;
@@ -206,7 +237,7 @@ void Table::EvictFor(size_t wanted) {
   FindRowsAgain();
   const size_t gone = counted - index_.size();
   std::vector<bool> stays(slabs_.size());
-  for (uint32_t row : found_) {
+  for (uint32_t row : work_->found) {
     if (row < kNew) stays[row] = true;
   }
   using Worth = std::tuple<uint32_t, uint32_t, uint64_t>;  // (frequency, touched, key)
@@ -244,28 +275,28 @@ void Table::EraseAllExpired() {
 
 // Rows have moved, none of this update is gone.
 void Table::FindRowsAgain() {
-  for (size_t group = 0; group < groups_.size(); ++group) {
-    if (found_[group] >= kNew) continue;
-    found_[group] = FindRow(groups_.key(group), index_.TagOf(groups_.key(group)));
+  for (size_t group = 0; group < work_->groups.size(); ++group) {
+    if (work_->found[group] >= kNew) continue;
+    work_->found[group] = FindRow(work_->groups.key(group), index_.TagOf(work_->groups.key(group)));
   }
 }
 
 void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
-  if (found_[group] == kMissing) return;
-  const uint32_t times = groups_.GradientsWith(group);
+  if (work_->found[group] == kMissing) return;
+  const uint32_t times = work_->groups.GradientsWith(group);
   if (times == 0) return;
-  if (found_[group] == kNew) {
+  if (work_->found[group] == kNew) {
     if (index_.size() >= max_rows_) {
       counters_.refused += times;
       return;
     }
-    found_[group] = CreateRow(groups_.key(group));
+    work_->found[group] = CreateRow(work_->groups.key(group));
   }
   ++counters_.updated;
-  if (updates_) updates_->Count(found_[group]);
-  Touch(found_[group], times);
-  const RowSlabs::Row row = slabs_.at(found_[group]);
-  const void* gradient = groups_.Sum(group, row.state(), dim(), context);
+  if (updates_) updates_->Count(work_->found[group]);
+  Touch(work_->found[group], times);
+  const RowSlabs::Row row = slabs_.at(work_->found[group]);
+  const void* gradient = work_->groups.Sum(group, row.state(), dim(), context);
   for (const Segment& segment : segments_) {
     optimizer_->Apply(segment.In(row.state()),
                       static_cast<const char*>(gradient) + segment.offset * sizeof(float),

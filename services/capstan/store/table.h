@@ -59,6 +59,9 @@ struct RowState {
   RowVersion version = RowVersion::kNoRow;  // Where it is known; see RowUpdates.
 };
 
+// What rows are looked up for.
+enum class RowUse { kPull, kApply };
+
 // Thread-compatible: guarded by its partition's mutex.
 class Table {
  public:
@@ -84,6 +87,11 @@ class Table {
   // REQUIRES: values (and pulled, unless empty) have dim() floats a key, `versions`, unless empty,
   // one; with a row_policy rows have versions. False: by that policy nothing was fresh enough.
   bool Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context);
+
+  // Ask for memory that a use of these keys will read: of the index first, then, by what that says,
+  // of the rows. For those who go from table to table; see look_ahead.h.
+  void AskForIndex(PackedKeys keys, RowUse use) const;
+  void AskForRows(PackedKeys keys, RowUse use) const;
 
   // ---- for checkpoints: in ascending order of keys ----
 
@@ -178,11 +186,19 @@ class Table {
     float learning_rate_scale = 1;
   };
 
+  // What Apply needs while it runs, kept for its capacity: one for each thread, as the many small
+  // tables of a job would each have to fetch its own.
+  struct Work {
+    KeyGroups groups;
+    std::vector<uint32_t> found;  // By group: the number of its row, or that it has none.
+  };
+
   Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena,
         size_t least_erased);
+  static Work& WorkOfThread();
   static std::vector<Segment> SegmentsOf(const v1::TableSpec& spec, const Optimizer& optimizer);
 
-  // The steps of Apply, in this order; `found_` holds what became of each key.
+  // The steps of Apply, in this order; `found` of the work holds what became of each key.
   void FindRows();
   bool RowsAreNear() const;
   bool EraseExpired();
@@ -221,6 +237,8 @@ class Table {
   const std::unique_ptr<Optimizer> optimizer_;
   const std::vector<Segment> segments_;
   const size_t slot_count_;
+  const bool rate_is_constant_;
+  const float constant_rate_;  // If it is.
   // Last touched is kept in units of 2^touch_shift_ examples, counted from touch_base_ of them.
   const int touch_shift_;
   uint64_t touch_base_ = 0;
@@ -242,9 +260,7 @@ class Table {
 
   StalenessCounts row_staleness_;
 
-  // Scratch of Apply, kept for its capacity.
-  KeyGroups groups_;
-  std::vector<uint32_t> found_;  // By group: the number of its row, or that it has none.
+  Work* work_ = nullptr;  // While Apply runs.
 };
 
 }  // namespace capstan

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
+#include "capstan/optim/schedule.h"
 #include "capstan/store/initializer.h"
 #include "capstan/store/table.h"
 
@@ -21,6 +22,10 @@ int TouchShift(const v1::TableSpec& spec) {
   constexpr int kWithoutExpiry = 10;
   if (spec.expire_after_examples() == 0) return kWithoutExpiry;
   return std::max(0, static_cast<int>(std::bit_width(spec.expire_after_examples())) - kStepBits);
+}
+
+bool IsConstant(const v1::ScheduleSpec& schedule) {
+  return schedule.kind() == v1::SCHEDULE_KIND_UNSPECIFIED && schedule.warmup_examples() == 0;
 }
 
 absl::Status Refuse(const v1::TableSpec& spec, const std::string& why) {
@@ -73,6 +78,8 @@ Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, Sl
       optimizer_(std::move(optimizer)),
       segments_(SegmentsOf(spec, *optimizer_)),
       slot_count_(segments_.back().slot_end - spec.dim()),
+      rate_is_constant_(IsConstant(spec.optimizer().schedule())),
+      constant_rate_(LearningRate(spec.optimizer(), /*examples=*/0)),
       touch_shift_(TouchShift(spec)),
       index_(spec.seed()),
       slabs_(segments_.back().slot_end, arena),

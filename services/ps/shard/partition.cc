@@ -122,10 +122,15 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
   TracePulled(index_, query.head(), machine_.round());
   writer.SetVersions(i, machine_.version(Part::kDense), machine_.version(Part::kSparse));
   pulled_rows_ += part.blocks_end - part.blocks_begin;
+  wanted_.clear();
   for (size_t t = part.tables_begin; t < part.tables_end; ++t) {
     pulled_rows_ += query.keys(t).size();
-    WriteRows(query, t, writer);
+    wanted_.push_back({store_->FindTable(query.table(t)), query.keys(t)});
   }
+  VisitAhead(wanted_, RowUse::kPull, [&](size_t i) {
+    mu_.AssertHeld();  // The analysis of locks does not see into a lambda.
+    WriteRows(query, part.tables_begin + i, writer);
+  });
   for (size_t b = part.blocks_begin; b < part.blocks_end; ++b) WriteBlock(query, b, writer);
   return absl::OkStatus();
 }

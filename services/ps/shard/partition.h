@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "capstan/store/look_ahead.h"
 #include "capstan/store/partition_store.h"
 #include "capstan/store/slab_arena.h"
 #include "capstan/wire/payload_writer.h"
@@ -207,7 +208,9 @@ class Partition {
   uint64_t pulled_rows_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t pushed_rows_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Duration lock_wait_ ABSL_GUARDED_BY(mu_);
-  std::vector<float> floats_ ABSL_GUARDED_BY(mu_);  // Scratch.
+  // Scratch.
+  std::vector<float> floats_ ABSL_GUARDED_BY(mu_);
+  std::vector<WantedRows> wanted_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace capstan::ps

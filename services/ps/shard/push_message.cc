@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "capstan/base/status.h"
@@ -17,25 +18,28 @@
 namespace capstan::ps {
 namespace {
 
-absl::Status CheckFloats(const std::string& name, size_t got, size_t want) {
+// What a line about a table or a block begins with: its kind and name, which are put together only
+// where something is wrong.
+using NameOf = absl::FunctionRef<std::string()>;
+
+absl::Status CheckFloats(NameOf name, size_t got, size_t want) {
   if (got == want) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, ": ", got, " bytes of values, should be ", want));
+      absl::StrCat(name(), ": ", got, " bytes of values, should be ", want));
 }
 
 // Weights as pulled are needed for compensation, and for nothing else.
-absl::Status CheckPulled(const std::string& name, const v1::UpdatePolicy& policy, size_t got,
-                         size_t values) {
+absl::Status CheckPulled(NameOf name, const v1::UpdatePolicy& policy, size_t got, size_t values) {
   const bool needed = policy.stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE && !IsSync(policy);
   if (got == (needed ? values : 0) || got == values) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, ": ", got, " bytes of pulled weights, should be ", values));
+      absl::StrCat(name(), ": ", got, " bytes of pulled weights, should be ", values));
 }
 
 // Versions of rows as pulled are known of all of them or of none.
-absl::Status CheckUpdates(const std::string& name, size_t got, size_t keys) {
+absl::Status CheckUpdates(NameOf name, size_t got, size_t keys) {
   if (got == 0 || got == keys * sizeof(uint32_t)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, ": ", got, " bytes of updates, should be ",
+  return absl::InvalidArgumentError(absl::StrCat(name(), ": ", got, " bytes of updates, should be ",
                                                  keys * sizeof(uint32_t), " or none"));
 }
 
@@ -121,13 +125,11 @@ absl::Status PushMessage::Resolve(const Catalog& catalog) {
                                catalog.CheckTable(rows.table, rows.keys));
       const size_t count = rows.keys.size() / sizeof(uint64_t);
       const size_t bytes = count * table->dim() * float_size;
+      const auto name = [table] { return absl::StrCat("table ", table->name()); };
+      CAPSTAN_RETURN_IF_ERROR(CheckFloats(name, rows.values.size(), bytes));
       CAPSTAN_RETURN_IF_ERROR(
-          CheckFloats(absl::StrCat("table ", table->name()), rows.values.size(), bytes));
-      CAPSTAN_RETURN_IF_ERROR(CheckPulled(absl::StrCat("table ", table->name()),
-                                          catalog.policy(Part::kSparse), rows.pulled.size(),
-                                          bytes));
-      CAPSTAN_RETURN_IF_ERROR(
-          CheckUpdates(absl::StrCat("table ", table->name()), rows.updates.size(), count));
+          CheckPulled(name, catalog.policy(Part::kSparse), rows.pulled.size(), bytes));
+      CAPSTAN_RETURN_IF_ERROR(CheckUpdates(name, rows.updates.size(), count));
       const PackedKeys keys(message_.Contiguous(rows.keys), count);
       CAPSTAN_RETURN_IF_ERROR(catalog.CheckKeys(*table, keys, part.partition));
       CAPSTAN_ASSIGN_OR_RETURN(PackedFloats values, Floats(rows.values));
@@ -142,11 +144,10 @@ absl::Status PushMessage::Resolve(const Catalog& catalog) {
       CAPSTAN_ASSIGN_OR_RETURN(const Block* block,
                                catalog.CheckBlock(values.block, part.partition));
       const size_t bytes = block->length * float_size;
+      const auto name = [&values] { return absl::StrCat("block ", values.block); };
+      CAPSTAN_RETURN_IF_ERROR(CheckFloats(name, values.values.size(), bytes));
       CAPSTAN_RETURN_IF_ERROR(
-          CheckFloats(absl::StrCat("block ", values.block), values.values.size(), bytes));
-      CAPSTAN_RETURN_IF_ERROR(CheckPulled(absl::StrCat("block ", values.block),
-                                          catalog.policy(Part::kDense), values.pulled.size(),
-                                          bytes));
+          CheckPulled(name, catalog.policy(Part::kDense), values.pulled.size(), bytes));
       CAPSTAN_ASSIGN_OR_RETURN(PackedFloats gradient, Floats(values.values));
       CAPSTAN_ASSIGN_OR_RETURN(PackedFloats pulled, Floats(values.pulled));
       blocks_.push_back({BlockId{values.block}, {gradient, pulled}});

@@ -101,28 +101,45 @@ UpdateContext UpdateApplier::ContextOf(const Update& update) const {
 }
 
 bool UpdateApplier::ApplyRows(const Update& update, const UpdateContext& context) {
-  bool fresh = false;
-  for (const std::unique_ptr<Table>& table : store_->tables()) {
-    rows_.clear();
-    if (update.added > 0) {
-      if (const std::optional<RowGradients> sum = sum_.rows(table->id())) rows_.push_back(*sum);
-    }
-    for (const Contribution& used : update.contributions) {
-      const PushShare& kept = kept_.at(used.handle);
-      for (const PushMessage::Rows& rows :
-           kept.push->rows_of(kept.push->partitions()[kept.place])) {
-        if (rows.table != table->id()) continue;
-        rows_.push_back(rows.gradients);
-        rows_.back().weight = static_cast<float>(used.weight);
-        if (!used.compensate) rows_.back().pulled = {};
-        if (!JudgedByRows(kept)) rows_.back().versions = {};
-      }
-    }
-    if (rows_.empty()) continue;
-    fresh |= table->Apply(rows_, context);
-    if (observed_) metrics_.ObserveRowStaleness(table->row_staleness());
+  GatherRows(update);
+  wanted_.clear();
+  for (const TableShare& share : shares_) {
+    wanted_.push_back({store_->tables()[share.table].get(), share.gradients.keys});
   }
+  bool fresh = false;
+  rows_.clear();
+  VisitAhead(wanted_, RowUse::kApply, [&](size_t i) {
+    rows_.push_back(shares_[i].gradients);
+    if (i + 1 < shares_.size() && shares_[i + 1].table == shares_[i].table) return;
+    Table& table = *store_->tables()[shares_[i].table];
+    fresh |= table.Apply(rows_, context);
+    rows_.clear();
+    if (observed_) metrics_.ObserveRowStaleness(table.row_staleness());
+  });
   return fresh;
+}
+
+void UpdateApplier::GatherRows(const Update& update) {
+  shares_.clear();
+  for (size_t table = 0; update.added > 0 && table < store_->tables().size(); ++table) {
+    if (const std::optional<RowGradients> sum = sum_.rows(store_->tables()[table]->id())) {
+      shares_.push_back({table, *sum});
+    }
+  }
+  for (const Contribution& used : update.contributions) {
+    const PushShare& kept = kept_.at(used.handle);
+    const bool judged = JudgedByRows(kept);
+    for (const PushMessage::Rows& rows : kept.push->rows_of(kept.push->partitions()[kept.place])) {
+      TableShare& share = shares_.emplace_back();
+      share = {store_->PlaceOf(rows.table), rows.gradients};
+      share.gradients.weight = static_cast<float>(used.weight);
+      if (!used.compensate) share.gradients.pulled = {};
+      if (!judged) share.gradients.versions = {};
+    }
+  }
+  const auto before = [](const TableShare& a, const TableShare& b) { return a.table < b.table; };
+  if (std::is_sorted(shares_.begin(), shares_.end(), before)) return;  // Most often of one push.
+  std::stable_sort(shares_.begin(), shares_.end(), before);
 }
 
 bool UpdateApplier::IsRunning(BlockId block) const {

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
+#include "capstan/store/look_ahead.h"
 #include "capstan/store/partition_store.h"
 #include "capstan/store/round_sum.h"
 #include "capstan/store/update.h"
@@ -62,12 +63,20 @@ class UpdateApplier {
   size_t memory_bytes() const { return sum_.memory_bytes(); }
 
  private:
+  // Gradients of one table's rows, which are part of an update.
+  struct TableShare {
+    size_t table = 0;  // Its place in the store.
+    RowGradients gradients;
+  };
+
   void Add(const Addition& addition);
   // These return what CarryOut does.
   bool Apply(const Update& update, absl::Time now);
   bool ApplyRows(const Update& update, const UpdateContext& context);
   void ApplyBlocks(const Update& update, const UpdateContext& context);
   bool IsRunning(BlockId block) const;
+  // Fills shares_: by tables as in the job, and of one table in the order of the contributions.
+  void GatherRows(const Update& update);
   void Observe(const Update& update, absl::Time now);
   UpdateContext ContextOf(const Update& update) const;
 
@@ -82,7 +91,9 @@ class UpdateApplier {
   std::array<VersionTimes, kParts> version_times_;
 
   // Scratch.
-  std::vector<RowGradients> rows_;
+  std::vector<TableShare> shares_;  // What one update has for each table.
+  std::vector<WantedRows> wanted_;  // As shares_.
+  std::vector<RowGradients> rows_;  // What it has for one table.
   std::vector<BlockGradient> blocks_;
 };
 

@@ -1,5 +1,7 @@
 #include "capstan/store/row_slabs.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -35,6 +37,29 @@ TEST(RowSlabsTest, MovesTheLastRowIntoTheGapAndGivesMemoryBack) {
   EXPECT_EQ(slabs.size(), 29'998u);
   while (slabs.size() > 0) slabs.Remove(slabs.size() - 1);
   EXPECT_LT(slabs.memory_bytes(), full);
+}
+
+TEST(RowSlabsTest, AFewRowsTakeLittleAndManyAtMostASlabMoreThanTheyNeed) {
+  RowSlabs slabs(/*floats=*/32);  // Rows of 144 bytes.
+  EXPECT_EQ(slabs.memory_bytes(), 0u);
+  for (uint32_t i = 0; i < 20'000; ++i) {
+    slabs.Append();
+    const size_t needed = slabs.size() * slabs.row_bytes();
+    ASSERT_LE(slabs.memory_bytes(),
+              std::max<size_t>(16 << 10, std::min(2 * needed, needed + (256 << 10))));
+  }
+}
+
+TEST(RowSlabsTest, ATableAtTheEdgeOfASlabKeepsOneThatIsEmpty) {
+  RowSlabs slabs(/*floats=*/32);
+  while (slabs.size() < 2000) {
+    const size_t before = slabs.memory_bytes();
+    slabs.Append();
+    const size_t after = slabs.memory_bytes();
+    slabs.Remove(slabs.size() - 1);
+    EXPECT_EQ(slabs.memory_bytes(), after) << slabs.size() << " rows, " << before;
+    slabs.Append();
+  }
 }
 
 TEST(RowSlabsTest, TakeTheirMemoryFromAnArenaAndGiveItBack) {

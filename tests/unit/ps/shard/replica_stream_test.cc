@@ -229,6 +229,10 @@ TEST_F(ReplicaStreamTest, AllThatOneRequestHasDoneIsSentTogether) {
     nobody.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
   }
   EXPECT_EQ(woken_, 2) << "also what nobody waits for";
+  ReplicaWait overwritten;
+  overwritten.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
+  overwritten = {};
+  EXPECT_EQ(woken_, 3) << "nor when it is assigned over";
 }
 
 TEST_F(ReplicaStreamTest, WhoWaitsForSeveralIsToldOnceByTheLast) {

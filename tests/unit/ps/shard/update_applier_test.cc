@@ -63,9 +63,10 @@ class UpdateApplierTest : public testing::Test {
     push.add_partitions();
     return push;
   }
-  static v1::TableGradient& AddRow(v1::PushRequest& push, uint64_t key, float value) {
+  static v1::TableGradient& AddRow(v1::PushRequest& push, uint64_t key, float value,
+                                   uint32_t table = 1) {
     v1::TableGradient& rows = *push.mutable_partitions(0)->add_tables();
-    rows.set_table(1);
+    rows.set_table(table);
     rows.set_keys(&key, sizeof(key));
     rows.set_values(&value, sizeof(value));
     return rows;
@@ -109,9 +110,9 @@ class UpdateApplierTest : public testing::Test {
     EXPECT_TRUE(applier_->CarryOut(decision, absl::UnixEpoch()));
   }
 
-  float Row(uint64_t key) const {
+  float Row(uint64_t key, uint32_t table = 1) const {
     float value = 0;
-    store_->tables()[0]->Pull({&key, 1}, &value);
+    store_->FindTable(TableId{table})->Pull({&key, 1}, &value);
     return value;
   }
   float BlockValue(BlockId id) const { return store_->blocks().Weights(id)[0]; }
@@ -133,6 +134,30 @@ TEST_F(UpdateApplierTest, AppliesTheScaledSumOfTheWeightedGradientsThatADecision
   update.scale = 2;
   EXPECT_TRUE(CarryOut(update));
   EXPECT_EQ(Row(3), 2 * (0.5f * 4 + 8));
+}
+
+TEST_F(UpdateApplierTest, ATableIsUpdatedOnceWhereverPushesNameIt) {
+  v1::JobSpec job = AsyncJob();
+  for (const uint32_t id : {2, 3}) {
+    AddOneColumn(job);
+    job.mutable_tables()->rbegin()->set_id(id);
+    job.mutable_tables()->rbegin()->mutable_optimizer()->set_clip_value(10);  // Of an update.
+  }
+  Use(job);
+  v1::PushRequest one = Empty(), other = Empty();
+  AddRow(one, /*key=*/5, -4, /*table=*/3);
+  AddRow(one, 5, -1, 1);
+  AddRow(one, 5, -9, 3);
+  AddRow(one, 6, -2, 2);
+  AddRow(other, 6, -3, 2);
+  AddRow(other, 5, -8, 1);
+  EXPECT_TRUE(CarryOut(UpdateOf(
+      Part::kSparse, {{.handle = Keep(Read(one))}, {.handle = Keep(Read(other)), .weight = 0.5}})));
+  EXPECT_EQ(Row(5, 1), 1 + 4);
+  EXPECT_EQ(Row(5, 2), 0);
+  EXPECT_EQ(Row(6, 2), 2 + 1.5f);
+  EXPECT_EQ(Row(5, 3), 10) << "one update of both, which is clipped";
+  EXPECT_EQ(Row(6, 3), 0);
 }
 
 TEST_F(UpdateApplierTest, AnUpdateChangesItsPartOfTheModelAlone) {
