@@ -19,6 +19,9 @@ constexpr uint64_t kMostMemberBytes = uint64_t{1} << 30;
 constexpr uint64_t kMostExtensionBytes = uint64_t{1} << 20;
 constexpr uint64_t kMostLabelBytes = 1024;
 
+constexpr char kNoHeader[] = "expected the header of a tar's member (ustar)";
+constexpr char kCutShort[] = "the file ends within the member that begins here";
+
 uint64_t RoundUp(uint64_t bytes) { return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock; }
 
 // A member whose content comes next in the file.
@@ -65,21 +68,27 @@ class TarSamples : public SampleStream {
   enum class Before { kMember, kSampleOfNext, kSample, kNothing };
   enum class After { kMember, kSampleOfNext, kSample };
 
+  struct Damage {
+    uint64_t byte = 0;
+    const char* error = kNoHeader;
+  };
   // What comes next in the file. Neither: its end.
   struct Found {
     std::optional<Member> member = std::nullopt;
-    std::optional<uint64_t> damage = std::nullopt;  // Where there is no header.
+    std::optional<Damage> damage = std::nullopt;  // In front of the member.
   };
 
   absl::StatusOr<Found> FindMember();
-  absl::StatusOr<std::optional<TarHeader>> FindHeader(std::optional<uint64_t>& damage);
+  absl::StatusOr<std::optional<TarHeader>> FindHeader(std::optional<Damage>& damage);
   absl::StatusOr<bool> ReadExtension(const TarHeader& header);
   bool IsOver(const Member& member);
   bool IsToBePassedOver(const Member& member);
   absl::Status Take(const Member& member, Sample& sample);
   absl::Status ReadContent(const Member& member, uint64_t most, std::string& content,
                            Sample& sample);
-  absl::Status Pass(const Member& member);
+  // False: the file ends within its content. That of the last one need not be padded.
+  absl::StatusOr<bool> Pass(const Member& member);
+  absl::Status PassOfSample(const Member& member, Sample& sample);
   bool IsImage(const Member& member) const {
     return std::find(images_.begin(), images_.end(), member.end) != images_.end();
   }
@@ -101,7 +110,7 @@ class TarSamples : public SampleStream {
 
 // The next header. Where there is none, `damage` says where the first block lies that is neither
 // one nor zeros, and the search goes on behind it.
-absl::StatusOr<std::optional<TarHeader>> TarSamples::FindHeader(std::optional<uint64_t>& damage) {
+absl::StatusOr<std::optional<TarHeader>> TarSamples::FindHeader(std::optional<Damage>& damage) {
   while (true) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string_view block, bytes_.Peek(kTarBlock));
     if (block.empty()) return std::nullopt;
@@ -112,7 +121,7 @@ absl::StatusOr<std::optional<TarHeader>> TarSamples::FindHeader(std::optional<ui
       return header;
     }
     const bool zeros = std::all_of(block.begin(), block.end(), [](char c) { return c == 0; });
-    if (!zeros && !damage) damage = bytes_.offset();
+    if (!zeros && !damage) damage = Damage{bytes_.offset()};
     CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(block.size()).status());
   }
 }
@@ -132,8 +141,8 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
     CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(RoundUp(range_.begin) - bytes_.offset()).status());
   }
   std::optional<uint64_t> begin;
+  Found found;
   while (true) {
-    Found found;
     CAPSTAN_ASSIGN_OR_RETURN(std::optional<TarHeader> header, FindHeader(found.damage));
     // What was found behind the damage is looked at next.
     if (found.damage) extensions_.clear();
@@ -142,30 +151,45 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
     if (extensions_.empty()) begin = place;
     if (header->is_extension()) {
       CAPSTAN_ASSIGN_OR_RETURN(const bool whole, ReadExtension(*header));
-      if (!whole) found.damage = place;
+      if (!whole && !found.damage) found.damage = Damage{place, kCutShort};
       if (found.damage) return found;
       continue;
     }
     for (const auto& [kind, content] : extensions_) ApplyTarExtension(kind, content, *header);
     extensions_.clear();
+    if (header->size > kMostMemberBytes) {  // An extension says so.
+      if (!found.damage) found.damage = Damage{place};
+      continue;
+    }
     found.member = Member{.name = header->name,
                           .begin = begin.value_or(place),
                           .header = place,
                           .size = header->size};
     if (header->is_file()) SplitName(*found.member);
     if (header->is_file()) return found;
-    if (found.damage) {
-      // Passed over at once, so that the damage can be told.
-      CAPSTAN_RETURN_IF_ERROR(Pass(*found.member));
-      found.member.reset();
-      return found;
-    }
-    CAPSTAN_RETURN_IF_ERROR(Pass(*found.member));
+    // Passed over at once, so that damage can be told.
+    CAPSTAN_ASSIGN_OR_RETURN(const bool whole, Pass(*found.member));
+    found.member.reset();
+    if (!whole && !found.damage) found.damage = Damage{place, kCutShort};
+    if (found.damage) return found;
   }
 }
 
-absl::Status TarSamples::Pass(const Member& member) {
-  return bytes_.Skip(RoundUp(member.size)).status();
+absl::StatusOr<bool> TarSamples::Pass(const Member& member) {
+  CAPSTAN_ASSIGN_OR_RETURN(const bool whole, bytes_.Skip(member.size));
+  if (!whole) return false;
+  CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(RoundUp(member.size) - member.size).status());
+  return true;
+}
+
+// A part of a sample that nobody asks for.
+absl::Status TarSamples::PassOfSample(const Member& member, Sample& sample) {
+  CAPSTAN_ASSIGN_OR_RETURN(const bool whole, Pass(member));
+  if (!whole && sample.error.empty()) {
+    sample.error = absl::StrCat("the file ends within member ", Quote(member.name), " of ",
+                                member.size, " bytes");
+  }
+  return absl::OkStatus();
 }
 
 // Says whether what this member begins is of the range that follows.
@@ -201,7 +225,7 @@ absl::Status TarSamples::ReadContent(const Member& member, uint64_t most, std::s
   if (member.size > most) {
     sample.error = absl::StrCat("member ", Quote(member.name), " of ", member.size,
                                 " bytes; at most ", most, " are possible");
-    return Pass(member);
+    return Pass(member).status();
   }
   CAPSTAN_ASSIGN_OR_RETURN(bool whole, bytes_.Read(member.size, content));
   if (whole) {
@@ -218,7 +242,7 @@ absl::Status TarSamples::Take(const Member& member, Sample& sample) {
   if ((image && !sample.image.empty()) || (label && sample.has_label)) {
     sample.error = absl::StrCat("has two members that are its ", image ? "image" : "label");
   }
-  if (!image && !label) return Pass(member);
+  if (!image && !label) return PassOfSample(member, sample);
   std::string& content = image ? sample.image : sample.label;
   CAPSTAN_RETURN_IF_ERROR(
       ReadContent(member, image ? kMostImageBytes : kMostLabelBytes, content, sample));
@@ -236,10 +260,10 @@ absl::StatusOr<bool> TarSamples::Next(Sample& sample) {
     }
     if (next_.damage) {
       if (!name.empty()) break;
-      const uint64_t byte = *std::exchange(next_.damage, std::nullopt);
+      const Damage damage = *std::exchange(next_.damage, std::nullopt);
       if (before_ != Before::kNothing) continue;
-      sample.place = absl::StrCat("byte ", byte);
-      sample.error = "expected the header of a tar's member (ustar)";
+      sample.place = absl::StrCat("byte ", damage.byte);
+      sample.error = damage.error;
       return true;
     }
     if (!next_.member) break;
@@ -249,7 +273,8 @@ absl::StatusOr<bool> TarSamples::Next(Sample& sample) {
     over_ = IsOver(member);
     if (over_) break;
     if (IsToBePassedOver(member)) {
-      CAPSTAN_RETURN_IF_ERROR(Pass(member));
+      CAPSTAN_ASSIGN_OR_RETURN(const bool whole, Pass(member));
+      if (!whole) next_.damage = Damage{member.header, kCutShort};
       continue;
     }
     if (name.empty()) {

@@ -69,6 +69,11 @@ Remedy RemedyOf(int status, std::string_view code) {
   if (IsOneOf(code, {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})) {
     return Remedy::kNewCredentials;
   }
+  // A key that has been replaced: its owner may have the new one by now.
+  if (status == 403 &&
+      IsOneOf(code, {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken"})) {
+    return Remedy::kNewCredentials;
+  }
   if (IsOneOf(code,
               {"SlowDown", "InternalError", "ServiceUnavailable", "RequestTimeout", "Throttling",
                "ThrottlingException", "OperationAborted", "ConditionalRequestConflict",

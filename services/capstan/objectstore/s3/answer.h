@@ -14,7 +14,7 @@ namespace capstan {
 enum class Remedy {
   kNone,
   kRetry,           // The server or the way to it is at fault.
-  kNewCredentials,  // They have expired.
+  kNewCredentials,  // They have expired, or have been replaced.
   kCorrectClock,    // Ours and the server's differ too much.
 };
 

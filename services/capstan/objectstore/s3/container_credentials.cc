@@ -28,7 +28,8 @@ absl::Status CheckAddress(const std::string& uri) {
 
 }  // namespace
 
-absl::StatusOr<S3Credentials> FetchContainerCredentials(const S3Options& options, Http& http) {
+absl::StatusOr<S3Credentials> FetchContainerCredentials(const S3Options& options, Http& http,
+                                                        const std::atomic<bool>* cancelled) {
   CAPSTAN_RETURN_IF_ERROR(CheckAddress(options.container_credentials_uri));
   HttpHeaders headers;
   if (!options.container_token_file.empty()) {
@@ -40,7 +41,8 @@ absl::StatusOr<S3Credentials> FetchContainerCredentials(const S3Options& options
                                       .url = options.container_credentials_uri,
                                       .headers = std::move(headers),
                                       .timeout = absl::Seconds(5),
-                                      .direct = true}));
+                                      .direct = true,
+                                      .cancelled = cancelled}));
   if (response.status != 200) return ReadFailure(response, "container credentials").status;
   CAPSTAN_ASSIGN_OR_RETURN(auto fields, ParseFlatJson(response.body));
   if (fields["AccessKeyId"].empty() || fields["SecretAccessKey"].empty()) {

@@ -15,6 +15,7 @@ namespace {
 constexpr absl::Duration kRenewAhead = absl::Minutes(5);
 constexpr absl::Duration kTooLate = absl::Seconds(30);  // A request takes time as well.
 constexpr absl::Duration kMostWait = absl::Seconds(30);
+constexpr absl::Duration kLookForCancel = absl::Milliseconds(100);
 constexpr absl::Duration kKeysAreReadEvery = absl::Seconds(10);
 
 std::string TextOf(const std::filesystem::path& path) {
@@ -35,8 +36,12 @@ absl::StatusOr<S3CredentialsCache::Step> S3CredentialsCache::Decide() {
   if (Good(kRenewAhead)) return Step::kUse;
   if (!fetching_) return Step::kFetch;
   if (Good(kTooLate)) return Step::kUse;
-  if (!mu_.AwaitWithTimeout(absl::Condition(&nobody_fetches), kMostWait)) {
-    return absl::UnavailableError("credentials: another thread still waits for them");
+  for (absl::Duration waited; !nobody_fetches(); waited += kLookForCancel) {
+    if (cancelled_ != nullptr && *cancelled_) return absl::CancelledError("credentials");
+    if (waited >= kMostWait) {
+      return absl::UnavailableError("credentials: another thread still waits for them");
+    }
+    mu_.AwaitWithTimeout(absl::Condition(&nobody_fetches), kLookForCancel);
   }
   return Good(kTooLate) ? Step::kUse : Step::kFetch;
 }
@@ -98,8 +103,8 @@ absl::StatusOr<S3Credentials> ReadKeys(const S3Options& options, absl::Time now)
       "AWS_SECRET_ACCESS_KEY; on Kubernetes, the keys of the Secret of s3.existingSecret"));
 }
 
-absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(const S3Options& options,
-                                                                    Http& http, WallClock now) {
+absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(
+    const S3Options& options, Http& http, WallClock now, const std::atomic<bool>* cancelled) {
   FetchCredentials fetch;
   if (!options.keys_folder.empty()) {
     fetch = [options, now] { return ReadKeys(options, now()); };
@@ -108,16 +113,18 @@ absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(const S3Opti
                                    .secret_key = options.secret_key,
                                    .session_token = options.session_token}] { return fixed; };
   } else if (!options.role_arn.empty() && !options.web_identity_token_file.empty()) {
-    fetch = [options, &http] { return FetchWebIdentity(options, http); };
+    fetch = [options, &http, cancelled] { return FetchWebIdentity(options, http, cancelled); };
   } else if (!options.container_credentials_uri.empty()) {
-    fetch = [options, &http] { return FetchContainerCredentials(options, http); };
+    fetch = [options, &http, cancelled] {
+      return FetchContainerCredentials(options, http, cancelled);
+    };
   } else {
     return absl::FailedPreconditionError(
         "S3: no credentials; set CAPSTAN_S3_KEYS, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
         "AWS_ROLE_ARN and "
         "AWS_WEB_IDENTITY_TOKEN_FILE, or AWS_CONTAINER_CREDENTIALS_FULL_URI");
   }
-  return std::make_unique<S3CredentialsCache>(std::move(fetch), std::move(now));
+  return std::make_unique<S3CredentialsCache>(std::move(fetch), std::move(now), cancelled);
 }
 
 }  // namespace capstan

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_OBJECTSTORE_S3_CREDENTIALS_H_
 #define CAPSTAN_OBJECTSTORE_S3_CREDENTIALS_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -22,14 +23,16 @@ using FetchCredentials = std::function<absl::StatusOr<S3Credentials>()>;
 // on with those that are still good, or wait. Thread-safe.
 class S3CredentialsCache {
  public:
-  S3CredentialsCache(FetchCredentials fetch, WallClock now)
-      : fetch_(std::move(fetch)), now_(std::move(now)) {}
+  // `cancelled`: once true, nobody waits any longer; may be null, and must outlive the cache.
+  S3CredentialsCache(FetchCredentials fetch, WallClock now,
+                     const std::atomic<bool>* cancelled = nullptr)
+      : fetch_(std::move(fetch)), now_(std::move(now)), cancelled_(cancelled) {}
 
   // Credentials that are good now. Where fetching fails, the old ones as long as they are good,
-  // then the error.
+  // then the error. CANCELLED: see the constructor.
   absl::StatusOr<S3Credentials> Get() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The server says that these have expired: they are not given out again.
+  // The server says that these are good no longer: they are not given out again.
   void Refuse(const S3Credentials& credentials) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -39,6 +42,7 @@ class S3CredentialsCache {
 
   const FetchCredentials fetch_;
   const WallClock now_;
+  const std::atomic<bool>* const cancelled_;
   absl::Mutex mu_;
   S3Credentials current_ ABSL_GUARDED_BY(mu_) = {.expires = absl::InfinitePast()};
   bool fetching_ ABSL_GUARDED_BY(mu_) = false;
@@ -47,14 +51,17 @@ class S3CredentialsCache {
 // The credentials that `options` name: a folder of keys (read anew
 // every few seconds), static keys, web identity (AssumeRoleWithWebIdentity; the
 // token file is read anew each time), or a container's. FAILED_PRECONDITION if they name none.
-// `http` must outlive the result.
-absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(const S3Options& options,
-                                                                    Http& http, WallClock now);
+// `http` and `cancelled`, which may be null, must outlive the result.
+absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(
+    const S3Options& options, Http& http, WallClock now,
+    const std::atomic<bool>* cancelled = nullptr);
 
 // How the two kinds of temporary credentials are fetched, once. UNAVAILABLE is worth a retry. No
-// message holds a token or a key.
-absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& http);
-absl::StatusOr<S3Credentials> FetchContainerCredentials(const S3Options& options, Http& http);
+// message holds a token or a key. `cancelled`: see HttpRequest.
+absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& http,
+                                               const std::atomic<bool>* cancelled = nullptr);
+absl::StatusOr<S3Credentials> FetchContainerCredentials(
+    const S3Options& options, Http& http, const std::atomic<bool>* cancelled = nullptr);
 
 // The keys in options.keys_folder, good for a few seconds beyond `now`. UNAUTHENTICATED: there are
 // none.

@@ -38,10 +38,10 @@ absl::StatusOr<std::unique_ptr<S3Client>> S3Client::Create(const S3Options& opti
                                                            const std::string& bucket,
                                                            const S3World& world) {
   CAPSTAN_ASSIGN_OR_RETURN(S3Endpoint endpoint, FindEndpoint(options, bucket));
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<S3CredentialsCache> credentials,
-                           MakeCredentials(options, world.http, world.now));
-  return std::unique_ptr<S3Client>(
-      new S3Client(options, std::move(endpoint), world, std::move(credentials)));
+  std::unique_ptr<S3Client> client(new S3Client(options, std::move(endpoint), world));
+  CAPSTAN_ASSIGN_OR_RETURN(client->credentials_,
+                           MakeCredentials(options, world.http, world.now, &client->cancelled_));
+  return client;
 }
 
 S3Result S3Client::Send(const S3Call& call) {
@@ -76,6 +76,7 @@ S3Result S3Client::Send(const S3Call& call) {
     } else if (failure.remedy == Remedy::kCorrectClock) {
       again = !std::exchange(corrected_clock, true);
     }
+    again = again && !call.once;
     const bool in_time = world_.clock.Now() - begin + pause < options_.deadline;
     if (!again || n >= options_.attempts || !in_time) {
       const absl::string_view tries = n > 1 ? " attempts)" : " attempt)";

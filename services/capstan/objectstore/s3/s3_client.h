@@ -40,6 +40,7 @@ struct S3Call {
   // What has come of an answer that broke is given to the caller, who asks for the rest; without
   // this it is dropped, and asked for again.
   bool keeps_partial = false;
+  bool once = false;  // A failure is not tried again.
 };
 
 struct S3Result {
@@ -76,12 +77,8 @@ class S3Client {
   std::string NewWriteId() const;
 
  private:
-  S3Client(const S3Options& options, S3Endpoint endpoint, const S3World& world,
-           std::unique_ptr<S3CredentialsCache> credentials)
-      : options_(options),
-        endpoint_(std::move(endpoint)),
-        world_(world),
-        credentials_(std::move(credentials)) {}
+  S3Client(const S3Options& options, S3Endpoint endpoint, const S3World& world)
+      : options_(options), endpoint_(std::move(endpoint)), world_(world) {}
 
   struct Attempt {
     absl::StatusOr<HttpResponse> response;
@@ -97,9 +94,9 @@ class S3Client {
   const S3Options options_;
   const S3Endpoint endpoint_;
   const S3World world_;
-  const std::unique_ptr<S3CredentialsCache> credentials_;
   std::atomic<bool> cancelled_ = false;
-  std::atomic<int64_t> skew_seconds_ = 0;  // The server's clock minus ours.
+  std::unique_ptr<S3CredentialsCache> credentials_;  // Set once, by Create.
+  std::atomic<int64_t> skew_seconds_ = 0;            // The server's clock minus ours.
   std::atomic<int64_t> next_line_ = std::numeric_limits<int64_t>::min();  // Milliseconds.
 };
 

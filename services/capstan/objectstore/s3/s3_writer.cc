@@ -41,7 +41,7 @@ class S3Writer : public ObjectWriter {
     under_way_.clear();  // Each has ended.
     if (upload_.empty() || committed_) return;
     // At best: a bucket's lifecycle rule removes what a dead process leaves anyway.
-    client_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}});
+    client_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}, .once = true});
   }
 
   absl::Status Append(std::string_view bytes) override {

@@ -21,7 +21,8 @@ absl::StatusOr<std::string> TokenService(const S3Options& options) {
 
 }  // namespace
 
-absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& http) {
+absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& http,
+                                               const std::atomic<bool>* cancelled) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string address, TokenService(options));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string token, ReadToken(options.web_identity_token_file));
   // In the body, as addresses are logged by many.
@@ -36,7 +37,8 @@ absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& h
                  .url = address,
                  .headers = {{"content-type", "application/x-www-form-urlencoded"}},
                  .body = form,
-                 .timeout = absl::Seconds(10)}));
+                 .timeout = absl::Seconds(10),
+                 .cancelled = cancelled}));
   if (response.status != 200) return ReadFailure(response, "AssumeRoleWithWebIdentity").status;
   CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(response.body));
   const XmlElement* result = answer.Child("AssumeRoleWithWebIdentityResult");

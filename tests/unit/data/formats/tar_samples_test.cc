@@ -101,6 +101,45 @@ TEST(TarSamplesTest, AFileThatEndsWithinAMemberSaysSo) {
   for (size_t size = 0; size < file.size(); ++size) InTar(file.substr(0, size));
 }
 
+TEST(TarSamplesTest, AFileThatEndsWithinAMemberThatNobodyAsksForSaysSoOnce) {
+  const std::string whole = TarSample("0", "A", "1");
+  const std::string cut = TarSample("1", "B", "1") + TarBlock("1.json", 4000) + "{";
+  const std::string of_sample =
+      "sample \"1\" at byte 2048: the file ends within member \"1.json\" of 4000 bytes";
+  EXPECT_THAT(InTar(whole + cut), ElementsAre("A:1", of_sample));
+  EXPECT_THAT(InTar(whole + TarMember("README", "text")), ElementsAre("A:1"));
+  for (const char kind : {'0', '3'}) {  // A file of no sample, a device.
+    const std::string file = whole + TarBlock("README", 4000, kind) + "text";
+    const std::string error = "byte 2048: the file ends within the member that begins here";
+    EXPECT_THAT(InTar(file), ElementsAre("A:1", error)) << kind;
+    for (uint64_t end = 512; end < file.size(); end += 512) {
+      EXPECT_THAT(SamplesOfParts(v1::DATA_FORMAT_TAR, file, {end, file.size()}),
+                  ElementsAre("A:1", error))
+          << kind << " " << end;
+    }
+  }
+}
+
+TEST(TarSamplesTest, TheContentOfTheLastMemberNeedNotFillItsBlock) {
+  const std::string file = TarSample("0", "A", "1") + TarBlock("0.json", 2) + "{}";
+  EXPECT_THAT(InTar(file), ElementsAre("A:1"));
+}
+
+TEST(TarSamplesTest, AnExtensionThatTellsOfATrillionBytesIsDamage) {
+  for (const std::string size : {"1099511627776", "18446744073709551105"}) {
+    std::string record = " size=" + size + "\n";
+    record = std::to_string(record.size() + 2) + record;
+    std::string extension = TarMember("PaxHeaders/x", record);
+    extension.replace(0, 512, TarBlock("PaxHeaders/x", record.size(), 'x'));
+    const std::string file =
+        TarSample("0", "A", "1") + extension + TarSample("1", "B", "1") + TarSample("2", "C", "2");
+    EXPECT_THAT(InTar(file),
+                ElementsAre("A:1", "byte 3072: expected the header of a tar's member (ustar)",
+                            HasSubstr("sample \"1\" at byte 4096: has no image"), "C:2"))
+        << size;
+  }
+}
+
 TEST(TarSamplesTest, DamageCostsWhatItCoversAndNoMore) {
   std::string file;
   for (int i = 0; i < 4; ++i) file += TarSample(std::to_string(i), "A", std::to_string(i));

@@ -1,5 +1,6 @@
 #include "capstan/objectstore/s3/credentials.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -76,6 +77,25 @@ TEST(CacheThreadsTest, LetsOneFetchWhileOthersWait) {
   first.join();
   second.join();
   EXPECT_EQ(fetched, 1);
+}
+
+TEST(CacheThreadsTest, NobodyWaitsForAnotherOnceItIsCancelled) {
+  absl::Notification fetching;
+  absl::Notification go_on;
+  std::atomic<bool> cancelled = false;
+  S3CredentialsCache cache(
+      [&]() -> absl::StatusOr<S3Credentials> {
+        fetching.Notify();
+        go_on.WaitForNotification();
+        return absl::CancelledError("fetch");
+      },
+      [] { return absl::FromUnixSeconds(1'800'000'000); }, &cancelled);
+  std::thread first([&] { EXPECT_TRUE(absl::IsCancelled(cache.Get().status())); });
+  fetching.WaitForNotification();
+  cancelled = true;
+  EXPECT_EQ(cache.Get().status(), absl::CancelledError("credentials"));
+  go_on.Notify();
+  first.join();
 }
 
 class FetchTest : public testing::Test {
@@ -196,6 +216,26 @@ TEST(MakeCredentialsTest, TriesAgainWhileTheTokenServiceIsAwayAndSignsWithItsKey
   EXPECT_THAT(world.http.Header(4, "authorization"), HasSubstr("Credential=second/"));
 }
 
+TEST(MakeCredentialsTest, AClientThatIsCancelledDoesNotWaitForItsCredentials) {
+  const TestFolder folder;
+  const std::string token = folder.Write("token", "token");
+  for (const bool container : {false, true}) {
+    ScriptedWorld world;
+    world.options.access_key.clear();
+    world.options.role_arn = container ? "" : "arn";
+    world.options.web_identity_token_file = token;
+    world.options.container_credentials_uri = container ? "http://127.0.0.1/" : "";
+    const auto store = world.Open();
+    world.http.otherwise = [&](const HttpRequest& request) -> ScriptedHttp::Answer {
+      store->Cancel();
+      EXPECT_TRUE(request.cancelled != nullptr && *request.cancelled);
+      return absl::CancelledError("http");
+    };
+    EXPECT_TRUE(absl::IsCancelled(store->Get("a").status()));
+    EXPECT_EQ(world.http.requests.size(), 1u);
+  }
+}
+
 // A Secret as the kubelet mounts it: the files are links through one link to a folder.
 class KeysTest : public testing::Test {
  protected:
@@ -232,6 +272,22 @@ TEST_F(KeysTest, ASecretThatIsCorrectedIsReadWithoutARestart) {
   now_ += absl::Seconds(6);
   EXPECT_EQ((*cache)->Get()->access_key, "AKIARIGHT");
   EXPECT_EQ((*cache)->Get()->secret_key, "secret");
+}
+
+TEST_F(KeysTest, AKeyThatHasBeenReplacedIsReadAnewAtItsFirstRefusal) {
+  ScriptedWorld world;
+  world.options.keys_folder = folder_;
+  Mount("old", "AKIAOLD", "x");
+  world.http.Then(200, "x");
+  world.http.ThenError(403, "InvalidAccessKeyId");
+  world.http.Then(200, "y");
+  const auto store = world.Open();
+  EXPECT_EQ(*store->Get("a"), "x");
+  Mount("new", "AKIANEW", "y");
+  EXPECT_EQ(*store->Get("a"), "y");
+  EXPECT_THAT(world.http.Header(2, "authorization"), HasSubstr("Credential=AKIANEW/"));
+  for (int i = 0; i < 2; ++i) world.http.ThenError(403, "SignatureDoesNotMatch");
+  EXPECT_TRUE(absl::IsPermissionDenied(store->Get("a").status())) << "once a call";
 }
 
 TEST_F(KeysTest, ASecretThatIsNotThereYetIsNamedAndReadWhenItIs) {

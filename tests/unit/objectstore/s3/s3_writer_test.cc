@@ -105,5 +105,20 @@ TEST_F(S3PartsTest, AreWaitedForBeforeTheUploadIsAborted) {
   EXPECT_EQ(http_.under_way_at_abort, 0);
 }
 
+TEST(S3AbortTest, TriesOnceToAbortWhatHasFailed) {
+  ScriptedWorld world;
+  world.options.part_bytes = 1;
+  world.options.parts_at_once = 1;
+  const auto store = world.Open();
+  world.http.Then(200, "<R><UploadId>u</UploadId></R>");
+  world.http.ThenError(403, "AccessDenied");
+  world.http.otherwise = [](const HttpRequest&) { return HttpResponse{.status = 503}; };
+  auto writer = *store->Create("a");
+  EXPECT_TRUE(absl::IsPermissionDenied(writer->Append("x")));
+  writer.reset();
+  ASSERT_EQ(world.http.requests.size(), 3u);
+  EXPECT_EQ(world.http.requests[2].method, "DELETE");
+}
+
 }  // namespace
 }  // namespace capstan
