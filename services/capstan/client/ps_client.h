@@ -167,13 +167,14 @@ class PsClient {
   void Cancel(RequestId id);
 
   // Any other method of a shard ("OpenRound"): fills in the header and calls. REQUIRES: the view
-  // has the shard. `done` gets a StatusOr<Reply>.
+  // has the shard. `done` gets a StatusOr<Reply>, also where the caller has the loop cancel the
+  // call, and after the client has gone: whoever needs that to be soon cancels it.
   template <typename Reply, typename Request, typename Done>
-  void Call(ShardIndex shard, const std::string& method, Request request, absl::Duration timeout,
-            Done done) {
+  CallId Call(ShardIndex shard, const std::string& method, Request request, absl::Duration timeout,
+              Done done) {
     *request.mutable_header() = Header(shard, 0);
-    loop_.Call<Reply>(ChannelOf(shard), "/capstan.v1.Ps/" + method, request, timeout,
-                      std::move(done));
+    return loop_.Call<Reply>(ChannelOf(shard), "/capstan.v1.Ps/" + method, request, timeout,
+                             std::move(done));
   }
 
   // Header of a request to this shard by the present view.

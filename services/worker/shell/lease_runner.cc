@@ -56,6 +56,8 @@ LeaseRunner::~LeaseRunner() {
   // Before another lane may begin: each call holds the memory of its step.
   pulls_.CancelAll();
   pushes_.CancelAll();
+  // A coordinator may leave one unanswered for seconds, and whoever ends the worker waits for it.
+  for (const auto& [ticket, call] : coordinator_calls_) trainer_.loop.Cancel(call);
   lane_pulls_.Leave();
 }
 
@@ -225,10 +227,11 @@ void LeaseRunner::Do(const SendOpen& action) {
 
 // The turn lasts until the answer has come, or is not waited for any longer.
 void LeaseRunner::Open(const SendOpen& action, std::optional<WaitingTurns::Turn> turn) {
-  trainer_.client.Call<v1::OpenRoundReply>(
+  coordinator_calls_[action.ticket] = trainer_.client.Call<v1::OpenRoundReply>(
       Coordinator(), "OpenRound", ToRequest(action), action.wait + kOpenSlack,
       Guard([this, ticket = action.ticket,
              turn = std::move(turn)](absl::StatusOr<v1::OpenRoundReply> reply) {
+        coordinator_calls_.erase(ticket);
         OpenDone event = ToEvent(ticket, reply);
         lifecycle_.OnOpened(event);
         if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
@@ -242,10 +245,11 @@ void LeaseRunner::Open(const SendOpen& action, std::optional<WaitingTurns::Turn>
 }
 
 void LeaseRunner::Do(const SendReport& action) {
-  trainer_.client.Call<v1::ReportLaneReply>(
+  coordinator_calls_[action.ticket] = trainer_.client.Call<v1::ReportLaneReply>(
       Coordinator(), "ReportLane", ToRequest(action), kReportTimeout,
       Guard([this, ticket = action.ticket](absl::StatusOr<v1::ReportLaneReply> reply) {
         CAPSTAN_FAILPOINT("round.report_answered");
+        coordinator_calls_.erase(ticket);
         Deliver(ToEvent(ticket, reply));
       }));
 }

@@ -110,6 +110,7 @@ class LeaseRunner final : public LeaseWork {
   std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Read and not forgotten.
   StepCalls pulls_{trainer_.client};
   StepCalls pushes_{trainer_.client};
+  std::map<Ticket, CallId> coordinator_calls_;                  // Under way.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with callbacks under way.
 };
 

@@ -73,7 +73,7 @@ Worker::~Worker() {
   trainers_.clear();
   // The callbacks of what has been cancelled or posted run here, while what they refer to still
   // stands.
-  while (loop_.Poll(absl::ZeroDuration()) || loop_.calls_under_way() > 0) {
+  while (loop_.Poll(absl::Milliseconds(10)) || loop_.calls_under_way() > 0) {
   }
 }
 
