@@ -5,6 +5,11 @@ VERSIONS, SECONDS = "capstan_update_staleness_versions", "capstan_update_stalene
 ROWS = "capstan_row_staleness_updates"
 REJECTED = "sum by (reason) (rate(capstan_gradients_rejected_total{$S}[$I]))"
 APPLIED = f"sum(rate({VERSIONS}_count{{$S}}[$I]))"
+# Stale gradients count once for each partition and part, as applied ones do; a push that is refused counts once.
+STALE = ('sum by (reason) (rate(capstan_gradients_rejected_total{$S,reason="stale"}[$I])) / on () group_left () '
+         f'({APPLIED} + sum(rate(capstan_gradients_rejected_total{{$S,reason="stale"}}[$I])) > 0)')
+REFUSED = ('sum by (reason) (rate(capstan_gradients_rejected_total{$S,reason=~"nan|shape|unknown"}[$I])) / on () group_left () '
+           "(sum(rate(capstan_server_push_requests_total{$S}[$I])) > 0)")
 
 DASHBOARD = dashboard(
     "capstan-staleness", "Staleness",
@@ -21,8 +26,7 @@ DASHBOARD = dashboard(
              "sum(capstan_server_waiting_pulls{$S})", 4, thresholds=steps(GREEN, (5, YELLOW))),
         stat("Not applied", "Part of the gradients that were thrown away: dropped as stale, or faulty. Those that are sent "
              "again do not count. Normal: 0 %.", "percentunit",
-             'sum(rate(capstan_gradients_rejected_total{$S,reason=~"stale|nan|shape|unknown"}[$I])) / '
-             f"({APPLIED} > 0)", 4, thresholds=steps(GREEN, (0.001, YELLOW), (0.05, RED)), decimals=2),
+             f"sum({STALE} or {REFUSED})", 4, thresholds=steps(GREEN, (0.001, YELLOW), (0.05, RED)), decimals=2),
      ]),
      ("Age of the gradients", [
          heat("Staleness in versions", "Applied gradients by how many updates went before them since their pull. A "

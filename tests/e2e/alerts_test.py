@@ -75,7 +75,7 @@ TABLE = {
     "certificate": Row("certificates end tomorrow, and nobody renews them",
                        ["CapstanCertificateEnding"], ["CapstanShardDown", "CapstanUpdatesLost"]),
     "done": Row("the job is completed, and the workers are left as they are",
-                ["CapstanCompletedNotScaledDown"], ["CapstanNoProgress", "CapstanNoWorkers", "CapstanTrainingFailed"]),
+                ["CapstanCompletedNotScaledDown"], ["CapstanNoProgress", "CapstanNoWorkers", "CapstanTrainingFailed", "CapstanShardDown"]),
 }
 
 

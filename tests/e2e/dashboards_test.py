@@ -26,8 +26,8 @@ EMPTY_BY_NATURE = {("durability", "Calls tried again"), ("durability", "Failed c
                    ("training", "Held back by the CPU limit")}
 # One of their queries has the answer, in the color that it is to have.
 ALTERNATIVES = {("durability", "Checkpoint"), ("training", "Checkpoint"), ("durability", "Shards"), ("shards", "Serving")}
-# Rules about these have nothing to go by here: no limits, no Kubernetes.
-ABSENT = {"capstan_process_memory_limit_bytes", "job:capstan_workers_wanted:max"}
+# Rules about these have nothing to go by here: no limits, no Kubernetes, nobody who serves.
+ABSENT = {"capstan_process_memory_limit_bytes", "capstan_serve_requests_total", "job:capstan_workers_wanted:max"}
 
 
 

@@ -70,6 +70,21 @@ class ChartAccessTest(unittest.TestCase):
                                  (values, endpoint))
         self.assertEqual(self.remote_ports("wait.autoScaleToZero=true", job_file=values_of("default"))["wait"], {443, 6443})
 
+    def test_behind_network_policies_a_role_without_keys_reaches_the_agent_that_gives_it_some(self):
+        """EKS Pod Identity, at two link-local addresses."""
+        def agents(*values):
+            words = [word for value in ("networkPolicy.enabled=true", *values) for word in ("--set", value)]
+            return {one["metadata"]["labels"]["app.kubernetes.io/component"]: {peer["ipBlock"]["cidr"] for peer in rule["to"]}
+                    for one in of_kind(objects(*words), "NetworkPolicy") for rule in one["spec"]["egress"]
+                    if rule["ports"] == [{"port": 80, "protocol": "TCP"}]}
+
+        both, state = {"169.254.170.23/32", "fd00:ec2::23/128"}, "job.checkpoint.uri=s3://bucket/ctr"
+        self.assertEqual(agents(state), {"chief": both, "ps": both})
+        self.assertEqual(agents(state, "s3.existingSecret=keys"), {})
+        self.assertEqual(agents(), {})
+        own = agents("job.data.train=s3://bucket/part-*", state, "s3.workerSecret=keys")
+        self.assertEqual(own, {"chief": both, "ps": both})
+
     def test_behind_network_policies_the_clusters_dns_answers_and_the_monitoring_asks(self):
         for policy in of_kind(objects("--set", "networkPolicy.enabled=true"), "NetworkPolicy"):
             dns, = (rule for rule in policy["spec"]["egress"] if {"port": 53, "protocol": "UDP"} in rule["ports"])

@@ -58,8 +58,28 @@ class ChartMonitoringTest(unittest.TestCase):
                          if one["metadata"]["name"].endswith("-chief"))
             text = json.dumps(of_kind(got, "PrometheusRule")[0]["spec"])
             self.assertEqual(set(re.findall(r'deployment=\\\\?"([^"\\]*)', text)), {worker})
-            self.assertIn(chief.removesuffix("chief") + "(chief|ps|worker)-", text)
+            self.assertIn(chief.removesuffix("chief") + "(chief|ps|worker|serve)-", text)
             self.assertEqual(set(re.findall(r'job_name=\\\\?"([^"\\]*)', text)), {release})
+
+    def test_a_certificate_is_an_alert_a_week_before_its_end_or_half_of_the_time_before_which_it_is_renewed(self):
+        for before, seconds in ((None, 604800), ("8h", 14400), ("1h30m", 2700)):
+            words = ["--set", f"tls.renewBefore={before}"] if before else []
+            rules, = of_kind(objects("--set", "monitoring.rules.enabled=true", *words), "PrometheusRule")
+            ending, = (rule for group in rules["spec"]["groups"] for rule in group["rules"] if rule.get("alert") == "CapstanCertificateEnding")
+            self.assertRegex(ending["expr"], rf" - time\(\) < {seconds}$")
+        with self.assertRaisesRegex(ValueError, "tls.renewBefore: .*is not a duration"):
+            objects("--set", "monitoring.rules.enabled=true", "--set", "tls.renewBefore=30d")
+
+    def test_every_panel_that_a_runbook_names_is_there(self):
+        """A runbook names a dashboard, and behind it its panels in quotes."""
+        panels = {board: {one["title"] for one in json.loads((ROOT / "dashboards" / f"{board.lower()}.json").read_text())["panels"]}
+                  for board in ("Training", "Staleness", "Shards", "Durability")}
+        named = re.findall(r'(Training|Staleness|Shards|Durability)(?: dashboard)?, ((?:(?:, | and )?"[^"]+")+)',
+                           (ROOT / "docs" / "runbooks.md").read_text())
+        self.assertGreaterEqual(len(named), 9)
+        for board, titles in named:
+            for title in re.findall('"([^"]+)"', titles):
+                self.assertIn(title, panels[board])
 
     def test_dashboards_are_packed_as_they_are(self):
         maps = {key: text for one in of_kind(rendered("monitoring"), "ConfigMap")

@@ -108,9 +108,49 @@ class ChartObjectsTest(unittest.TestCase):
         self.assertEqual({image.split("/capstan/")[0] for image in images}, {"registry.example.com:5000/mirror"})
         self.assertTrue(all("@sha256:" in image for image in images))
 
-    def test_the_commands_of_the_notes_are_shell(self):
+    def test_a_name_that_yaml_takes_for_something_else_stays_a_text(self):
+        for release in ("true", "null"):
+            for one in objects(release=release):
+                labels = one["metadata"]["labels"]
+                self.assertEqual(labels["app.kubernetes.io/instance"], release)
+                self.assertTrue(one["metadata"]["name"].startswith(release))
+            for _, spec, meta in pods(objects(release=release)):
+                self.assertEqual((spec["serviceAccountName"], meta["labels"]["app.kubernetes.io/instance"]), (release, release))
+
+    def test_a_label_that_the_chart_writes_too_is_written_once_and_selectors_keep_theirs(self):
+        ours = {"app.kubernetes.io/name": "mine", "app.kubernetes.io/part-of": "ads", "capstan/wait": "mine", "team": "ads"}
+        roles = ("chief", "ps", "worker", "serve", "wait")
+        words = ["--set", "serve.enabled=true", "--set", "job.checkpoint.uri=s3://models", "--set-json", f"commonLabels={json.dumps(ours)}"]
+        for role in roles:
+            words += ["--set-json", f'{role}.podLabels={{"app.kubernetes.io/component": "mine", "team": "{role}"}}']
+        for document in template(*words).split("\n---\n"):
+            for block in re.findall(r"(?m)^( *)labels:\n((?:\1  .*\n)+)", document):
+                keys = re.findall(r"(?m)^ *([^ :]+):", block[1])
+                self.assertEqual(len(keys), len(set(keys)), block[1])
+        found = objects(*words)
+        for one in found:
+            labels = one["metadata"]["labels"]
+            self.assertEqual((labels["app.kubernetes.io/name"], labels["app.kubernetes.io/part-of"], labels["team"]), ("capstan", "ads", "ads"))
+        for name, _, meta in pods(found):
+            role = meta["labels"]["app.kubernetes.io/component"]
+            self.assertIn(role, name)
+            self.assertEqual((meta["labels"]["app.kubernetes.io/name"], meta["labels"]["team"]), ("capstan", role if role in roles else "ads"))
+        wait, = of_kind(found, "Job")
+        self.assertEqual(wait["metadata"]["labels"]["capstan/wait"], "ctr")
+
+    def notes(self, *values):
+        """What helm says after an installation with these values."""
         holder = json.dumps('{kind: Text, metadata: {name: notes}, text: {{ include "capstan.notes" . | toJson }}}')
-        notes = of_kind(objects("--set-json", f"extraObjects=[{holder}]"), "Text")[0]["text"]
+        words = (word for value in values for word in ("--set", value))
+        return of_kind(objects(*words, "--set-json", f"extraObjects=[{holder}]"), "Text")[0]["text"]
+
+    def test_the_notes_warn_where_only_the_finished_model_is_saved(self):
+        for every, warned in ((None, False), ("5m", False), ("10s", False), ("0", True), ("0s", True)):
+            values = ["job.checkpoint.uri=s3://models", *([f"job.checkpoint.every={every}"] if every else [])]
+            self.assertEqual("only the finished model is saved" in self.notes(*values), warned, every)
+
+    def test_the_commands_of_the_notes_are_shell(self):
+        notes = self.notes()
         commands = re.findall(r"(?m)^  (kubectl .*)$", notes)
         self.assertGreaterEqual(len(commands), 4)
         for command in commands:

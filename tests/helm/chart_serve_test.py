@@ -105,12 +105,25 @@ class ChartServeTest(unittest.TestCase):
         policy, = of_kind(objects(*SERVED, "--set", "networkPolicy.enabled=true"), "NetworkPolicy", "serve")
         self.assertEqual([rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]], [8080, 9090, 7001])
         self.assertEqual(policy["spec"]["ingress"][0]["from"], [{"podSelector": {}}])
-        self.assertEqual([[port["port"] for port in rule["ports"]] for rule in policy["spec"]["egress"]], [[53, 53], [443]])
+        self.assertEqual([[port["port"] for port in rule["ports"]] for rule in policy["spec"]["egress"]], [[53, 53], [80], [443]])
         policy, = of_kind(rendered("serve"), "NetworkPolicy", "serve")
         self.assertNotIn({"podSelector": {}}, policy["spec"]["ingress"][0]["from"])
         policy, = of_kind(objects(*SERVED, "--set", "networkPolicy.enabled=true", "--set-json", "networkPolicy.serveFrom=[]"), "NetworkPolicy",
                           "serve")
         self.assertEqual([rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]], [9090, 7001], "nobody, and not everybody")
+
+    def test_behind_network_policies_it_reaches_a_vocabulary_in_s3_though_checkpoints_are_on_a_volume(self):
+        feature = '{"city": {"column": 1, "kind": "vocabulary", "file": "%s/cities.txt"}}'
+        for place, ports in (("s3://texts", [443]), ("/data", [])):
+            policy, = of_kind(objects(
+                "--set", "job.checkpoint.uri=/checkpoints", "--set", "checkpoint.claim.enabled=true", "--set", "serve.enabled=true", "--set",
+                "networkPolicy.enabled=true", "--set-json", f"job.data.features={feature % place}"), "NetworkPolicy", "serve")
+            self.assertEqual([rule["ports"][0]["port"] for rule in policy["spec"]["egress"] if not rule.get("to")], ports)
+
+    def test_only_one_pod_at_a_time_is_disrupted_unless_there_is_only_one(self):
+        for replicas, budgets in (("1", 0), ("2", 1), ("null", 1)):
+            found = of_kind(objects(*SERVED, "--set", f"serve.replicas={replicas}"), "PodDisruptionBudget", "serve")
+            self.assertEqual(len(found), budgets, replicas)
 
     def test_a_release_of_before_goes_on_with_the_values_that_it_has(self):
         """helm upgrade --reuse-values knows none of the later ones."""

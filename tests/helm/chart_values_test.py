@@ -74,6 +74,8 @@ class ChartValuesTest(unittest.TestCase):
     def test_what_cannot_work_is_refused_with_a_reason(self):
         for reason, *values in (
                 ("is on no volume", "job.checkpoint.uri=/models"),
+                ("29 is less than serve.lingerSeconds + 25", "serve.enabled=true", "job.checkpoint.uri=s3://models",
+                 "serve.terminationGracePeriodSeconds=29"),
                 ("is on no volume", "job.checkpoint.uri=/checkpointsX", "checkpoint.claim.enabled=true"),
                 ("is another one in every pod", "checkpoint.volume.emptyDir.medium=Memory"),
                 ("exclude each other", "checkpoint.claim.enabled=true", "checkpoint.volume.hostPath.path=/x"),
@@ -118,6 +120,18 @@ class ChartValuesTest(unittest.TestCase):
     def test_a_text_job_is_kept_as_it_is(self):
         config, = (one for one in rendered("job-text") if one["metadata"]["name"] == "ctr-job")
         self.assertTrue(config["data"]["job.yaml"].startswith("# Kept as it is, comments included.\n"))
+
+    def test_a_text_job_without_a_name_is_refused(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("data: {format: synthetic}\n")
+            file.flush()
+            self.refused("job.job: is missing", "--set-file", f"job={file.name}")
+
+    def test_a_release_whose_name_cannot_be_that_of_a_service_is_refused(self):
+        for name in ("ctr.v2", "123", "1a"):
+            with self.assertRaisesRegex(ValueError, "fullnameOverride"):
+                template(release=name)
+            objects("--set", "fullnameOverride=ctr", release=name)
 
     def test_example_job_files_render(self):
         for path in sorted((ROOT / "deploy" / "examples").glob("*.yaml")):

@@ -10,7 +10,7 @@ import re
 import sys
 
 SECTIONS = {"Every process": ("chief", "ps", "worker"), "Chief": ("chief",), "PS shard": ("ps",),
-            "Worker": ("worker",)}
+            "Worker": ("worker",), "Serve": ("serve",)}
 ROW = re.compile(r"\| `(?P<name>\w+)`(?P<when>[^|]*)\| (?P<type>\w+) \|(?P<labels>[^|]*)\|(?P<meaning>[^|]*)\|")
 
 
@@ -32,7 +32,7 @@ def tells(meaning, said):
 
 def documented(page):
     """{role: {name: (type, labels, always)}}"""
-    roles = {role: {} for role in ("chief", "ps", "worker")}
+    roles = {role: {} for role in ("chief", "ps", "worker", "serve")}
     section = ()
     for line in page.splitlines():
         if line.startswith("## "):

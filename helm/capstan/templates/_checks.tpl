@@ -14,9 +14,14 @@
 {{- define "capstan.checks" -}}
 {{- $v := .Values -}}
 {{- $job := include "capstan.job" . | fromYaml -}}
+{{- $name := include "capstan.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
+  {{- fail (printf "%q cannot be a part of the names of Services: a release's name, or else fullnameOverride, begins with a letter and has lowercase letters, digits and hyphens alone" $name) -}}
+{{- end -}}
 {{- if and $v.demo $v.job }}{{ fail "demo and job exclude each other: the demo is a job of its own" }}{{ end -}}
 {{- if not (or $v.demo $v.job) }}{{ fail "job: is not set; give it as a map or with --set-file job=job.yaml (docs/job-yaml.md), or say demo=true" }}{{ end -}}
 {{- if hasKey $job "Error" }}{{ fail (printf "job: is not YAML: %s" $job.Error) }}{{ end -}}
+{{- if not $job.job }}{{ fail "job.job: is missing; a job that is given as text has to say its name" }}{{ end -}}
 {{- if not $job.data }}{{ fail "job: has no data section; see docs/job-yaml.md" }}{{ end -}}
 
 {{- $checkpoint := default dict $job.checkpoint -}}
@@ -85,6 +90,9 @@
   {{- end -}}
 {{- end -}}
 {{- if ($v.serve).enabled -}}
+  {{- if lt (int $v.serve.terminationGracePeriodSeconds) (add (int $v.serve.lingerSeconds) 25 | int) -}}
+    {{- fail (printf "serve.terminationGracePeriodSeconds: %d is less than serve.lingerSeconds + 25" (int $v.serve.terminationGracePeriodSeconds)) -}}
+  {{- end -}}
   {{- if not $uri }}{{ fail "serve.enabled: needs job.checkpoint.uri, where the versions are that it serves" }}{{ end -}}
   {{- if and (include "capstan.ownProgram" .) (not (include "capstan.programLine" .)) -}}
     {{- fail "serve.enabled: how the program of worker.image is started is not known here; say it in worker.command (docs/serve.md)" -}}

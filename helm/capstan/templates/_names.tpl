@@ -25,33 +25,35 @@ Arguments: root, role. */}}
 {{/* What never changes and selects pods. Arguments: root, role. */}}
 {{- define "capstan.selector" -}}
 app.kubernetes.io/name: capstan
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
 {{- if .role }}
 app.kubernetes.io/component: {{ .role }}
 {{- end }}
 {{- end -}}
 
-{{/* Arguments: root, role (may be empty). */}}
+{{/* Labels of an object or pod, as one map: where several say a key, what selects pods wins, and then the first.
+Arguments: root, role (may be empty), labels (a list of maps). */}}
 {{- define "capstan.labels" -}}
-{{ include "capstan.selector" . }}
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+{{- $labels := include "capstan.selector" . | fromYaml -}}
+{{- range .labels }}{{ $labels = merge $labels (default dict .) }}{{ end -}}
+{{- toYaml $labels -}}
+{{- end -}}
+
+{{/* What the chart says of each of its objects. Argument: root. */}}
+{{- define "capstan.chartLabels" -}}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: capstan
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{/* Name, namespace, labels and annotations of an object. Arguments: root, name, role; labels, annotations. */}}
 {{- define "capstan.metadata" -}}
-name: {{ .name }}
-namespace: {{ .root.Release.Namespace }}
+name: {{ .name | toYaml }}
+namespace: {{ .root.Release.Namespace | toYaml }}
 labels:
-  {{- include "capstan.labels" . | nindent 2 }}
-  {{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- $labels := list .labels .root.Values.commonLabels (include "capstan.chartLabels" .root | fromYaml) }}
+  {{- include "capstan.labels" (dict "root" .root "role" .role "labels" $labels) | nindent 2 }}
 {{- with merge (dict) (default dict .annotations) .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

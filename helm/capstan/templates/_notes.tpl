@@ -50,8 +50,8 @@ Note: the workers may write the bucket, with the keys or the identity of the sha
 Note: the pods that serve may write the bucket, with the keys or the identity of the shards; give them their own (s3.serveSecret or serviceAccount.serve), as docs/s3.md says.
 {{- end }}
 {{- end }}
-{{- if and $uri (not (dig "checkpoint" "every" "" $job)) }}
-Note: job.checkpoint.every is not set: only the finished model is saved, and a lost shard sends the job back to its beginning.
+{{- if and $uri (regexMatch "^0(ms|s|m|h|d)?$" (dig "checkpoint" "every" "" $job | toString)) }}
+Note: job.checkpoint.every is 0: only the finished model is saved, and a lost shard sends the job back to its beginning.
 {{- end }}
 {{- if not (or .Values.networkPolicy.enabled .Values.tls.enabled) }}
 WARNING: connections are neither encrypted nor restricted; tls.enabled does both, networkPolicy.enabled restricts them.

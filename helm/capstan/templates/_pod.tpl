@@ -29,15 +29,15 @@
 {{- default (ternary "80" "443" (eq $url.scheme "http")) $port -}}
 {{- end -}}
 
-{{/* The roles that speak to an object store, as a list: workers for the data, shards for checkpoints and who serves them, the chief for
-both. */}}
+{{/* The roles that speak to an object store, as a list: workers for the data, shards for checkpoints, the chief for both, and who
+serves for checkpoints and the texts of vocabularies. */}}
 {{- define "capstan.remoteRoles" -}}
 {{- $job := include "capstan.job" . | fromYaml -}}
 {{- $data := contains "s3://" (toJson $job.data) -}}
 {{- $state := or (contains "s3://" (toJson $job.checkpoint)) (hasPrefix "s3://" .Values.chief.from) -}}
 {{- $roles := ternary (list "chief") list (or $data $state) -}}
 {{- if $state }}{{ $roles = append $roles "ps" }}{{ end -}}
-{{- if contains "s3://" (toJson $job.checkpoint) }}{{ $roles = append $roles "serve" }}{{ end -}}
+{{- if or (contains "s3://" (toJson $job.checkpoint)) (contains "s3://" (toJson $job.data.features)) }}{{ $roles = append $roles "serve" }}{{ end -}}
 {{- if $data }}{{ $roles = append $roles "worker" }}{{ end -}}
 {{- toYaml $roles -}}
 {{- end -}}
@@ -126,7 +126,7 @@ readinessProbe:
 {{/* What all pods of the chart have in common. Arguments: root, role. */}}
 {{- define "capstan.podBasics" -}}
 {{- $asks := and (eq .role "wait") .root.Values.wait.autoScaleToZero -}}
-serviceAccountName: {{ ternary (printf "%s-wait" (include "capstan.fullname" .root)) (include "capstan.roleServiceAccountName" .) $asks }}
+serviceAccountName: {{ ternary (printf "%s-wait" (include "capstan.fullname" .root)) (include "capstan.roleServiceAccountName" .) $asks | toYaml }}
 automountServiceAccountToken: {{ $asks }}
 enableServiceLinks: false
 {{- with .root.Values.image.pullSecrets }}
@@ -155,10 +155,7 @@ securityContext:
 metadata:
   # Without the chart's version: a new chart that means the same pods leaves them alone.
   labels:
-    {{- include "capstan.selector" . | nindent 4 }}
-    {{- with merge (dict) $own.podLabels $v.commonLabels }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+    {{- include "capstan.labels" (dict "root" .root "role" .role "labels" (list $own.podLabels $v.commonLabels)) | nindent 4 }}
   {{- $scrape := ternary (dict "prometheus.io/scrape" "true" "prometheus.io/port" "9090") dict $v.monitoring.annotations }}
   {{- $code := ternary (dict "checksum/code" (include "capstan.codeFiles" .root | sha256sum)) dict (and (ne $program "") (kindIs "map" $v.worker.code)) }}
   {{- with merge (dict) $own.podAnnotations $v.commonAnnotations $scrape $code (dict "kubectl.kubernetes.io/default-container" .role) }}

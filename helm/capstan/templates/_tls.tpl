@@ -46,3 +46,17 @@
 - {name: CAPSTAN_TLS, value: /etc/capstan-tls}
 {{- end -}}
 {{- end -}}
+
+{{/* How many seconds before its end a certificate that nobody has renewed is an alert: a week, or half of tls.renewBefore where that
+is less. */}}
+{{- define "capstan.tlsEndingSeconds" -}}
+{{- $text := .Values.tls.renewBefore -}}
+{{- if not (regexMatch "^([0-9]+(h|m|s))+$" $text) -}}
+{{- fail (printf "tls.renewBefore: %q is not a duration; expected one such as 720h or 1h30m" $text) -}}
+{{- end -}}
+{{- $seconds := 0 -}}
+{{- range regexFindAll "[0-9]+[hms]" $text -1 -}}
+{{- $seconds = add $seconds (mul (regexFind "[0-9]+" . | atoi) (get (dict "h" 3600 "m" 60 "s" 1) (regexFind "[hms]" .))) -}}
+{{- end -}}
+{{- min 604800 (div $seconds 2) -}}
+{{- end -}}
