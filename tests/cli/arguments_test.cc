@@ -83,6 +83,21 @@ TEST_F(ArgumentsTest, HelpTellsEveryExitCode) {
               HasSubstr("Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted"));
 }
 
+TEST_F(ArgumentsTest, StatusRefusesOptionsOfWhichOneWouldBeIgnored) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"out/ctr", "--kubernetes", "ctr"},
+           {"out/ctr", "--chief", "ctr-chief:7000"},
+           {"out/ctr", "--answer-lines"},
+           {"--answer-lines", "--kubernetes", "ctr"},
+           {"--answer-lines", "--json", "--chief", "127.0.0.1:1"}}) {
+    std::vector<std::string> command = {"status", "--wait", "0"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const Result result = Run(command);
+    EXPECT_EQ(result.exit_code, 2) << arguments.front();
+    EXPECT_THAT(result.output, HasSubstr(" excludes ")) << arguments.front();
+  }
+}
+
 TEST_F(ArgumentsTest, RefusesNumbersOfRowsThatCannotBeMeant) {
   for (const char* rows : {"-5", "0"}) {
     EXPECT_EQ(Run({"data", "generate", "a", "--rows", rows}).exit_code, 2) << rows;

@@ -330,6 +330,11 @@ TEST_F(RealRunTest, ShowsTheStatusOfTheRunOfThisFolderAndStopsIt) {
     std::filesystem::remove("status");
   }
   EXPECT_THAT(status.output, HasSubstr("\"job\":\"demo\""));
+  // The last run is also the one that `shards` asks.
+  absl::StatusOr<Process> shards =
+      Process::Start({.argv = {"bin/capstan", "shards"}, .log_path = "shards"});
+  ASSERT_TRUE(shards.ok());
+  EXPECT_EQ(shards->WaitFor(absl::Seconds(30)).value_or(Ending{.exit_code = -1}).exit_code, 0);
   // A script that waits for the end must not take its own interruption for it.
   absl::StatusOr<Process> watch =
       Process::Start({.argv = {"bin/capstan", "status", "--watch"}, .log_path = "watch"});

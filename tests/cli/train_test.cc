@@ -155,6 +155,15 @@ TEST_F(TrainTest, DoesNotKeepGoingWithoutAnyWorker) {
   EXPECT_THAT(result.output, HasSubstr("demo failed: worker-"));
 }
 
+TEST_F(TrainTest, SaysTheFlagsAgainByWhichAStoppedRunIsStarted) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  Process process = Start({"train", "job.yaml", "--keep-going"});
+  AwaitTrace("start worker-0");
+  process.Signal(SIGINT);
+  EXPECT_THAT(Await(process).output,
+              HasSubstr("train job.yaml --shards 1 --workers 1 --keep-going"));
+}
+
 TEST_F(TrainTest, StopsEverybodyOnCtrlC) {
   SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
   Process process = Start({"train", "job.yaml", "--workers", "2"});
