@@ -39,7 +39,9 @@ int main(int argc, char** argv) {
   app.footer(
       "Example:\n"
       "  capstan train job.yaml --shards 2 --workers 3\n\n"
-      "Exit codes: 0 done, 1 failed, 2 bad input.");
+      "Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted (status --watch, before the end "
+      "of\n"
+      "the job).");
   app.require_subcommand(1);
   app.fallthrough();  // --tls may stand behind the subcommand, too.
   std::string tls;

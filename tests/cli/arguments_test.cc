@@ -78,6 +78,26 @@ TEST_F(ArgumentsTest, WhatIsSaidOfAProgramThatServesNeedsTheProgram) {
   EXPECT_EQ(Run({"serve", "out", "--program", "true", "--processes", "0"}).exit_code, 2);
 }
 
+TEST_F(ArgumentsTest, HelpTellsEveryExitCode) {
+  EXPECT_THAT(Run({"--help"}).output,
+              HasSubstr("Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted"));
+}
+
+TEST_F(ArgumentsTest, StatusRefusesOptionsOfWhichOneWouldBeIgnored) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"out/ctr", "--kubernetes", "ctr"},
+           {"out/ctr", "--chief", "ctr-chief:7000"},
+           {"out/ctr", "--answer-lines"},
+           {"--answer-lines", "--kubernetes", "ctr"},
+           {"--answer-lines", "--json", "--chief", "127.0.0.1:1"}}) {
+    std::vector<std::string> command = {"status", "--wait", "0"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const Result result = Run(command);
+    EXPECT_EQ(result.exit_code, 2) << arguments.front();
+    EXPECT_THAT(result.output, HasSubstr(" excludes ")) << arguments.front();
+  }
+}
+
 TEST_F(ArgumentsTest, RefusesNumbersOfRowsThatCannotBeMeant) {
   for (const char* rows : {"-5", "0"}) {
     EXPECT_EQ(Run({"data", "generate", "a", "--rows", rows}).exit_code, 2) << rows;
@@ -188,6 +208,26 @@ TEST_F(ArgumentsTest, GeneratesTheSameDataEachTime) {
   EXPECT_THAT(result.output, HasSubstr("best possible AUC"));
   EXPECT_EQ(ReadFile("a/train.csv"), ReadFile("b/train.csv"));
   EXPECT_NE(ReadFile("a/train.csv"), "");
+}
+
+TEST_F(ArgumentsTest, GeneratedDataTakeThePlaceOfFilesOnlyWhenToldTo) {
+  std::filesystem::create_directory("mine");
+  for (const std::string file : {"mine/train.csv", "mine/test.csv"}) {
+    WriteFile(file, "my own\n");
+    const Result refused = Run({"data", "generate", "mine", "--rows", "10", "--eval-rows", "10"});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.output, "capstan: " + file + ": is there already; --force overwrites it\n");
+    EXPECT_EQ(ReadFile(file), "my own\n");
+    std::filesystem::remove(file);
+    EXPECT_TRUE(std::filesystem::is_empty("mine"));
+  }
+  WriteFile("mine/test.csv", "my own\n");
+  EXPECT_EQ(Run({"data", "generate", "mine", "--rows", "10", "--eval-rows", "0"}).exit_code, 0);
+  EXPECT_EQ(ReadFile("mine/test.csv"), "my own\n");
+  EXPECT_EQ(
+      Run({"data", "generate", "mine", "--rows", "10", "--eval-rows", "9", "--force"}).exit_code,
+      0);
+  EXPECT_NE(ReadFile("mine/test.csv"), "my own\n");
 }
 
 // What bash would offer after the given words.

@@ -97,6 +97,51 @@ TEST_F(RealRunTest, EvaluatesAndPredictsWithTheModelItHasTrained) {
   EXPECT_EQ(ReadFile("said"), "");
 }
 
+// The first `count` records of the click log, as the model of these tests reads them.
+std::string Records(const std::string& path, int count) {
+  std::ifstream file(path);
+  std::string records;
+  std::string line;
+  for (int i = 0; i < count && std::getline(file, line); ++i) records += line + "\n";
+  return records;
+}
+
+TEST_F(RealRunTest, ScoresTakeThePlaceOfAFileOnlyOnceAllAreThere) {
+  ASSERT_EQ(Run({"train", "job.yaml"}).exit_code, 0);
+  ASSERT_EQ(Run({"data", "generate", "clicks", "--rows", "300", "--eval-rows", "0"}).exit_code, 0);
+  const std::string records = Records("clicks/train.csv", 300);
+  WriteFile("bad.csv", records + "no record\n");
+  EXPECT_EQ(Run({"predict", "model/demo", "bad.csv", "--output", "bad.csv"}).exit_code, 2);
+  EXPECT_EQ(ReadFile("bad.csv"), records + "no record\n");
+  EXPECT_FALSE(std::filesystem::exists(".bad.csv.unfinished"));
+
+  ASSERT_EQ(Run({"predict", "model/demo", "clicks/train.csv", "--output", "scores"}).exit_code, 0);
+  std::filesystem::create_symlink("clicks/train.csv", "link");
+  // Into the file that is read.
+  EXPECT_EQ(Run({"predict", "model/demo", "clicks/train.csv", "--output", "link"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink("link"));
+  EXPECT_EQ(ReadFile("clicks/train.csv"), ReadFile("scores"));
+  EXPECT_EQ(std::ranges::count(ReadFile("scores"), '\n'), 300);
+  EXPECT_THAT(Run({"predict", "model/demo", "bad.csv", "--output", "nowhere/scores"}).output,
+              HasSubstr("nowhere/scores: "));
+}
+
+TEST_F(RealRunTest, EvaluateTellsWhatItLeftOutAndFailsWhereNothingIsLeft) {
+  ASSERT_EQ(Run({"train", "job.yaml"}).exit_code, 0);
+  ASSERT_EQ(Run({"data", "generate", "clicks", "--rows", "300", "--eval-rows", "0"}).exit_code, 0);
+  WriteFile("some.csv", "no record\n" + Records("clicks/train.csv", 300) + "nor this\n");
+  const Result some = Run({"evaluate", "model/demo", "some.csv", "--max-bad-records", "5"});
+  EXPECT_EQ(some.exit_code, 0) << some.output;
+  EXPECT_THAT(some.output, HasSubstr("300 examples, 2 bad records left out  "));
+  EXPECT_THAT(Run({"evaluate", "model/demo", "clicks/train.csv"}).output,
+              Not(HasSubstr("left out")));
+  WriteFile("none.csv", "no record\nnor this\n");
+  const Result none = Run({"evaluate", "model/demo", "none.csv", "--max-bad-records", "5"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.output, HasSubstr("nothing is left to evaluate"));
+  EXPECT_THAT(none.output, HasSubstr("none.csv:1"));
+}
+
 TEST_F(RealRunTest, RefusesAModelOfWhichAByteHasChanged) {
   const Result train = Run({"train", "job.yaml"});
   ASSERT_EQ(train.exit_code, 0) << train.output;
@@ -293,6 +338,11 @@ TEST_F(RealRunTest, ShowsTheStatusOfTheRunOfThisFolderAndStopsIt) {
     std::filesystem::remove("status");
   }
   EXPECT_THAT(status.output, HasSubstr("\"job\":\"demo\""));
+  // The last run is also the one that `shards` asks.
+  absl::StatusOr<Process> shards =
+      Process::Start({.argv = {"bin/capstan", "shards"}, .log_path = "shards"});
+  ASSERT_TRUE(shards.ok());
+  EXPECT_EQ(shards->WaitFor(absl::Seconds(30)).value_or(Ending{.exit_code = -1}).exit_code, 0);
   // A script that waits for the end must not take its own interruption for it.
   absl::StatusOr<Process> watch =
       Process::Start({.argv = {"bin/capstan", "status", "--watch"}, .log_path = "watch"});

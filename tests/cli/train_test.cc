@@ -147,6 +147,23 @@ TEST_F(TrainTest, StartsAWorkerThatDiesAgainAndGivesUpInTheEnd) {
   EXPECT_THAT(result.output, HasSubstr("again and again"));
 }
 
+TEST_F(TrainTest, DoesNotKeepGoingWithoutAnyWorker) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  const Result result =
+      Run({"train", "job.yaml", "--keep-going", "--workers", "2", "--worker", "sh -c 'exit 2'"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("demo failed: worker-"));
+}
+
+TEST_F(TrainTest, SaysTheFlagsAgainByWhichAStoppedRunIsStarted) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  Process process = Start({"train", "job.yaml", "--keep-going"});
+  AwaitTrace("start worker-0");
+  process.Signal(SIGINT);
+  EXPECT_THAT(Await(process).output,
+              HasSubstr("train job.yaml --shards 1 --workers 1 --keep-going"));
+}
+
 TEST_F(TrainTest, StopsEverybodyOnCtrlC) {
   SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
   Process process = Start({"train", "job.yaml", "--workers", "2"});

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,10 +17,16 @@
 namespace capstan {
 namespace {
 
+// Signals that are closer together are one: a terminal and `timeout` signal a process, and then its
+// whole group.
+constexpr int64_t kOneSignalMilliseconds = 500;
+constexpr int64_t kNever = -1;
+
 // What the handler touches; a handler can be given no argument.
 std::atomic<int> signal_fd{-1};
-std::atomic<int> signals_seen{0};
+std::atomic<int64_t> first_signal{kNever};  // Milliseconds of the monotonic clock.
 static_assert(std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<int64_t>::is_always_lock_free);
 
 struct sigaction former_actions[NSIG];
 
@@ -29,9 +36,18 @@ void Announce() {
   [[maybe_unused]] const ssize_t written = write(signal_fd.load(), &one, sizeof(one));
 }
 
+// A handler may call this, as it may not Abseil's clock.
+int64_t MonotonicMilliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 void Handle(int signal) {
-  if (signals_seen.fetch_add(1) > 0) _exit(128 + signal);
-  Announce();
+  const int64_t now = MonotonicMilliseconds();
+  int64_t first = kNever;
+  if (first_signal.compare_exchange_strong(first, now)) return Announce();
+  if (now - first >= kOneSignalMilliseconds) _exit(128 + signal);
 }
 
 }  // namespace
@@ -40,7 +56,7 @@ Shutdown::Shutdown() : Shutdown({SIGTERM, SIGINT}) {}
 
 Shutdown::Shutdown(std::vector<int> signals) : signals_(std::move(signals)) {
   CAPSTAN_CHECK(signal_fd.load() == -1);
-  signals_seen = 0;
+  first_signal = kNever;
   signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   CAPSTAN_CHECK(signal_fd.load() >= 0);
   struct sigaction action = {};

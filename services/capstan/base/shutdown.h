@@ -1,5 +1,7 @@
 // SIGTERM and SIGINT as something to wait for. The first signal asks the process to end in good
-// order; the second one ends it at once with 128 + signal, whatever it is doing.
+// order; one that comes half a second later, or after that, ends it at once with 128 + signal,
+// whatever it is doing. What comes sooner is the first one again: `timeout` and terminals signal a
+// process, and its group besides.
 #ifndef CAPSTAN_BASE_SHUTDOWN_H_
 #define CAPSTAN_BASE_SHUTDOWN_H_
 

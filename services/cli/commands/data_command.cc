@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -21,24 +22,48 @@ struct GenerateOptions {
   uint64_t rows = 1'000'000;
   uint64_t eval_rows = 100'000;
   uint64_t seed = kClickLogSeed;
+  bool force = false;
 };
 
 struct Split {
-  const char* file;
+  std::string path;
   uint64_t first_row;
   uint64_t rows;
 };
 
-absl::Status WriteSplit(const ClickLog& log, const std::string& folder, const Split& split) {
-  const std::string path = absl::StrCat(folder, "/", split.file);
-  const absl::StatusOr<Oracle> oracle = WriteClickLog(log, split.first_row, split.rows, path);
+std::vector<Split> SplitsOf(const GenerateOptions& options) {
+  std::vector<Split> splits = {{options.folder + "/train.csv", 0, options.rows}};
+  if (options.eval_rows > 0) {
+    splits.push_back({options.folder + "/test.csv", kClickLogEvalBase, options.eval_rows});
+  }
+  return splits;
+}
+
+// The first file that is there before; empty: none is. It may be somebody's only copy.
+std::string InTheWay(const std::vector<Split>& splits) {
+  for (const Split& split : splits) {
+    std::error_code error;
+    if (std::filesystem::exists(std::filesystem::symlink_status(split.path, error))) {
+      return split.path;
+    }
+  }
+  return "";
+}
+
+absl::Status WriteSplit(const ClickLog& log, const Split& split) {
+  const absl::StatusOr<Oracle> oracle = WriteClickLog(log, split.first_row, split.rows, split.path);
   if (!oracle.ok()) return oracle.status();
-  absl::PrintF("%s  %s rows, %.2f %% clicks; best possible AUC %.4f, logloss %.4f\n", path,
+  absl::PrintF("%s  %s rows, %.2f %% clicks; best possible AUC %.4f, logloss %.4f\n", split.path,
                Grouped(oracle->rows), 100 * oracle->click_rate, oracle->auc, oracle->logloss);
   return absl::OkStatus();
 }
 
 ExitCode Generate(const GenerateOptions& options) {
+  const std::vector<Split> splits = SplitsOf(options);
+  if (const std::string there = InTheWay(splits); !options.force && !there.empty()) {
+    PrintError(absl::StrCat(there, ": is there already; --force overwrites it"));
+    return kBadInput;
+  }
   std::error_code error;
   std::filesystem::create_directories(options.folder, error);
   if (error) {
@@ -48,10 +73,8 @@ ExitCode Generate(const GenerateOptions& options) {
   v1::SyntheticSpec spec;
   spec.set_seed(options.seed);
   const ClickLog log(spec);
-  for (const Split& split : {Split{"train.csv", 0, options.rows},
-                             Split{"test.csv", kClickLogEvalBase, options.eval_rows}}) {
-    if (split.rows == 0) continue;
-    if (const absl::Status status = WriteSplit(log, options.folder, split); !status.ok()) {
+  for (const Split& split : splits) {
+    if (const absl::Status status = WriteSplit(log, split); !status.ok()) {
       PrintError(std::string(status.message()));
       return kFailed;
     }
@@ -77,6 +100,7 @@ void AddData(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   generate->add_option("--seed", options->seed, "The same seed gives the same bytes")
       ->capture_default_str();
+  generate->add_flag("--force", options->force, "Overwrite files that are there");
   generate->footer("Example:\n  capstan data generate data/clicks --rows 200000 --eval-rows 50000");
   generate->callback(
       [options, &invocation] { invocation.run = [options] { return Generate(*options); }; });

@@ -1,10 +1,12 @@
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/config/eval_sets.h"
@@ -12,6 +14,7 @@
 #include "capstan/model/oddness.h"
 #include "cli/commands/command.h"
 #include "cli/model/scoring.h"
+#include "cli/model/staged_files.h"
 #include "cli/status/status_view.h"
 #include "cli/terminal/format.h"
 
@@ -32,14 +35,17 @@ absl::StatusOr<FinishedModel> LoadModel(const std::string& uri) {
 // Prints the metrics of one set of records; `set`: empty, there is no other.
 absl::Status EvaluateSet(const FinishedModel& model, const std::string& set,
                          const ScoringOptions& scoring) {
-  CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, scoring));
+  CAPSTAN_ASSIGN_OR_RETURN(const Evaluated evaluated, Evaluate(model, scoring));
   v1::Evaluation evaluation;
-  for (const auto& [name, value] : MetricsOf(model.job(), sums)) {
+  for (const auto& [name, value] : MetricsOf(model.job(), evaluated.sums)) {
     (*evaluation.mutable_metrics())[name] = value;
   }
   const std::string of_set = absl::StrCat(set, set.empty() ? "" : "  ");
-  PrintLine(
-      absl::StrCat(of_set, Grouped(sums.examples()), " examples  ", RenderMetrics(evaluation)));
+  const uint64_t bad = evaluated.bad_records;
+  const std::string left_out =
+      bad == 0 ? "" : absl::StrCat(", ", Grouped(bad), " bad records left out");
+  PrintLine(absl::StrCat(of_set, Grouped(evaluated.sums.examples()), " examples", left_out, "  ",
+                         RenderMetrics(evaluation)));
   for (const std::string& label : FurtherScopes(evaluation)) {
     PrintLine(absl::StrCat(of_set, label, "  ", RenderMetrics(evaluation, kAllMetrics, label)));
   }
@@ -59,29 +65,81 @@ absl::Status RunEvaluate(const ScoringCommandOptions& options) {
   return absl::OkStatus();
 }
 
+// Hands on the scores of all records, as text, a batch at a time.
+absl::Status Predict(const FinishedModel& model, const ScoringOptions& scoring,
+                     absl::FunctionRef<absl::Status(const std::string& text)> write) {
+  const size_t outputs = model.job().model().outputs();
+  return ScoreFiles(model, scoring,
+                    [&](const Batch& batch, std::span<const float> logits) {
+                      std::string text;
+                      for (size_t i = 0; i < batch.examples(); ++i) {
+                        absl::StrAppend(
+                            &text, ScoreText(model.job(), logits.subspan(i * outputs, outputs)),
+                            "\n");
+                      }
+                      return write(text);
+                    })
+      .status();
+}
+
 // CANCELLED: the reader has gone (`capstan predict ... | head`), for it has what it wanted.
 absl::Status WriteError() {
   if (errno == EPIPE) return absl::CancelledError();
   return absl::ErrnoToStatus(errno, "writing scores");
 }
 
+absl::Status PredictIntoStream(const FinishedModel& model, const ScoringOptions& scoring,
+                               std::FILE* output) {
+  CAPSTAN_RETURN_IF_ERROR(Predict(model, scoring, [output](const std::string& text) {
+    const bool ok = std::fputs(text.c_str(), output) >= 0;  // Numbers: Printable.
+    return ok ? absl::OkStatus() : WriteError();
+  }));
+  return std::fflush(output) == 0 ? absl::OkStatus() : WriteError();
+}
+
+// What the file holds stays until all scores are there: it may be the data that they are of.
+absl::Status PredictIntoFile(const FinishedModel& model, const ScoringOptions& scoring,
+                             const std::filesystem::path& path) {
+  StagedFiles files(path.parent_path());
+  StagedFiles::File& file = files.Add(path.filename());
+  CAPSTAN_RETURN_IF_ERROR(file.status());
+  uint64_t written = 0;
+  CAPSTAN_RETURN_IF_ERROR(Predict(model, scoring, [&](const std::string& text) {
+    file.Write(written, text.data(), text.size());
+    written += text.size();
+    return file.status();
+  }));
+  return files.Publish();
+}
+
+// A pipe or a device is written as it is: no file may take its place.
+absl::Status PredictIntoSpecialFile(const FinishedModel& model, const ScoringOptions& scoring,
+                                    const std::string& path) {
+  std::FILE* output = std::fopen(path.c_str(), "w");
+  if (output == nullptr) return absl::ErrnoToStatus(errno, path);
+  const absl::Status status = PredictIntoStream(model, scoring, output);
+  std::fclose(output);
+  return status;
+}
+
+absl::Status PredictInto(const FinishedModel& model, const ScoringOptions& scoring,
+                         const std::string& output) {
+  if (output.empty()) return PredictIntoStream(model, scoring, stdout);
+  std::error_code error;
+  const auto kind = std::filesystem::status(output, error).type();
+  if (kind != std::filesystem::file_type::regular &&
+      kind != std::filesystem::file_type::not_found) {
+    return PredictIntoSpecialFile(model, scoring, output);
+  }
+  // A link stays one.
+  const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(output), error);
+  if (error) return absl::ErrnoToStatus(error.value(), output);
+  return PredictIntoFile(model, scoring, path);
+}
+
 absl::Status RunPredict(const ScoringCommandOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const FinishedModel model, LoadModel(options.model));
-  std::FILE* output = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
-  if (output == nullptr) return absl::ErrnoToStatus(errno, options.output);
-  const size_t outputs = model.job().model().outputs();
-  absl::Status status =
-      ScoreFiles(model, options.scoring, [&](const Batch& batch, std::span<const float> logits) {
-        for (size_t i = 0; i < batch.examples(); ++i) {
-          const std::string text = ScoreText(model.job(), logits.subspan(i * outputs, outputs));
-          const bool ok = std::fprintf(output, "%s\n", text.c_str()) >= 0;  // Numbers: Printable.
-          if (!ok) return WriteError();
-        }
-        return absl::OkStatus();
-      });
-  // Closing writes what is buffered, so a full disk may show only here.
-  const bool closed = (output == stdout ? std::fflush(output) : std::fclose(output)) == 0;
-  if (status.ok() && !closed) status = WriteError();
+  const absl::Status status = PredictInto(model, options.scoring, options.output);
   return absl::IsCancelled(status) ? absl::OkStatus() : status;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "capstan/base/status.h"
 #include "cli/commands/command.h"
+#include "cli/local/target.h"
 #include "cli/status/chief_client.h"
 #include "cli/status/moves_view.h"
 
@@ -25,7 +26,8 @@ void PrintLines(const std::vector<std::string>& lines) {
 }
 
 absl::Status ShowShards(const ShardsOptions& options) {
-  ChiefClient chief(options.chief);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string address, FindChief(options.chief));
+  ChiefClient chief(address);
   CAPSTAN_ASSIGN_OR_RETURN(const v1::GetStatusReply status, chief.GetStatus(kDeadline));
   PrintLines(ShardShares(status));
   for (const std::string& line : {MovesUnderWay(status.moves()), MovesSoFar(status.moves())}) {
@@ -35,7 +37,8 @@ absl::Status ShowShards(const ShardsOptions& options) {
 }
 
 absl::Status MovePartitions(const ShardsOptions& options) {
-  ChiefClient chief(options.chief);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string address, FindChief(options.chief));
+  ChiefClient chief(address);
   CAPSTAN_ASSIGN_OR_RETURN(const v1::RebalanceReply plan, chief.Rebalance(options.plan, kDeadline));
   PrintLines(PlanLines(plan));
   if (options.plan || plan.moves().empty()) return absl::OkStatus();
@@ -44,10 +47,10 @@ absl::Status MovePartitions(const ShardsOptions& options) {
 }
 
 void AddChief(CLI::App& command, ShardsOptions& options) {
-  command.add_option("--chief", options.chief, "The job's chief")
-      ->type_name("HOST:PORT")
-      ->envname("CAPSTAN_CHIEF")
-      ->required();
+  command
+      .add_option("--chief", options.chief,
+                  "The job's chief; default: $CAPSTAN_CHIEF, or the last run of this folder")
+      ->type_name("HOST:PORT");
 }
 
 }  // namespace

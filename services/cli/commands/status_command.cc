@@ -1,22 +1,17 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "capstan/base/ports_file.h"
-#include "capstan/base/quote.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "cli/commands/command.h"
-#include "cli/local/run_folder.h"
+#include "cli/local/target.h"
 #include "cli/model/stored_job.h"
 #include "cli/status/answer_lines.h"
 #include "cli/status/chief_client.h"
@@ -32,7 +27,6 @@
 namespace capstan::cli {
 namespace {
 
-constexpr char kChiefVariable[] = "CAPSTAN_CHIEF";
 constexpr absl::Duration kFramePeriod = absl::Milliseconds(500);
 constexpr absl::Duration kStatusDeadline = absl::Seconds(2);
 constexpr absl::Duration kComplainEvery = absl::Seconds(3);
@@ -51,43 +45,6 @@ struct StatusOptions {
   bool json = false;
   bool answer_lines = false;
 };
-
-// Whom to ask, and what to read where nobody answers. Empty: there is none.
-struct Target {
-  std::string chief;
-  std::string folder;
-};
-
-absl::Status CheckAddress(const std::string& from, const std::string& address) {
-  const size_t colon = address.rfind(':');
-  int port = 0;
-  const bool good = colon != address.npos && colon > 0 &&
-                    absl::SimpleAtoi(address.substr(colon + 1), &port) && port > 0 && port < 65536;
-  if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      from, ": ", Quoted(address), " is not host:port, such as 127.0.0.1:7000 or ctr-chief:7000"));
-}
-
-// What the user means: as told, by $CAPSTAN_CHIEF, or the last `capstan train` of this folder.
-absl::StatusOr<Target> FindTarget(const StatusOptions& options) {
-  if (!options.folder.empty()) return Target{.folder = options.folder};
-  const char* variable = std::getenv(kChiefVariable);
-  for (const auto& [from, address] :
-       {std::pair("--chief", options.chief),
-        std::pair(kChiefVariable, std::string(variable ? variable : ""))}) {
-    if (address.empty()) continue;
-    CAPSTAN_RETURN_IF_ERROR(CheckAddress(from, address));
-    return Target{.chief = address};
-  }
-  Target target{.folder = JobOfLastRun()};
-  const absl::StatusOr<Ports> ports =
-      ReadPortsFile(absl::StrCat(kRunsFolder, "/latest/chief.ports"));
-  if (ports.ok()) target.chief = absl::StrCat("127.0.0.1:", ports->data);
-  if (!target.chief.empty() || !target.folder.empty()) return target;
-  return absl::InvalidArgumentError(
-      "which job? Say --chief host:port, set CAPSTAN_CHIEF, or name the job's folder, "
-      "<checkpoint.uri>/<job>; no run was started in this folder");
-}
 
 // Asks again while nobody answers, and says so every few seconds.
 absl::StatusOr<v1::GetStatusReply> AskPatiently(StatusSource& chief, absl::Duration limit,
@@ -231,7 +188,7 @@ ExitCode ShowStored(const v1::GetStatusReply& status, const StatusOptions& optio
 
 ExitCode ShowStatus(const StatusOptions& options) {
   if (!options.kubernetes.release.empty()) return AskOnKubernetes(options);
-  const absl::StatusOr<Target> target = FindTarget(options);
+  const absl::StatusOr<Target> target = FindTarget(options.folder, options.chief);
   if (!target.ok()) return ReportEnd(target.status());
   const Shutdown shutdown;
   absl::StatusOr<v1::GetStatusReply> stored = absl::NotFoundError("");
@@ -262,17 +219,19 @@ void AddChiefOptions(CLI::App& command, StatusOptions& options) {
           .add_option("--chief", options.chief,
                       "The job's chief; default: $CAPSTAN_CHIEF, or the last run of this folder")
           ->type_name("HOST:PORT");
-  command
-      .add_option(
-          "folder", options.folder,
-          "The job's folder, <checkpoint.uri>/<job>: what it holds, though nobody trains it")
-      ->type_name("FOLDER")
-      ->excludes(chief);
+  CLI::Option* folder =
+      command
+          .add_option(
+              "folder", options.folder,
+              "The job's folder, <checkpoint.uri>/<job>: what it holds, though nobody trains it")
+          ->type_name("FOLDER")
+          ->excludes(chief);
   CLI::Option* kubernetes = command
                                 .add_option("--kubernetes", options.kubernetes.release,
                                             "A Helm release, asked with kubectl in its chief's pod")
                                 ->type_name("RELEASE")
-                                ->excludes(chief);
+                                ->excludes(chief)
+                                ->excludes(folder);
   command
       .add_option("--namespace", options.kubernetes.kube_namespace,
                   "Of the release; default: that of kubectl's context")
@@ -295,12 +254,15 @@ void AddStatus(CLI::App& app, Invocation& invocation) {
   CLI::App* status = app.add_subcommand("status", "Show how a job goes");
   AddChiefOptions(*status, *options);
   auto* watch = status->add_flag("--watch", options->watch, "Stay, and show it live");
-  status->add_flag("--json", options->json, "As JSON, for programs")->excludes(watch);
+  auto* json = status->add_flag("--json", options->json, "As JSON, for programs")->excludes(watch);
   status
       ->add_flag("--answer-lines", options->answer_lines,
                  "As JSON, once for each line of standard input, for a command that asks again and "
                  "again; ends with it")
-      ->excludes(watch);
+      ->excludes(watch)
+      ->excludes(json)
+      ->excludes("folder")
+      ->excludes("--kubernetes");
   status
       ->add_option("--refusal-patience", options->refusal_patience_seconds,
                    "How long a job that is refused may be corrected before that is its end")

@@ -56,7 +56,7 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
       ->check(NumberMistake);
   train->add_flag("--plain", options->plain, "Log lines instead of the live screen");
   train->add_flag("--keep-going", options->keep_going,
-                  "Go on without a worker that dies again and again");
+                  "Go on without a worker that dies again and again, while there is another");
   train->footer(
       "Example:\n"
       "  capstan train deploy/examples/quickstart.yaml --shards 2 --workers 3 \\\n"

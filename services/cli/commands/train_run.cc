@@ -117,7 +117,8 @@ LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Fo
           .worked = follower.worked(),
           .overrides = options.overrides,
           .run_folder = options.run_folder,
-          .worker = options.worker};
+          .worker = options.worker,
+          .keep_going = options.keep_going};
 }
 
 // The job is over.

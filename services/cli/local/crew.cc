@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -162,9 +163,16 @@ absl::StatusOr<std::vector<std::string>> Crew::LookAfter() {
     CAPSTAN_RETURN_IF_ERROR(LookAfterChild(shard, /*needed=*/true, news));
   }
   for (Child& worker : workers_) {
-    CAPSTAN_RETURN_IF_ERROR(LookAfterChild(worker, !options_.keep_going, news));
+    const bool needed = !options_.keep_going || IsLastWorker(worker);
+    CAPSTAN_RETURN_IF_ERROR(LookAfterChild(worker, needed, news));
   }
   return news;
+}
+
+bool Crew::IsLastWorker(const Child& worker) const {
+  return std::all_of(workers_.begin(), workers_.end(), [&worker](const Child& other) {
+    return &other == &worker || other.given_up();
+  });
 }
 
 absl::Status Crew::LookAfterChild(Child& child, bool needed, std::vector<std::string>& news) {

@@ -32,8 +32,9 @@ struct CrewOptions {
   bool take_over = false;
   int shards = 1;
   int workers = 1;
-  int chief_port = 0;       // 0: any free one.
-  bool keep_going = false;  // Go on without a worker that dies again and again.
+  int chief_port = 0;  // 0: any free one.
+  // Go on without a worker that dies again and again, while there is another.
+  bool keep_going = false;
   // A shell's command that each worker is, in place of `worker`: the user's own program. What would
   // be flags are variables of its environment (docs/python.md).
   std::string worker;
@@ -77,6 +78,8 @@ class Crew {
     absl::Time started;
     absl::Time restart_at = absl::InfiniteFuture();  // While it is dead.
     Restarts restarts;
+
+    bool given_up() const { return !process.has_value() && restart_at == absl::InfiniteFuture(); }
   };
 
   Child MakeChild(const std::string& program, const std::string& name) const;
@@ -90,6 +93,7 @@ class Crew {
   bool IsUserProgram(const Child& child) const {
     return !options_.worker.empty() && child.name.starts_with("worker-");
   }
+  bool IsLastWorker(const Child& worker) const;  // All others have been given up.
   absl::Status LookAfterChild(Child& child, bool needed, std::vector<std::string>& news);
 
   const CrewOptions options_;

@@ -5,11 +5,11 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "capstan/base/status.h"
 #include "capstan/config/data_labels.h"
-#include "capstan/data/formats/bad_records.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/other_format.h"
 #include "capstan/data/tasks/task_reader.h"
@@ -38,6 +38,15 @@ void ReadInstead(const std::vector<std::string>& files, v1::DataSpec& data) {
   ReadGeneratedAsText(data);
 }
 
+absl::Status NoneIsLeft(const BadRecords& bad_records) {
+  if (bad_records.count() == 0) {
+    return absl::InvalidArgumentError("nothing to evaluate: the data holds no records");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("nothing is left to evaluate: of the data no record is one (",
+                   bad_records.count(), "), the first: ", bad_records.examples().front()));
+}
+
 }  // namespace
 
 void ReadGeneratedAsText(v1::DataSpec& data) {
@@ -49,7 +58,7 @@ void ReadGeneratedAsText(v1::DataSpec& data) {
   }
 }
 
-absl::Status ScoreFiles(
+absl::StatusOr<BadRecords> ScoreFiles(
     const FinishedModel& model, const ScoringOptions& options,
     absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, Scorer::Create(model));
@@ -60,7 +69,7 @@ absl::Status ScoreFiles(
       const TaskRanges ranges,
       PlanTasks(*source, job.data(),
                 {.split = Split::kEval, .batch_size = job.train().batch_size()}));
-  capstan::BadRecords bad_records(options.max_bad_records);
+  BadRecords bad_records(options.max_bad_records);
   job.mutable_data()->set_max_bad_records(options.max_bad_records);
   ReaderOptions reading = ReaderOptionsOf(job);
   reading.labels = options.labels;
@@ -80,14 +89,14 @@ absl::Status ScoreFiles(
       CAPSTAN_RETURN_IF_ERROR(visit(batch, scorer->Logits(batch)));
     }
   }
-  return absl::OkStatus();
+  return bad_records;
 }
 
-absl::StatusOr<v1::EvaluationResult> Evaluate(const FinishedModel& model,
-                                              const ScoringOptions& options) {
+absl::StatusOr<Evaluated> Evaluate(const FinishedModel& model, const ScoringOptions& options) {
   const JobScores scores(model.job());
   v1::EvaluationResult sums;
-  CAPSTAN_RETURN_IF_ERROR(
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const BadRecords bad_records,
       ScoreFiles(model, options, [&](const Batch& batch, std::span<const float> logits) {
         AddToEvaluation(scores.Measured({.logits = logits,
                                          .labels = batch.labels,
@@ -96,7 +105,8 @@ absl::StatusOr<v1::EvaluationResult> Evaluate(const FinishedModel& model,
                         sums);
         return absl::OkStatus();
       }));
-  return sums;
+  if (sums.examples() == 0) return NoneIsLeft(bad_records);
+  return Evaluated{.sums = std::move(sums), .bad_records = bad_records.count()};
 }
 
 std::vector<double> PredictionsOf(const v1::JobSpec& job, std::span<const float> logits) {

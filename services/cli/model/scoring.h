@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/data/formats/bad_records.h"
 #include "capstan/data/formats/batch.h"
 #include "capstan/data/formats/labels.h"
 #include "capstan/v1/chief.pb.h"
@@ -22,15 +23,20 @@ struct ScoringOptions {
   Labels labels = Labels::kRequired;
 };
 
-// Calls `visit` with every batch and its logits. INVALID_ARGUMENT names the file and the record
-// that is none; DATA_LOSS a broken file. Stops when `visit` returns an error.
-absl::Status ScoreFiles(
+// Calls `visit` with every batch and its logits, and returns the records that were left out.
+// INVALID_ARGUMENT names the file and the record that is none, where too many are; DATA_LOSS a
+// broken file. Stops when `visit` returns an error.
+absl::StatusOr<BadRecords> ScoreFiles(
     const FinishedModel& model, const ScoringOptions& options,
     absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit);
 
-// Sums for the metrics of all records.
-absl::StatusOr<v1::EvaluationResult> Evaluate(const FinishedModel& model,
-                                              const ScoringOptions& options);
+struct Evaluated {
+  v1::EvaluationResult sums;  // For the metrics of all records that were not left out: one or more.
+  uint64_t bad_records = 0;   // Were left out.
+};
+
+// INVALID_ARGUMENT also where no record is left.
+absl::StatusOr<Evaluated> Evaluate(const FinishedModel& model, const ScoringOptions& options);
 
 // Data of a job on the built-in click log become as `capstan data generate` writes it: text, a
 // label and behind it all columns. Others stay as they are.

@@ -42,6 +42,10 @@ void StagedFiles::File::Write(uint64_t at, const void* data, size_t bytes) {
 absl::Status StagedFiles::File::Finish() {
   if (error_ == 0 && fsync(file_) != 0) error_ = errno;
   if (file_ >= 0 && close(std::exchange(file_, -1)) != 0 && error_ == 0) error_ = errno;
+  return status();
+}
+
+absl::Status StagedFiles::File::status() const {
   if (error_ == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(error_, absl::StrCat("writing ", path_));
 }
@@ -61,7 +65,7 @@ void StagedFiles::AddText(const std::string& name, std::string_view text) {
 }
 
 absl::Status StagedFiles::Publish(const std::string& marker, const std::string& stale) {
-  for (const auto& file : files_) CAPSTAN_RETURN_IF_ERROR(file->Finish());
+  CAPSTAN_RETURN_IF_ERROR(Finish());
   CAPSTAN_RETURN_IF_ERROR(Remove(marker));
   CAPSTAN_RETURN_IF_ERROR(Remove(stale));
   CAPSTAN_RETURN_IF_ERROR(Sync());
@@ -73,6 +77,17 @@ absl::Status StagedFiles::Publish(const std::string& marker, const std::string& 
     if (file->name() == marker) CAPSTAN_RETURN_IF_ERROR(file->Place());
   }
   return Sync();
+}
+
+absl::Status StagedFiles::Publish() {
+  CAPSTAN_RETURN_IF_ERROR(Finish());
+  for (const auto& file : files_) CAPSTAN_RETURN_IF_ERROR(file->Place());
+  return Sync();
+}
+
+absl::Status StagedFiles::Finish() const {
+  for (const auto& file : files_) CAPSTAN_RETURN_IF_ERROR(file->Finish());
+  return absl::OkStatus();
 }
 
 absl::Status StagedFiles::Remove(const std::string& name) const {

@@ -26,6 +26,8 @@ class StagedFiles {
 
     const std::string& name() const { return name_; }
     void Write(uint64_t at, const void* data, size_t bytes);
+    // What has gone wrong so far, for who would else work for nothing.
+    absl::Status status() const;
 
    private:
     friend class StagedFiles;
@@ -50,8 +52,11 @@ class StagedFiles {
   // Then the files `marker` and `stale` of before are removed, and the new `marker` comes last:
   // whoever finds it finds the others that belong to it, whenever this is broken off.
   absl::Status Publish(const std::string& marker, const std::string& stale);
+  // The same of files that need no marker: each is there as it was, or whole.
+  absl::Status Publish();
 
  private:
+  absl::Status Finish() const;
   absl::Status Remove(const std::string& name) const;
   absl::Status Sync() const;  // The names of the folder are on the disk.
 

@@ -55,6 +55,7 @@ std::string SameCommand(const LastWordsOptions& options) {
   if (!options.run_folder.empty()) {
     absl::StrAppend(&command, " --run-dir ", Word(options.run_folder));
   }
+  if (options.keep_going) absl::StrAppend(&command, " --keep-going");
   return command;
 }
 

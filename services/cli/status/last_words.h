@@ -21,6 +21,7 @@ struct LastWordsOptions {
   std::vector<std::string> overrides;  // As the user gave them.
   std::string run_folder;              // As the user gave it; empty: not.
   std::string worker = {};             // The user's own program, as it was given; empty: none.
+  bool keep_going = false;
 };
 
 // Held-out metrics, where the model and the curve are, and what to try next.

@@ -51,7 +51,7 @@ class Context:
         """The click log of P4, unless it is there: a million rows, which are the same bytes on any machine."""
         folder = self.scratch / "clicks"
         if not (folder / "made").exists():
-            subprocess.run([self.binaries / "capstan", "data", "generate", folder], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([self.binaries / "capstan", "data", "generate", "--force", folder], check=True, stdout=subprocess.DEVNULL)
             (folder / "made").touch()
 
     def make_python(self):

@@ -62,15 +62,20 @@ TEST(ShutdownTest, ALaterOneBeginsAfresh) {
   EXPECT_TRUE(shutdown.requested());
 }
 
-void TerminateTwice() {
+void TerminateTwice(absl::Duration apart) {
   Shutdown shutdown;
   raise(SIGTERM);
+  absl::SleepFor(apart);  // The handler reads the system's own clock.
   raise(SIGTERM);
-  _exit(0);
+  _exit(shutdown.requested() ? 7 : 0);
 }
 
 TEST(ShutdownDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
-  EXPECT_EXIT(TerminateTwice(), testing::ExitedWithCode(128 + SIGTERM), "");
+  EXPECT_EXIT(TerminateTwice(absl::Milliseconds(600)), testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST(ShutdownDeathTest, ASignalThatArrivesTwiceWithinMomentsIsOne) {
+  EXPECT_EXIT(TerminateTwice(absl::Milliseconds(5)), testing::ExitedWithCode(7), "");
 }
 
 void RequestThenTerminate() {

@@ -47,6 +47,23 @@ TEST_F(StagedFilesTest, TakeThePlacesOfOlderOnesTogether) {
   EXPECT_THAT(Files(), ElementsAre(Pair("marker", "abcdef"), Pair("other", "new")));
 }
 
+TEST_F(StagedFilesTest, OneWithoutAMarkerLeavesAllOthersAsTheyWere) {
+  StagedFiles files(folder_.path());
+  StagedFiles::File& file = files.Add("other");
+  file.Write(0, "new", 3);
+  EXPECT_EQ(file.status(), absl::OkStatus());
+  EXPECT_EQ(Files().at("other"), "old");
+  ASSERT_EQ(files.Publish(), absl::OkStatus());
+  EXPECT_THAT(Files(),
+              ElementsAre(Pair("marker", "old"), Pair("other", "new"), Pair("stale", "old")));
+}
+
+TEST_F(StagedFilesTest, AFileThatCannotBeMadeSaysSoAtOnce) {
+  StagedFiles files(folder_.Path("nowhere"));
+  EXPECT_THAT(std::string(files.Add("other").status().message()),
+              testing::StartsWith("writing " + folder_.Path("nowhere") + "/other: "));
+}
+
 TEST_F(StagedFilesTest, WhatIsNotPublishedIsRemovedAndWhatWasBeforeStays) {
   const auto before = Files();
   {
