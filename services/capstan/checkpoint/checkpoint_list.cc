@@ -16,7 +16,8 @@ namespace {
 
 auto OrderOf(const ListedCheckpoint& checkpoint) {
   return std::make_tuple(checkpoint.status.ok(), checkpoint.manifest.timeline(),
-                         checkpoint.manifest.step(), checkpoint.manifest.created_unix_seconds(), checkpoint.id);
+                         checkpoint.manifest.step(), checkpoint.manifest.created_unix_seconds(),
+                         checkpoint.id);
 }
 
 std::string ManifestKey(const std::string& id) {

@@ -3,9 +3,9 @@
 
 #include <sys/resource.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstring>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 
