@@ -90,7 +90,7 @@ class ReleaseTest(unittest.TestCase):
         text = (ROOT / GOLDEN / "default.yaml").read_text()
         for old, new in (("podManagementPolicy: Parallel", "podManagementPolicy: OrderedReady"),
                          ("serviceName: ctr-ps", "serviceName: ctr-shards"), ("clusterIP: None", "clusterIP: 10.0.0.1"),
-                         ("      app.kubernetes.io/component: worker\n", "      app.kubernetes.io/component: worker\n"
+                         ("\n      app.kubernetes.io/component: worker\n", "\n      app.kubernetes.io/component: worker\n"
                           "      example.com/team: ads\n")):
             with self.subTest(change=new):
                 self.assertNotEqual(impossible_upgrades(text, text.replace(old, new)), [])
