@@ -142,65 +142,67 @@ TEST(HandOverTest, ABackupThatDoesNotAnswerTakesNothingOver) {
   EXPECT_TRUE(absl::IsAborted(Ask(shards, move, /*finish=*/true).status()));
 }
 
-TEST(HandOverTest, RoundsGoOnAtTheNewOwnersBitByBit) {
-  for (const int leaver : {0, 1}) {  // Shard 0 coordinates the rounds.
+// Two shards that back each other up, and another one that nobody disturbs, train the same rounds.
+class HandedRoundsTest : public testing::TestWithParam<int> {
+ protected:
+  static v1::JobSpec JobOf(uint32_t replicas) {
     v1::JobSpec job = SyncJob(Lanes::kLanes);
-    LocalShards others(job, 1);
-    job.set_replicas(1);
-    LocalShards shards(job, 2);
-    ASSERT_TRUE(PairAll(shards, {0, 1}).ok());
-    Lanes handed(shards), undisturbed(others);
-    handed.Train(5);
-    undisturbed.Train(5);
-    TestMove move = HandOverOf(shards, leaver, 1 - leaver);
-    Announce(shards, move);
-    ASSERT_TRUE(AwaitCopies(shards, move).ok());
-    handed.SetView();
-    handed.Train(3);
-    undisturbed.Train(3);
-    handed.Hold();
-    ASSERT_TRUE(AwaitEnd(shards, move).ok());
-    shards.Change([&](v1::View& view) {
-      HandOver(view, move);
-      DropBackup(view, leaver);
-    });
-    handed.SetView();
-    shards.Kill(leaver);
-    handed.Release();  // The new coordinator knows that the rounds are held.
-    handed.Train(40);
-    undisturbed.Train(40);
-    EXPECT_EQ(handed.Everything(), undisturbed.Everything()) << "shard " << leaver;
+    job.set_replicas(replicas);
+    return job;
   }
+
+  void Train(int rounds) {
+    handed_.Train(rounds);
+    undisturbed_.Train(rounds);
+  }
+  // All that the shard owns is handed over when the rounds are held next.
+  void Order() {
+    ASSERT_TRUE(PairAll(shards_, {0, 1}).ok());
+    Train(5);
+    move_ = HandOverOf(shards_, owner_, other_);
+    Announce(shards_, move_);
+    ASSERT_TRUE(AwaitCopies(shards_, move_).ok());
+    handed_.SetView();
+    Train(3);
+    handed_.Hold();
+    ASSERT_TRUE(AwaitEnd(shards_, move_).ok());
+  }
+
+  const int owner_ = GetParam();  // Shard 0 coordinates the rounds.
+  const int other_ = 1 - owner_;
+  LocalShards others_{JobOf(0), 1};
+  LocalShards shards_{JobOf(1), 2};
+  Lanes handed_{shards_};
+  Lanes undisturbed_{others_};
+  TestMove move_;
+};
+
+TEST_P(HandedRoundsTest, GoOnAtTheNewOwnersBitByBit) {
+  Order();
+  shards_.Change([&](v1::View& view) {
+    HandOver(view, move_);
+    DropBackup(view, owner_);
+  });
+  handed_.SetView();
+  shards_.Kill(owner_);
+  handed_.Release();  // The new coordinator knows that the rounds are held.
+  Train(40);
+  EXPECT_EQ(handed_.Everything(), undisturbed_.Everything());
 }
 
-TEST(HandOverTest, RoundsGoOnAtTheOwnerBeforeWhoseBackupIsLostAgainBitByBit) {
-  for (const int owner : {0, 1}) {
-    v1::JobSpec job = SyncJob(Lanes::kLanes);
-    LocalShards others(job, 1);
-    job.set_replicas(1);
-    LocalShards shards(job, 2);
-    ASSERT_TRUE(PairAll(shards, {0, 1}).ok());
-    Lanes handed(shards), undisturbed(others);
-    handed.Train(5);
-    undisturbed.Train(5);
-    TestMove move = HandOverOf(shards, owner, 1 - owner);
-    Announce(shards, move);
-    ASSERT_TRUE(AwaitCopies(shards, move).ok());
-    handed.SetView();
-    handed.Hold();
-    ASSERT_TRUE(AwaitEnd(shards, move).ok());
-    shards.Change([&](v1::View& view) { HandOverAndStay(view, move); });
-    handed.SetView();
-    handed.Release();
-    handed.Train(20);
-    undisturbed.Train(20);
-    KillAndPromote(shards, 1 - owner);
-    handed.SetView();
-    handed.Train(20);
-    undisturbed.Train(20);
-    EXPECT_EQ(handed.Everything(), undisturbed.Everything()) << "shard " << owner;
-  }
+TEST_P(HandedRoundsTest, GoOnAtTheOwnerBeforeWhenTheNewOneIsLostBitByBit) {
+  Order();
+  shards_.Change([&](v1::View& view) { HandOverAndStay(view, move_); });
+  handed_.SetView();
+  handed_.Release();
+  Train(20);
+  KillAndPromote(shards_, other_);
+  handed_.SetView();
+  Train(20);
+  EXPECT_EQ(handed_.Everything(), undisturbed_.Everything());
 }
+
+INSTANTIATE_TEST_SUITE_P(Shards, HandedRoundsTest, testing::Values(0, 1));
 
 }  // namespace
 }  // namespace capstan

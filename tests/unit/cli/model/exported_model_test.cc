@@ -71,6 +71,19 @@ class ExportTest : public testing::Test {
     ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
   }
 
+  // The differences of the checkpoint before and one after two pushes of these gradients to the
+  // rows of `keys`.
+  absl::StatusOr<std::vector<PartDiff>> DiffAfterPushes(const std::vector<uint64_t>& keys,
+                                                        const std::vector<float>& values) {
+    RowGradients gradient{.keys = keys, .values = values, .pulled = {}};
+    for (int i = 0; i < 2; ++i) {
+      second_->FindTable(TableId{1})->Apply({&gradient, 1}, {.progress_examples = 5000});
+    }
+    Write("2-b");
+    return DiffCheckpoints(*CheckpointReader::Open(Uri("1-a")),
+                           *CheckpointReader::Open(Uri("2-b")));
+  }
+
   const TestFolder folder_;
   v1::DataSpec data_;
   std::unique_ptr<PartitionStore> first_ =
@@ -210,15 +223,7 @@ TEST_F(ExportTest, TellsWhatIsMissing) {
 }
 
 TEST_F(ExportTest, ADiffCountsWhatHasChanged) {
-  const std::vector<uint64_t> keys = {1001, 5};
-  const std::vector<float> values = {0.5f, 0.5f, 0.5f, 0.5f};
-  RowGradients gradient{.keys = keys, .values = values, .pulled = {}};
-  for (int i = 0; i < 2; ++i) {
-    second_->FindTable(TableId{1})->Apply({&gradient, 1}, {.progress_examples = 5000});
-  }
-  Write("2-b");
-  const auto diffs =
-      DiffCheckpoints(*CheckpointReader::Open(Uri("1-a")), *CheckpointReader::Open(Uri("2-b")));
+  const auto diffs = DiffAfterPushes({1001, 5}, {0.5f, 0.5f, 0.5f, 0.5f});
   ASSERT_TRUE(diffs.ok()) << diffs.status();
   const PartDiff& table = diffs->front();
   EXPECT_EQ(table.name, "table1");
@@ -231,15 +236,7 @@ TEST_F(ExportTest, ADiffCountsWhatHasChanged) {
 }
 
 TEST_F(ExportTest, AWeightThatIsNotANumberIsTheLargestDifference) {
-  const std::vector<uint64_t> keys = {1001, 1002};
-  const std::vector<float> values = {NAN, 0.5f, 0.5f, 0.5f};
-  RowGradients gradient{.keys = keys, .values = values, .pulled = {}};
-  for (int i = 0; i < 2; ++i) {
-    second_->FindTable(TableId{1})->Apply({&gradient, 1}, {.progress_examples = 5000});
-  }
-  Write("2-b");
-  const auto diffs =
-      DiffCheckpoints(*CheckpointReader::Open(Uri("1-a")), *CheckpointReader::Open(Uri("2-b")));
+  const auto diffs = DiffAfterPushes({1001, 1002}, {NAN, 0.5f, 0.5f, 0.5f});
   ASSERT_TRUE(diffs.ok()) << diffs.status();
   EXPECT_TRUE(std::isnan(diffs->front().largest)) << diffs->front().largest;
 }
