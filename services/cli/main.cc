@@ -39,9 +39,8 @@ int main(int argc, char** argv) {
   app.footer(
       "Example:\n"
       "  capstan train job.yaml --shards 2 --workers 3\n\n"
-      "Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted (status --watch, before the end "
-      "of\n"
-      "the job).");
+      "Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted (status --watch, before the\n"
+      "job's end).");
   app.require_subcommand(1);
   app.fallthrough();  // --tls may stand behind the subcommand, too.
   std::string tls;

@@ -15,9 +15,12 @@ import urllib.error
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent / "strangers"
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "integration")]
 import generate
+from metrics_documented import documented, exported
 from model_server import CAPSTAN, Server, column, columns_of
+
+PAGE = (HERE.parents[2] / "docs" / "metrics.md").read_text()
 
 
 class ServeTest(unittest.TestCase):
@@ -80,6 +83,7 @@ class ServeTest(unittest.TestCase):
             metrics = server.get("/metrics")
             self.assertIn("capstan_serve_records_total 1000", metrics)
             self.assertIn('capstan_serve_requests_total{code="200"}', metrics)
+            self.assertLessEqual(set(documented(PAGE)["serve"]), set(exported(metrics)))
 
             server.process.send_signal(signal.SIGTERM)
             self.assertEqual(server.process.wait(10), 0)

@@ -233,9 +233,8 @@ void AddCheckpoint(CLI::App& app, Invocation& invocation) {
       "Example:\n  capstan checkpoint prune out/ctr/checkpoints --keep 2 --yes\n\n"
       "Says what it would delete before it deletes anything. What is not named and filled as a\n"
       "checkpoint is left alone, and so is what the job's state names: its newest checkpoint, its\n"
-      "best, and the model that it has ended with. Of a job that runs, the attempt under way "
-      "comes\n"
-      "to nothing.");
+      "best, and the model that it has ended with. Of a job that runs, the attempt under way\n"
+      "comes to nothing.");
   Verb compact = Add(checkpoint, invocation, Compact, "compact",
                      "Write a chain of deltas anew as one full checkpoint beside it", kOne);
   compact.app->add_option("--id", compact.options->id, "Its name; default: <id>-full")
