@@ -49,7 +49,9 @@ class RowSlabs {
   void Prefetch(uint32_t row, size_t bytes) const { capstan::Prefetch(Address(row), bytes); }
 
   // Asks for what says where the first rows are.
-  void PrefetchPlaces() const { capstan::Prefetch(slabs_.data(), sizeof(Slab)); }
+  void PrefetchPlaces() const {
+    if (!slabs_.empty()) capstan::Prefetch(slabs_.data(), sizeof(Slab));
+  }
 
   // Adds a row of unspecified content and returns its number.
   uint32_t Append();
