@@ -19,12 +19,6 @@ SKIPPED = 77  # CTest's SKIP_RETURN_CODE.
 OF_MOVES = ("move.", "order.move", "replica.")
 
 
-def of(table, point, otherwise):
-    """The entry of the longest prefix of the point's name."""
-    fitting = [prefix for prefix in table if point.startswith(prefix)]
-    return table[max(fitting, key=len)] if fitting else otherwise
-
-
 def points_of(program):
     """[(point, whether it can return an error)]; none where there are no failpoints."""
     listed = subprocess.run([str(BINARIES / program), "--version"], capture_output=True, text=True, check=True,

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import failpoints
-from failpoints import check, of
+from failpoints import check
 from crew import Crew, chief_pb2
 from ledger import ledger_job, ledger_times, write_ledger_file
 
@@ -41,6 +41,12 @@ TIMES = {
     "file.": 6, "state.": 3, "view.": 3,
 }
 TIMES_OF_A_SHARD = {"file.": 1}  # Its partitions share an object.
+
+
+def of(table, point, otherwise):
+    """The entry of the longest prefix of the point's name."""
+    fitting = [prefix for prefix in table if point.startswith(prefix)]
+    return table[max(fitting, key=len)] if fitting else otherwise
 
 
 class Trial:

@@ -53,6 +53,10 @@ double ScheduleFactor(const v1::ScheduleSpec& schedule, uint64_t examples) {
   return std::max<double>(schedule.floor(), DecayFactor(schedule, examples - warmup));
 }
 
+bool IsConstant(const v1::ScheduleSpec& schedule) {
+  return schedule.kind() == v1::SCHEDULE_KIND_UNSPECIFIED && schedule.warmup_examples() == 0;
+}
+
 float LearningRate(const v1::OptimizerSpec& spec, uint64_t examples) {
   return static_cast<float>(spec.learning_rate() * ScheduleFactor(spec.schedule(), examples));
 }

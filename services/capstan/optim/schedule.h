@@ -16,6 +16,9 @@ absl::Status CheckSchedule(const v1::ScheduleSpec& schedule);
 // then from 1 downwards as `kind` says, never below `floor`. REQUIRES: CheckSchedule is OK.
 double ScheduleFactor(const v1::ScheduleSpec& schedule, uint64_t examples);
 
+// Whether the factor is 1 whatever the progress.
+bool IsConstant(const v1::ScheduleSpec& schedule);
+
 // spec.learning_rate times the factor of its schedule.
 float LearningRate(const v1::OptimizerSpec& spec, uint64_t examples);
 

@@ -122,7 +122,7 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
   }
   work_ = &WorkOfThread();
   progress_examples_ = std::max(progress_examples_, context.progress_examples);
-  RebaseTouches();
+  AdvanceClock();
   work_->groups.Build(gradients);
   FindRows();
   if (EraseExpired()) FindRows();
@@ -311,7 +311,7 @@ void Table::Touch(uint32_t row, uint32_t times) {
   changes_.SetFresh(row);
   at.frequency() += std::min(times, UINT32_MAX - at.frequency());
   hot_.Add(at.frequency(), RowChange::kFresh);
-  const uint32_t now = TouchUnits(progress_examples_);
+  const uint32_t now = Now();
   epochs_.Move(at.touched(), now);
   at.touched() = now;
 }
@@ -329,7 +329,7 @@ uint32_t Table::CreateRow(uint64_t key) {
   const RowSlabs::Row row = slabs_.at(number);
   row.key() = key;
   row.frequency() = 0;
-  row.touched() = TouchUnits(progress_examples_);
+  row.touched() = Now();
   epochs_.Add(row.touched());
   erased_.Remove(key);
   FillInitialRow(key, row.state());
@@ -357,33 +357,21 @@ void Table::Erase(uint32_t row) {
   if (moved != row) index_.Renumber(index_.TagOf(slabs_.at(row).key()), moved, row);
 }
 
-uint32_t Table::TouchUnits(uint64_t examples) const {
-  const uint64_t units = examples >> touch_shift_;
-  return static_cast<uint32_t>(
-      std::min<uint64_t>(units - std::min(units, touch_base_), UINT32_MAX));
-}
-
-// What is as old as the new base has expired long ago. Images that a copy is read from have the
-// base that they were made by, so it stays while there are any.
-void Table::RebaseTouches() {
-  constexpr uint64_t kStep = uint64_t{1} << 31;  // A multiple of every epoch (RowEpochs).
-  if (spec_.expire_after_examples() == 0 || mark_ != nullptr) return;
-  const uint64_t now = (progress_examples_ >> touch_shift_) - touch_base_;
-  if (now < kStep + kStep / 2) return;
-  const uint64_t moved = (now - kStep / 2) / kStep * kStep;
-  touch_base_ += moved;
-  for (uint32_t i = 0; i < slabs_.size(); ++i) {
+// Images that a copy is read from have the base that they were made by, so it stays while there are
+// any.
+void Table::AdvanceClock() {
+  if (mark_ != nullptr) return;
+  const uint64_t moved = clock_.Advance(progress_examples_);
+  for (uint32_t i = 0; moved > 0 && i < slabs_.size(); ++i) {
     uint32_t& touched = slabs_.at(i).touched();
-    const auto rebased = static_cast<uint32_t>(touched - std::min<uint64_t>(touched, moved));
-    epochs_.Move(touched, rebased);
-    touched = rebased;
+    const auto less = static_cast<uint32_t>(touched - std::min<uint64_t>(touched, moved));
+    epochs_.Move(touched, less);
+    touched = less;
   }
 }
 
 bool Table::Expired(uint32_t row) const {
-  if (spec_.expire_after_examples() == 0) return false;
-  const uint64_t limit = spec_.expire_after_examples() >> touch_shift_;
-  return TouchUnits(progress_examples_) > slabs_.at(row).touched() + limit;
+  return clock_.expiry() != 0 && Now() > slabs_.at(row).touched() + clock_.expiry();
 }
 
 // A little of it at each update. Expired rows read as missing whether swept or not; sweeping frees
@@ -396,7 +384,7 @@ void Table::SweepSome(size_t at_most) {
 // REQUIRES: there is a row.
 void Table::SweepNext() {
   if (sweep_next_ >= slabs_.size()) sweep_next_ = 0;
-  if (!epochs_.Lapsed(slabs_.at(sweep_next_).touched(), TouchUnits(progress_examples_))) {
+  if (!epochs_.Lapsed(slabs_.at(sweep_next_).touched(), Now())) {
     ++sweep_next_;
     return;
   }

@@ -34,6 +34,7 @@
 #include "capstan/store/row_updates.h"
 #include "capstan/store/slab_arena.h"
 #include "capstan/store/table_mark.h"
+#include "capstan/store/touch_clock.h"
 #include "capstan/store/update.h"
 #include "capstan/v1/job.pb.h"
 
@@ -104,7 +105,7 @@ class Table {
   absl::Status RestoreCandidate(const Candidate& candidate);
   void RestoreProgress(uint64_t examples) {
     progress_examples_ = examples;
-    RebaseTouches();
+    AdvanceClock();
   }
   // The rows begin another job: schedules and expiry count from 0. Those that have expired are
   // gone.
@@ -161,9 +162,7 @@ class Table {
   // In memory: rows that have expired are among them until they are swept.
   size_t row_count() const { return index_.size(); }
   // Those that count for the byte budget: the same in every copy of the table, see RowEpochs.
-  size_t counted_rows() const {
-    return index_.size() - epochs_.LapsedRows(TouchUnits(progress_examples_));
-  }
+  size_t counted_rows() const { return index_.size() - epochs_.LapsedRows(Now()); }
   size_t row_bytes() const { return slabs_.row_bytes(); }
   static constexpr uint32_t kHotPushes = HotRows::kPushes;  // That have held a row: it is hot.
   uint64_t hot_rows() const { return hot_.all(); }
@@ -227,10 +226,9 @@ class Table {
   void Touch(uint32_t row, uint32_t times);
   void KeepImage(uint32_t row);
   RowSlabs::Row FindMarked(const RowPlace& place) const;
-  // Counted from touch_base_.
-  uint32_t TouchUnits(uint64_t examples) const;
-  // Moves touch_base_ up before 32 bits do not hold the present time any more.
-  void RebaseTouches();
+  uint32_t Now() const { return clock_.TimeAt(progress_examples_); }
+  // After the progress has changed.
+  void AdvanceClock();
   bool Expired(uint32_t row) const;
 
   const v1::TableSpec spec_;
@@ -238,10 +236,8 @@ class Table {
   const std::vector<Segment> segments_;
   const size_t slot_count_;
   const bool rate_is_constant_;
-  const float constant_rate_;  // If it is.
-  // Last touched is kept in units of 2^touch_shift_ examples, counted from touch_base_ of them.
-  const int touch_shift_;
-  uint64_t touch_base_ = 0;
+  const float constant_rate_;             // If it is.
+  TouchClock clock_;                      // Says when rows were last touched.
   size_t max_rows_ = RowIndex::kMaxRows;  // What the budget has room for.
 
   RowIndex index_;

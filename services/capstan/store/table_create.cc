@@ -16,18 +16,6 @@ namespace {
 
 constexpr uint32_t kMaxDim = 1 << 20;
 
-// Last touched has 32 bits: fine steps for a short expiry, coarse ones for a long one.
-int TouchShift(const v1::TableSpec& spec) {
-  constexpr int kStepBits = 20;  // An expiry is at least 2^19 steps, or exact.
-  constexpr int kWithoutExpiry = 10;
-  if (spec.expire_after_examples() == 0) return kWithoutExpiry;
-  return std::max(0, static_cast<int>(std::bit_width(spec.expire_after_examples())) - kStepBits);
-}
-
-bool IsConstant(const v1::ScheduleSpec& schedule) {
-  return schedule.kind() == v1::SCHEDULE_KIND_UNSPECIFIED && schedule.warmup_examples() == 0;
-}
-
 absl::Status Refuse(const v1::TableSpec& spec, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("table ", spec.name(), ": ", why));
 }
@@ -80,10 +68,10 @@ Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, Sl
       slot_count_(segments_.back().slot_end - spec.dim()),
       rate_is_constant_(IsConstant(spec.optimizer().schedule())),
       constant_rate_(LearningRate(spec.optimizer(), /*examples=*/0)),
-      touch_shift_(TouchShift(spec)),
+      clock_(spec.expire_after_examples()),
       index_(spec.seed()),
       slabs_(segments_.back().slot_end, arena),
-      epochs_(spec.expire_after_examples() >> touch_shift_),
+      epochs_(clock_.expiry()),
       admission_(spec.admission_count()),
       erased_(least_erased) {}
 
@@ -120,7 +108,7 @@ void Table::ForEachRow(absl::FunctionRef<void(const RowState&)> visit) const {
 RowState Table::StateOf(const RowSlabs::Row& row) const {
   return {.key = row.key(),
           .frequency = row.frequency(),
-          .touched_examples = (touch_base_ + row.touched()) << touch_shift_,
+          .touched_examples = clock_.ExamplesAt(row.touched()),
           .state = absl::MakeConstSpan(row.state(), dim() + slot_count_)};
 }
 
@@ -141,7 +129,7 @@ void Table::Write(uint32_t number, const RowState& state) {
   row.frequency() = state.frequency;
   changes_.SetSaved(number);
   hot_.Add(row.frequency(), RowChange::kSaved);
-  row.touched() = TouchUnits(state.touched_examples);
+  row.touched() = clock_.TimeAt(state.touched_examples);
   epochs_.Add(row.touched());
   std::memcpy(row.state(), state.state.data(), state.state.size() * sizeof(float));
   if (updates_ && state.version != RowVersion::kNoRow) updates_->Restore(number, state.version);
@@ -200,7 +188,7 @@ void Table::RestoreErased(uint64_t key) {
 void Table::RestartProgress() {
   EraseAllExpired();
   progress_examples_ = 0;
-  touch_base_ = 0;
+  clock_.Restart();
   for (uint32_t i = 0; i < slabs_.size(); ++i) {
     epochs_.Move(slabs_.at(i).touched(), 0);
     slabs_.at(i).touched() = 0;

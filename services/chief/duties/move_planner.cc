@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/consistency/decisions.h"
 
 namespace capstan::chief {
 namespace {
@@ -75,9 +74,9 @@ void MovePlanner::PlanMoves(absl::Time now) {
   if (job_->placement.moves.planned()) pairing_.OnGivenUp();  // This plan takes its place.
   job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be moved",
                    {{"because", reason->why}, {"partitions", absl::StrCat(moves.size())}});
-  const bool backed_up = job_->replicas() && !IsSsp(job_->plan.spec.dense_update()) &&
-                         !IsSsp(job_->plan.spec.sparse_update());
-  if (backed_up) moves = BackedUpFirst(moves, question, job_->options.move_batch);
+  if (job_->replicas() && job_->placement.views.owners_may_stay()) {
+    moves = BackedUpFirst(moves, question, job_->options.move_batch);
+  }
   job_->placement.moves.Plan(std::move(moves), reason->why);
 }
 

@@ -33,7 +33,7 @@ std::vector<PlannedMove> PartitionMoves::Begin(
   CAPSTAN_CHECK(planned() && !under_way());
   uint64_t bytes = 0;
   while (!plan_.empty() && batch_.size() < options_.batch_partitions) {
-    // What a partition goes through in one batch after the other.
+    // A partition is backed up in one batch, and handed over in a later one.
     const auto same = [next = plan_.front().partition](const PlannedMove& move) {
       return move.partition == next;
     };

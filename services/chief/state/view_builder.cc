@@ -152,7 +152,7 @@ void ViewBuilder::CarryOutMoves() {
 }
 
 std::optional<v1::PartitionPair> ViewBuilder::PairAfter(const v1::PartitionMove& move) const {
-  if (names_trainers_) return std::nullopt;
+  if (!owners_may_stay()) return std::nullopt;
   const uint32_t owner = view_.owners(static_cast<int>(move.partition()));
   const auto stays = [owner](const v1::ShardInfo& shard) {
     return shard.index() == owner && !shard.draining();

@@ -63,10 +63,12 @@ class ViewBuilder {
   void ClearMoves();
   // The targets of the moves are the owners, each by the copy that its move has brought it, or by
   // that which it has as the backup. Who hands over and does not leave is the backup of what it has
-  // handed over, except in jobs with an ssp part, whose clocks it has not; what is taken else has
-  // no backup any more. The targets of moves that make replicas are the backups. REQUIRES: what is
-  // handed over has its backup.
+  // handed over, if owners may stay; what is taken else has no backup any more. The targets of
+  // moves that make replicas are the backups. REQUIRES: what is handed over has its backup.
   void CarryOutMoves();
+  // Whether who hands over may stay as the backup: not where a part is ssp, for it does not know
+  // what trainers have finished at the new owner (docs/spec, rule 39).
+  bool owners_may_stay() const { return !names_trainers_; }
   // The shard's partitions are not those that came to it by moves: it loads them. None of them has
   // a backup any more.
   void ForgetCopies(uint32_t shard);

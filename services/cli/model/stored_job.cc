@@ -111,11 +111,15 @@ void FillProgress(const v1::ChiefState& state, const std::string& folder,
   }
 }
 
-// The job whose folder of checkpoints this is; empty: it is not called so.
+// The job whose folder of checkpoints this is, also where that is the present folder; empty: it is
+// not called so.
 std::string JobOfCheckpoints(const std::string& uri) {
-  const absl::string_view path = absl::StripSuffix(uri, "/");
-  if (!absl::EndsWith(path, absl::StrCat("/", kCheckpoints))) return "";
-  return std::string(absl::StripSuffix(path, absl::StrCat("/", kCheckpoints)));
+  std::error_code error;
+  const std::string whole = absl::StrContains(uri, "://")
+                                ? uri
+                                : std::filesystem::absolute(uri, error).lexically_normal().string();
+  absl::string_view path = absl::StripSuffix(whole, "/");
+  return absl::ConsumeSuffix(&path, absl::StrCat("/", kCheckpoints)) ? std::string(path) : "";
 }
 
 // The jobs in a local folder.

@@ -64,6 +64,14 @@ TEST(ScheduleFactorTest, NeverFallsBelowTheFloor) {
   EXPECT_FLOAT_EQ(ScheduleFactor(schedule, 1000), 0.05f);
 }
 
+TEST(ScheduleFactorTest, IsConstantWithoutAKindAndAWarmUp) {
+  v1::ScheduleSpec schedule;
+  EXPECT_TRUE(IsConstant(schedule));
+  schedule.set_warmup_examples(1);
+  EXPECT_FALSE(IsConstant(schedule));
+  EXPECT_FALSE(IsConstant(Schedule(v1::SCHEDULE_KIND_STEP, 100, 0.5f)));
+}
+
 TEST(LearningRateTest, IsTheBaseRateTimesTheFactor) {
   v1::OptimizerSpec spec;
   spec.set_learning_rate(0.2f);

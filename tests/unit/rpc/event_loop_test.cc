@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -125,20 +124,15 @@ TEST(EventLoopTest, ATaskPostedByAnotherThreadWakesThePoll) {
   poster.join();
 }
 
-// Timers go by the millisecond. The quickest quarter is judged, as the machine may be busy.
-TEST(EventLoopTest, ATaskThatIsPostedWaitsForNoTimer) {
-  constexpr size_t kTasks = 100;
+// A timer for now would ring at the next millisecond.
+TEST(EventLoopTest, ATaskThatIsPostedIsThereAtOnce) {
   EventLoop loop;
-  std::vector<absl::Duration> waits;
-  for (size_t i = 0; i < kTasks; ++i) {
-    const absl::Time posted = absl::Now();
-    absl::Time ran = absl::InfiniteFuture();
-    loop.Post([&ran] { ran = absl::Now(); });
-    ASSERT_TRUE(PollUntil(loop, [&ran] { return ran < absl::InfiniteFuture(); }));
-    waits.push_back(ran - posted);
+  int ran = 0;
+  for (int i = 1; i <= 100; ++i) {
+    loop.Post([&ran] { ++ran; });
+    loop.Poll(absl::ZeroDuration());
+    ASSERT_EQ(ran, i);
   }
-  std::nth_element(waits.begin(), waits.begin() + kTasks / 4, waits.end());
-  EXPECT_LT(waits[kTasks / 4], absl::Microseconds(250));
 }
 
 TEST(EventLoopTest, ATaskMayPostAnother) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <utility>
+
 #include "absl/time/clock.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/sealed_json.h"
@@ -130,6 +133,20 @@ TEST_F(StoredJobTest, TheModelOfAJobIsTheOneThatItHasEndedWithAndNotTheNewest) {
     ASSERT_TRUE(model.ok()) << model.status();
     EXPECT_EQ(*model, job + "/checkpoints/100-x") << named;
   }
+}
+
+TEST_F(StoredJobTest, ItsCheckpointsMayBeNamedFromWithinItsFolder) {
+  Save(folder_, "200-y", 200);
+  state_.set_manifest("200-y");
+  Store();
+  const std::filesystem::path before = std::filesystem::current_path();
+  for (const auto& [present, named] :
+       {std::pair("", "checkpoints"), std::pair("/checkpoints", ".")}) {
+    std::filesystem::current_path(folder_ + present);
+    EXPECT_EQ(*ModelIn(named), folder_ + "/checkpoints/200-y");
+    EXPECT_THAT(*CheckpointsInUse(named), ElementsAre("200-y"));
+  }
+  std::filesystem::current_path(before);
 }
 
 TEST_F(StoredJobTest, CheckpointsThatItsStateNamesAreInUse) {
