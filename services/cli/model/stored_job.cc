@@ -111,15 +111,22 @@ void FillProgress(const v1::ChiefState& state, const std::string& folder,
   }
 }
 
+// Takes the name of a folder of checkpoints away from the end of its path.
+bool ConsumeCheckpoints(absl::string_view& path) {
+  path = absl::StripSuffix(path, "/");
+  return absl::ConsumeSuffix(&path, absl::StrCat("/", kCheckpoints));
+}
+
 // The job whose folder of checkpoints this is, also where that is the present folder; empty: it is
 // not called so.
 std::string JobOfCheckpoints(const std::string& uri) {
+  absl::string_view named = uri;
+  if (ConsumeCheckpoints(named)) return std::string(named);
+  if (absl::StrContains(uri, "://")) return "";
   std::error_code error;
-  const std::string whole = absl::StrContains(uri, "://")
-                                ? uri
-                                : std::filesystem::absolute(uri, error).lexically_normal().string();
-  absl::string_view path = absl::StripSuffix(whole, "/");
-  return absl::ConsumeSuffix(&path, absl::StrCat("/", kCheckpoints)) ? std::string(path) : "";
+  const std::string whole = std::filesystem::absolute(uri, error).lexically_normal().string();
+  absl::string_view found = whole;
+  return ConsumeCheckpoints(found) ? std::string(found) : "";
 }
 
 // The jobs in a local folder.

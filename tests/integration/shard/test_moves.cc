@@ -52,7 +52,8 @@ void PromoteWhere(v1::View& view, absl::FunctionRef<bool(uint32_t partition)> lo
   });
 }
 
-// The shard backs up the partitions of the move, by copies of its name.
+// The shard backs up the partitions of the move, by copies of its name, from the view on that is
+// published next: the backup takes nothing of a pair before it has followed that view.
 void AddPairs(v1::View& view, const TestMove& move, int backup) {
   for (const uint32_t partition : move.partitions) {
     v1::PartitionPair& pair = *view.add_pairs();
@@ -61,6 +62,7 @@ void AddPairs(v1::View& view, const TestMove& move, int backup) {
     pair.set_backup_incarnation(view.shards(backup).incarnation());
     *pair.mutable_move() = move.id;
     *pair.mutable_id() = view.epoch();
+    pair.mutable_id()->set_n(view.epoch().n() + 1);
   }
 }
 
