@@ -58,7 +58,13 @@ class RealRunTest : public CommandTest {
 
   static void AwaitThat(absl::FunctionRef<bool()> condition) {
     const absl::Time deadline = absl::Now() + absl::Minutes(1);
-    while (!condition() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(20));
+    while (!condition()) {
+      if (absl::Now() >= deadline) {
+        ADD_FAILURE() << "what is waited for has not come within a minute";
+        return;
+      }
+      absl::SleepFor(absl::Milliseconds(20));
+    }
   }
 
   // The process of this test's folder that writes to the ports file of `name`; 0: there is none.

@@ -84,6 +84,7 @@ class ServeTest(unittest.TestCase):
             self.assertIn("capstan_serve_records_total 1000", metrics)
             self.assertIn('capstan_serve_requests_total{code="200"}', metrics)
             self.assertLessEqual(set(documented(PAGE)["serve"]), set(exported(metrics)))
+            self.assertIn("capstan_process_resident_bytes", exported(metrics))
 
             server.process.send_signal(signal.SIGTERM)
             self.assertEqual(server.process.wait(10), 0)

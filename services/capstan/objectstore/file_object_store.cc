@@ -69,13 +69,27 @@ class FileObjectStore : public ObjectStore {
   const FileStoreOptions options_;
 };
 
+// Makes the folder and those above it that are missing, and entries in folders durable.
+absl::Status MakeRoot(const std::string& path) {
+  std::error_code error;
+  std::vector<std::filesystem::path> changed;
+  for (std::filesystem::path folder = std::filesystem::absolute(path, error);
+       !std::filesystem::exists(folder, error) && folder.has_relative_path();
+       folder = folder.parent_path()) {
+    changed.push_back(folder.parent_path());
+  }
+  std::filesystem::create_directories(path, error);
+  if (error) return SystemError(path, error.value());
+  for (const std::filesystem::path& parent : changed) {
+    const FileDescriptor folder(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder.valid() || fsync(folder.get()) != 0) return SystemError(parent.string(), errno);
+  }
+  return absl::OkStatus();
+}
+
 // The root itself may be reached through symbolic links: its path is the operator's, not a key.
 absl::StatusOr<FileDescriptor> FileObjectStore::OpenRoot(bool make) {
-  if (make) {
-    std::error_code error;
-    std::filesystem::create_directories(root_, error);
-    if (error) return SystemError(root_, error.value());
-  }
+  if (make) CAPSTAN_RETURN_IF_ERROR(MakeRoot(root_));
   FileDescriptor root(open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) return SystemError(root_, errno);
   return root;

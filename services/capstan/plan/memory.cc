@@ -155,7 +155,9 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
        PieceBytes(busiest, clients, MemoryLimit(MemoryUse::kPushPieces, shard))},
       {"images while a checkpoint is taken, at most",
        LanesOf(job) > 0 ? std::min(parameters, KeptImagesLimit(parameters))
-                        : DivideUp(parameters, job.partition_count())}};
+                        : DivideUp(parameters, job.partition_count())},
+      {"a partition that waits for the store, at most",
+       DivideUp(parameters * static_cast<uint64_t>(scale.shards), job.partition_count())}};
   return memory;
 }
 

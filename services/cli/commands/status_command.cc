@@ -35,7 +35,9 @@ constexpr absl::Duration kClusterPause = absl::Seconds(2);
 constexpr int kFileWidth = 1 << 14;  // Whoever reads a file or a pipe reads whole sentences.
 
 struct StatusOptions {
-  std::string folder;  // The folder of the job: what it holds is told, and nobody is asked.
+  // The folder of the job: its chief is asked, or where none trains it, what the folder holds is
+  // told.
+  std::string folder;
   std::string chief;
   KubernetesJob kubernetes;  // With a release: it is asked there.
   double wait_seconds = 10;
@@ -136,7 +138,7 @@ ExitCode Watch(StatusSource& chief, const StatusOptions& options, const Shutdown
     progress.Show(*status, absl::Now());
     const bool leave =
         keys ? keys->LeaveWithin(kFramePeriod, shutdown) : shutdown.WaitFor(kFramePeriod);
-    if (leave) return shutdown.requested() ? kInterrupted : kDone;
+    if (leave) return kInterrupted;
   }
 }
 
@@ -186,13 +188,26 @@ ExitCode ShowStored(const v1::GetStatusReply& status, const StatusOptions& optio
   return ShowEnd(status, options, progress, shutdown);
 }
 
+// Where the chief answers that trains the job of this folder now; empty: nobody does.
+std::string RunningChief(const std::string& folder, const v1::GetStatusReply& stored) {
+  if (IsOver(stored)) return "";
+  const absl::StatusOr<std::string> address = StoredChief(folder);
+  if (!address.ok() || address->empty()) return "";
+  const absl::StatusOr<v1::GetStatusReply> status =
+      ChiefClient(*address).GetStatus(kStatusDeadline);
+  // Another job's chief may have its port by now.
+  const bool same = status.ok() && status->job() == stored.job() && status->term() == stored.term();
+  return same ? *address : "";
+}
+
 ExitCode ShowStatus(const StatusOptions& options) {
   if (!options.kubernetes.release.empty()) return AskOnKubernetes(options);
-  const absl::StatusOr<Target> target = FindTarget(options.folder, options.chief);
+  absl::StatusOr<Target> target = FindTarget(options.folder, options.chief);
   if (!target.ok()) return ReportEnd(target.status());
   const Shutdown shutdown;
   absl::StatusOr<v1::GetStatusReply> stored = absl::NotFoundError("");
   if (!target->folder.empty()) stored = StoredStatus(target->folder, absl::Now());
+  if (target->chief.empty() && stored.ok()) target->chief = RunningChief(target->folder, *stored);
   if (target->chief.empty()) {
     return stored.ok() ? ShowStored(*stored, options, shutdown) : ReportEnd(stored.status());
   }

@@ -11,6 +11,7 @@
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/formats/vocabulary.h"
+#include "capstan/objectstore/object_store.h"
 #include "cli/model/exported_model.h"
 #include "cli/model/safetensors.h"
 #include "cli/model/score_program.h"
@@ -243,12 +244,14 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
                            DenseLayout::Create(job.tensors(), job.partition_count()));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string folder, MakeFolder(options.output));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(folder));
+  CAPSTAN_RETURN_IF_ERROR(CheckReplaceable(*store, folder));
   StagedFiles files(folder);
   CAPSTAN_RETURN_IF_ERROR(CopyVocabularies(job.data(), files));
   Exporter exporter(reader, options, std::move(layout));
   CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run(files.Add(kParametersFile)));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, JobAsJson(job));
-  files.AddText("job.json", text);
+  files.AddText(kJobFile, text);
   if (options.python) files.AddText(kScoreProgramName, ScoreProgram());
   if (options.onnx) {
     files.AddText(kOnnxFile, OnnxModel(job, kParametersFile, exporter.StoredTensors()));

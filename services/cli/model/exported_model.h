@@ -22,6 +22,7 @@ namespace capstan::cli {
 
 // The file of the parameters in such a folder.
 inline constexpr char kParametersFile[] = "model.safetensors";
+inline constexpr char kJobFile[] = "job.json";
 
 struct ExportOptions {
   std::string checkpoint;  // Its folder.
@@ -39,8 +40,8 @@ struct Exported {
 // Partition after partition, so a model may be larger than memory; its keys may not. What the
 // folder held before is replaced when all is written; wherever that is broken off, a folder that
 // has kParametersFile holds one model whole. Errors are CheckpointReader's, or of the file system;
-// where the job has vocabularies those of ReadVocabularyText; INVALID_ARGUMENT: `output` is
-// elsewhere.
+// where the job has vocabularies those of ReadVocabularyText; those of CheckReplaceable, and then
+// nothing is written; INVALID_ARGUMENT: `output` is elsewhere.
 absl::StatusOr<Exported> ExportModel(const ExportOptions& options);
 
 // The text of job.json. What says nothing of the model stays away: two runs of a job differ in it.
@@ -48,6 +49,10 @@ absl::StatusOr<std::string> JobAsJson(v1::JobSpec job);
 
 // Returns whether the folder holds an exported model.
 bool IsExportedModel(ObjectStore& folder);
+
+// Returns OK where an export would overwrite nothing but an exported model, whole or not.
+// FAILED_PRECONDITION: it would overwrite a file of somebody else, which is named.
+absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path);
 
 // The name of the copy of a feature's vocabulary in such a folder.
 std::string VocabularyName(const v1::FeatureSpec& feature);

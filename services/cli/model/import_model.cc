@@ -14,12 +14,12 @@ namespace capstan::cli {
 namespace {
 
 absl::StatusOr<v1::JobSpec> ReadJob(ObjectStore& folder) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder.Get("job.json"));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder.Get(kJobFile));
   v1::JobSpec job;
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
   if (!google::protobuf::util::JsonStringToMessage(text, &job, options).ok()) {
-    return absl::DataLossError("job.json: not a job");
+    return absl::DataLossError(absl::StrCat(kJobFile, ": not a job"));
   }
   return job;
 }
@@ -100,6 +100,20 @@ absl::Status FillBlocks(const Arrays& arrays, const DenseLayout& layout, Importe
 bool IsExportedModel(ObjectStore& folder) {
   const absl::StatusOr<std::vector<ObjectInfo>> objects = folder.List(kParametersFile);
   return objects.ok() && !objects->empty();
+}
+
+absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path) {
+  for (const char* const name : {kJobFile, kParametersFile}) {
+    const absl::Status there = folder.Stat(name).status();
+    if (absl::IsNotFound(there)) continue;
+    CAPSTAN_RETURN_IF_ERROR(there);
+    const absl::StatusOr<v1::JobSpec> job = ReadJob(folder);
+    if (job.ok() && job->partition_count() > 0) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, "/", name, ": is of no exported model, and would be overwritten; expected ",
+        "a folder without such a file, or one with an exported model"));
+  }
+  return absl::OkStatus();
 }
 
 std::string VocabularyName(const v1::FeatureSpec& feature) {

@@ -68,7 +68,9 @@ absl::StatusOr<BadRecords> ScoreFiles(
   CAPSTAN_ASSIGN_OR_RETURN(
       const TaskRanges ranges,
       PlanTasks(*source, job.data(),
-                {.split = Split::kEval, .batch_size = job.train().batch_size()}));
+                {.split = Split::kEval,
+                 .batch_size = job.train().batch_size(),
+                 .labels = options.labels}));
   BadRecords bad_records(options.max_bad_records);
   job.mutable_data()->set_max_bad_records(options.max_bad_records);
   ReaderOptions reading = ReaderOptionsOf(job);

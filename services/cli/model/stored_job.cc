@@ -185,6 +185,11 @@ absl::StatusOr<v1::JobSpec> StoredSpec(const std::string& folder) {
   return state.job();
 }
 
+absl::StatusOr<std::string> StoredChief(const std::string& folder) {
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::ChiefState state, StateOf(folder));
+  return state.chief_address();
+}
+
 absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl::Time now) {
   const absl::StatusOr<v1::ChiefState> state = StateOf(folder);
   CAPSTAN_RETURN_IF_ERROR(state.status());

@@ -17,6 +17,10 @@ namespace capstan::cli {
 // DATA_LOSS: what it holds is damaged.
 absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl::Time now);
 
+// Where the job's chief of last answered, HOST:PORT; empty: its state does not say. Errors as
+// above.
+absl::StatusOr<std::string> StoredChief(const std::string& folder);
+
 // The job as its chief has stored it, with the tensors that its first worker has declared. Errors
 // as above.
 absl::StatusOr<v1::JobSpec> StoredSpec(const std::string& folder);

@@ -12,6 +12,7 @@
 #include "capstan/base/quote.h"
 #include "capstan/base/version.h"
 #include "capstan/metrics/buckets.h"
+#include "capstan/metrics/process_metrics.h"
 
 namespace capstan::cli {
 namespace {
@@ -41,6 +42,7 @@ InferenceService::InferenceService(std::string name)
                                       "Time to answer a request for scores.",
                                       metrics::DurationBuckets())) {
   metrics::AddBuildInfo(registry_);
+  metrics::AddProcessMetrics(registry_);
 }
 
 void InferenceService::Replace(std::shared_ptr<ServedModel> model) {

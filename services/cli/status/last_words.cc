@@ -47,11 +47,12 @@ std::vector<std::string> WhatWasOdd(const v1::GetStatusReply& status) {
   return lines;
 }
 
-// That starts the same job again in the same way.
-std::string SameCommand(const LastWordsOptions& options) {
+// Starts the same job again in the same way, with so many workers, and without those settings that
+// begin like `without`, if it is not empty.
+std::string CommandOf(const LastWordsOptions& options, int workers, absl::string_view without) {
   std::string command =
       absl::StrCat(Word(options.program), " train ", Word(options.job_file), " --shards ",
-                   options.shards, " --workers ", options.workers, SettingsOf(options, ""));
+                   options.shards, " --workers ", workers, SettingsOf(options, without));
   if (!options.run_folder.empty()) {
     absl::StrAppend(&command, " --run-dir ", Word(options.run_folder));
   }
@@ -80,7 +81,7 @@ std::vector<std::string> StopWords(const v1::GetStatusReply& status,
                                  Grouped(last.examples()), " examples"));
   }
   const bool kept = saved.ok() || !last.uri().empty();
-  lines.push_back(absl::StrCat(kept ? "  go on     " : "  begin anew  ", SameCommand(options)));
+  lines.push_back(absl::StrCat(kept ? "  go on     " : "  begin anew  ", CommandOf(options, options.workers, "")));
   return lines;
 }
 
@@ -113,18 +114,12 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
     lines.push_back(absl::StrCat("  ", Word(options.program), " predict ", Word(status.model_uri()),
                                  "    # a score for each held-out record"));
   }
-  const auto suggest = [&](int workers, const std::string& settings, const std::string& more) {
-    lines.push_back(absl::StrCat("  ", Word(options.program), " train ", Word(options.job_file),
-                                 " --shards ", options.shards, " --workers ", workers, settings,
-                                 more));
-  };
   // A finished job is not trained again unless it is asked for; for more epochs it goes on.
   const std::string fresh = status.model_uri().empty() ? "" : " --fresh";
-  suggest(options.workers + 1, SettingsOf(options, ""),
-          absl::StrCat(fresh, "    # one worker more"));
-  suggest(
-      options.workers, SettingsOf(options, kEpochs),
-      absl::StrCat(" --set ", std::string(kEpochs), options.epochs + 1, "    # one epoch more"));
+  lines.push_back(absl::StrCat("  ", CommandOf(options, options.workers + 1, ""), fresh,
+                               "    # one worker more"));
+  lines.push_back(absl::StrCat("  ", CommandOf(options, options.workers, kEpochs), " --set ",
+                               kEpochs, options.epochs + 1, "    # one epoch more"));
   return lines;
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
@@ -20,6 +22,7 @@ constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDeclaration = absl::Minutes(10);  // Gibibytes, to a store far away.
+constexpr absl::Duration kWatchTurn = absl::Milliseconds(50);
 constexpr size_t kPieceFloats = size_t{1} << 18;
 
 bool IsWorthRepeating(const absl::Status& status) {
@@ -36,6 +39,26 @@ absl::StatusOr<v1::RegisterWorkerReply> TryOnce(EventLoop& loop, const Channel& 
   while (!result) loop.Poll(kAttempt);
   return *std::move(result);
 }
+
+// Cancels a call as soon as the process is asked to end.
+class CancelOnShutdown {
+ public:
+  // Both must outlive this object.
+  CancelOnShutdown(grpc::ClientContext& context, const Shutdown& shutdown)
+      : watcher_([this, &context, &shutdown] {
+          while (!over_.HasBeenNotified()) {
+            if (shutdown.WaitFor(kWatchTurn)) return context.TryCancel();
+          }
+        }) {}
+  ~CancelOnShutdown() {
+    over_.Notify();
+    watcher_.join();
+  }
+
+ private:
+  absl::Notification over_;
+  std::thread watcher_;  // Last: it uses the other.
+};
 
 }  // namespace
 
@@ -80,10 +103,12 @@ void TellFailure(EventLoop& loop, const Channel& channel, const std::string& nam
   if (!told.ok()) log::Warn("the chief does not know that the program fails", {{"error", told}});
 }
 
-absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model) {
+absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model,
+                          const Shutdown& shutdown) {
   const std::unique_ptr<v1::Chief::Stub> stub = v1::Chief::NewStub(channel);
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + kDeclaration));
+  const CancelOnShutdown cancel(context, shutdown);
   v1::DeclareModelReply reply;
   const auto writer = stub->DeclareModel(&context, &reply);
   v1::DeclareModelRequest request;
@@ -97,6 +122,7 @@ absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model) {
   }
   writer->WritesDone();
   const absl::Status status = FromGrpcStatus(writer->Finish());
+  if (!status.ok() && shutdown.requested()) return absl::CancelledError("asked to stop");
   if (status.ok() && reply.stored()) {
     log::Info("the job's model is declared",
               {{"tensors", model.declaration.tensors_size()}, {"parameters", model.values.size()}});

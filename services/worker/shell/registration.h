@@ -37,8 +37,10 @@ void TellFailure(EventLoop& loop, const Channel& channel, const std::string& nam
                  const v1::UserCodeError& error);
 
 // Tells the chief the job's model, and the values it begins with, where another worker may do the
-// same. FAILED_PRECONDITION: another model is the job's. UNAVAILABLE, DEADLINE_EXCEEDED: try again.
-absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model);
+// same. CANCELLED: `shutdown` was requested meanwhile. FAILED_PRECONDITION: another model is the
+// job's. UNAVAILABLE, DEADLINE_EXCEEDED: try again.
+absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model,
+                          const Shutdown& shutdown);
 
 }  // namespace capstan::worker
 

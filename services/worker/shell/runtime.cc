@@ -127,7 +127,8 @@ absl::Status Runtime::Declare(EventLoop& loop, const Channel& chief,
     CAPSTAN_ASSIGN_OR_RETURN(declared_, std::move(declared));
   }
   absl::Status told;
-  if (reply.model_wanted()) told = DeclareModel(chief, *declared_);
+  if (reply.model_wanted()) told = DeclareModel(chief, *declared_, shutdown_);
+  if (absl::IsCancelled(told)) return told;
   const bool again = absl::IsUnavailable(told) || absl::IsDeadlineExceeded(told);
   if (again) log::Warn("the model could not be declared yet", {{"error", told}});
   if (!told.ok() && !again) {

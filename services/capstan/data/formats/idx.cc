@@ -91,7 +91,7 @@ absl::Status IdxFile::Skip(uint64_t bytes) {
 }
 
 absl::StatusOr<std::vector<IdxPair>> PairIdxFiles(const Source& source,
-                                                  std::span<const FileInfo> files) {
+                                                  std::span<const FileInfo> files, Labels labels) {
   std::vector<IdxPair> pairs;
   for (const FileInfo& file : files) {
     CAPSTAN_ASSIGN_OR_RETURN(IdxFile idx, IdxFile::Open(source, file.path));
@@ -105,6 +105,10 @@ absl::StatusOr<std::vector<IdxPair>> PairIdxFiles(const Source& source,
     }
     pairs.back().labels = file.path;
   }
+  if (labels == Labels::kIgnored) {
+    for (IdxPair& pair : pairs) pair.labels.clear();
+    return pairs;
+  }
   for (IdxPair& pair : pairs) {
     if (pair.labels.empty()) {
       const size_t folder = pair.images.path.rfind('/') + 1;  // 0 where there is no slash.
@@ -117,11 +121,11 @@ absl::StatusOr<std::vector<IdxPair>> PairIdxFiles(const Source& source,
           pair.images.path, ": its labels cannot be found by name; name their file after it"));
     }
     CAPSTAN_ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(source, pair.images.path));
-    CAPSTAN_ASSIGN_OR_RETURN(IdxFile labels, IdxFile::Open(source, pair.labels));
-    if (images.items() != labels.items() || !labels.item_shape().empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(IdxFile beside, IdxFile::Open(source, pair.labels));
+    if (images.items() != beside.items() || !beside.item_shape().empty()) {
       return absl::InvalidArgumentError(absl::StrCat(pair.labels, ": expected ", images.items(),
                                                      " labels for the images in ", pair.images.path,
-                                                     ", found ", labels.items()));
+                                                     ", found ", beside.items()));
     }
   }
   return pairs;

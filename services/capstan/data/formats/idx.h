@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/source.h"
 
 namespace capstan {
@@ -49,14 +50,14 @@ class IdxFile {
 
 struct IdxPair {
   FileInfo images;
-  std::string labels;
+  std::string labels;  // Empty: labels are ignored.
 };
 
 // Pairs images with labels: a file of labels belongs to the images named before it; images that are
 // followed by none take the file of the same name with `images` replaced by `labels` and `idx3` by
-// `idx1`, which must be there.
+// `idx1`, which must be there. Where labels are ignored none need be there, nor is any looked at.
 absl::StatusOr<std::vector<IdxPair>> PairIdxFiles(const Source& source,
-                                                  std::span<const FileInfo> files);
+                                                  std::span<const FileInfo> files, Labels labels);
 
 }  // namespace capstan
 

@@ -76,6 +76,16 @@ absl::StatusOr<FileInfo> Inspect(const std::string& path) {
   return FileInfo{path, static_cast<uint64_t>(info.st_size)};
 }
 
+// Why glob() could not list a folder, in the thread that calls it: it passes nothing on. Without
+// this the files of a folder that may not be read would be left out without a word.
+thread_local absl::Status unlisted;
+
+int NoteUnlisted(const char* path, int error) {
+  if (error == ENOENT || error == ENOTDIR) return 0;  // A file where the pattern has a folder.
+  unlisted = ErrnoStatus(error, path, "cannot be listed");
+  return 1;  // Ends glob().
+}
+
 class LocalFiles : public Source {
  public:
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
@@ -86,7 +96,9 @@ class LocalFiles : public Source {
     }
     glob_t matches = {};
     absl::Cleanup free_matches = [&] { ::globfree(&matches); };
-    int error = ::glob(path.c_str(), 0, nullptr, &matches);  // Sorted.
+    unlisted = absl::OkStatus();
+    const int error = ::glob(path.c_str(), 0, NoteUnlisted, &matches);  // Sorted.
+    CAPSTAN_RETURN_IF_ERROR(std::exchange(unlisted, absl::OkStatus()));
     if (error == GLOB_NOMATCH) {
       return absl::NotFoundError(absl::StrCat(pattern, ": no file matches"));
     }

@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<Input>> ListFolders(const Source& source, const v1::D
 }
 
 absl::StatusOr<std::vector<Input>> ListInputs(const Source& source, const v1::DataSpec& data,
-                                              Split split) {
+                                              Split split, Labels labels) {
   if (data.format() == v1::DATA_FORMAT_FOLDER) return ListFolders(source, data, split);
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, split));
   std::vector<Input> inputs;
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<Input>> ListInputs(const Source& source, const v1::Da
     for (FileInfo& file : files) inputs.push_back({std::move(file)});
     return inputs;
   }
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs, PairIdxFiles(source, files));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs, PairIdxFiles(source, files, labels));
   for (IdxPair& pair : pairs) inputs.push_back({std::move(pair.images), std::move(pair.labels)});
   return inputs;
 }

@@ -170,7 +170,7 @@ absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, const v1::
 absl::StatusOr<std::vector<Extent>> IdxExtents(const Source& source,
                                                const std::vector<FileInfo>& files,
                                                const PlanOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs, PairIdxFiles(source, files));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs, PairIdxFiles(source, files, options.labels));
   std::vector<Extent> extents(pairs.size());
   Teller teller(options, pairs.size());
   CAPSTAN_RETURN_IF_ERROR(ForEachInParallel(pairs.size(), [&](size_t i) -> absl::Status {
@@ -191,7 +191,8 @@ absl::StatusOr<std::vector<Extent>> FolderExtents(const Source& source, const v1
   for (const std::string& root : split == Split::kTrain ? data.train() : data.eval()) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ClassFolder> classes, ListClasses(source, root));
     for (const ClassFolder& of : classes) {
-      extents.push_back({.file = of.path, .by_records = true, .length = of.images});
+      extents.push_back(
+          {.file = of.path, .by_records = true, .length = of.images, .file_records = of.images});
     }
   }
   return extents;

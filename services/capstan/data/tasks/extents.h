@@ -18,9 +18,10 @@ struct Extent {
   std::string file = {};
   std::string labels_file = {};
   bool by_records = false;
-  bool estimated = false;   // The number of records is.
-  uint64_t length = 0;      // Bytes or records.
-  double record_bytes = 0;  // By bytes: of one record.
+  bool estimated = false;     // The number of records is.
+  uint64_t length = 0;        // Bytes or records.
+  uint64_t file_records = 0;  // Task.file_records.
+  double record_bytes = 0;    // By bytes: of one record.
   // Parquet: where its row groups end, in records.
   std::vector<uint64_t> group_ends = {};
 

@@ -1,5 +1,6 @@
 #include "capstan/data/tasks/folder_reader.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -28,10 +29,12 @@ absl::StatusOr<const std::vector<std::string>*> FolderReader::List(const std::st
 
 absl::Status FolderReader::Read(const v1::Task& range, Batch& records, TaskImages& images) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string>* const paths, List(range.file()));
-  if (paths->size() < range.end()) {
-    return absl::DataLossError(absl::StrCat(range.file(), ": holds ", paths->size(),
-                                            " images, and there were ", range.end(),
-                                            " when the job was planned"));
+  const bool changed = range.file_records() > 0 && paths->size() != range.file_records();
+  if (changed || paths->size() < range.end()) {
+    return absl::DataLossError(absl::StrCat(
+        range.file(), ": holds ", paths->size(), " images, and there were ",
+        std::max(range.file_records(), range.end()),
+        " when the job was planned; a folder must stay as it is while a job trains on it"));
   }
   for (uint64_t place = range.begin(); place < range.end(); ++place) {
     sample_ = {.label = std::string(ClassOf(range.file())), .has_label = true};

@@ -24,7 +24,7 @@ class FolderReader {
   FolderReader(const Source& source, ImageIntake& intake);
 
   // Appends images [begin, end) of the folder `range.file`, in the order of their names; the label
-  // is the name of the folder. DATA_LOSS: there are fewer than when the job was planned.
+  // is the name of the folder. DATA_LOSS: there are more or fewer than when the job was planned.
   absl::Status Read(const v1::Task& range, Batch& records, TaskImages& images);
 
  private:

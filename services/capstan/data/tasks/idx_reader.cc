@@ -18,23 +18,26 @@ IdxReader::IdxReader(const ReaderOptions& options, const Source& source, BadReco
     : options_(options),
       source_(source),
       bad_records_(bad_records),
-      labels_(options.data, options.loss, options.classes) {}
+      labels_(options.data, options.loss, options.classes, options.labels) {}
 
 absl::Status IdxReader::Seek(const v1::Task& task) {
-  if (open_ && open_->file == task.file() && open_->images.next_item() <= task.begin() &&
-      open_->labels.next_item() <= task.begin()) {
-    return absl::OkStatus();
-  }
+  const bool goes_on = open_ && open_->file == task.file() &&
+                       open_->images.next_item() <= task.begin() &&
+                       (!open_->labels || open_->labels->next_item() <= task.begin());
+  if (goes_on) return absl::OkStatus();
   open_.reset();
   CAPSTAN_ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(source_, task.file()));
-  CAPSTAN_ASSIGN_OR_RETURN(IdxFile labels, IdxFile::Open(source_, task.labels_file()));
   if (images.item_shape().empty() || images.item_bytes() != options_.data.dense_width()) {
     return absl::InvalidArgumentError(absl::StrCat(task.file(), ": items of ", images.item_bytes(),
                                                    " bytes, expected ",
                                                    options_.data.dense_width()));
   }
-  if (!labels.item_shape().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(task.labels_file(), ": holds no labels"));
+  std::optional<IdxFile> labels;
+  if (!labels_.ignored()) {
+    CAPSTAN_ASSIGN_OR_RETURN(labels, IdxFile::Open(source_, task.labels_file()));
+    if (!labels->item_shape().empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(task.labels_file(), ": holds no labels"));
+    }
   }
   open_ = {std::move(images), std::move(labels), task.file()};
   return absl::OkStatus();
@@ -42,12 +45,13 @@ absl::Status IdxReader::Seek(const v1::Task& task) {
 
 absl::Status IdxReader::Read(const v1::Task& task, Batch& records) {
   CAPSTAN_RETURN_IF_ERROR(Seek(task));
-  const uint64_t end = std::min({task.end(), open_->images.items(), open_->labels.items()});
+  uint64_t end = std::min(task.end(), open_->images.items());
+  if (open_->labels) end = std::min(end, open_->labels->items());
   absl::Status status;
   std::vector<char> labels;
   for (uint64_t first = task.begin(); status.ok() && first < end; first += labels.size()) {
-    labels.resize(std::min(end - first, kChunk));
-    status = open_->labels.Read(first, labels);
+    labels.assign(std::min(end - first, kChunk), 0);
+    if (open_->labels) status = open_->labels->Read(first, labels);
     for (size_t i = 0; status.ok() && i < labels.size(); ++i) {
       status = Take(task, first + i, static_cast<uint8_t>(labels[i]), records);
     }

@@ -27,7 +27,7 @@ class IdxReader {
  private:
   struct Pair {
     IdxFile images;
-    IdxFile labels;
+    std::optional<IdxFile> labels;  // Nothing: they are ignored.
     std::string file;
   };
 

@@ -45,6 +45,7 @@ v1::TaskRun& AddRun(const Extent& extent, std::vector<v1::TaskRun>& runs) {
   v1::TaskRun& run = runs.emplace_back();
   run.set_file(extent.file);
   run.set_labels_file(extent.labels_file);
+  run.set_file_records(extent.file_records);
   run.set_by_records(extent.by_records);
   return run;
 }

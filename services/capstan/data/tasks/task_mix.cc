@@ -163,6 +163,7 @@ v1::Task TaskMix::TaskAt(uint32_t epoch, uint32_t index) const {
     v1::TaskPiece& piece = *task.add_pieces();
     piece.set_file(drawn.run->file());
     piece.set_labels_file(drawn.run->labels_file());
+    piece.set_file_records(drawn.run->file_records());
     piece.set_by_records(drawn.run->by_records());
     piece.set_begin(drawn.begin);
     piece.set_end(drawn.end);
@@ -207,6 +208,7 @@ std::vector<v1::Task> RangesOf(const v1::Task& task) {
     range.set_index(task.index());
     range.set_file(piece.file());
     range.set_labels_file(piece.labels_file());
+    range.set_file_records(piece.file_records());
     range.set_by_records(piece.by_records());
     range.set_begin(piece.begin());
     range.set_end(piece.end());

@@ -45,6 +45,7 @@ v1::Task TaskRange::ToTask(uint32_t index) const {
   task.set_index(index);
   task.set_file(run->file());
   task.set_labels_file(run->labels_file());
+  task.set_file_records(run->file_records());
   task.set_by_records(run->by_records());
   task.set_begin(begin);
   task.set_end(end);
@@ -69,6 +70,7 @@ TaskRanges::TaskRanges(const std::vector<v1::Task>& ranges)
           v1::TaskRun& run = runs.emplace_back();
           run.set_file(range.file());
           run.set_labels_file(range.labels_file());
+          run.set_file_records(range.file_records());
           run.set_by_records(range.by_records());
           run.set_begin(range.begin());
           run.set_end(range.end());

@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/task_ranges.h"
 #include "capstan/data/tasks/task_reader.h"
@@ -49,6 +50,7 @@ absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
 struct PlanOptions {
   Split split = Split::kTrain;
   uint32_t batch_size = 1;
+  Labels labels = Labels::kRequired;
   // At most so many bytes of compressed text are read to count records.
   uint64_t counted_bytes = kCountedBytes;
   // Told now and then, by any thread, how many of how many files have been looked at.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/formats/vocabulary.h"
@@ -190,10 +191,23 @@ TEST_F(ExportTest, OneThatFailsLeavesTheModelOfBefore) {
 
 TEST_F(ExportTest, OneThatFailsInBetweenIsNotTakenForAWholeModel) {
   ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
-  std::filesystem::remove(Uri("model/job.json"));
-  std::filesystem::create_directories(Uri("model/job.json/in_the_way"));
-  EXPECT_FALSE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
+  std::filesystem::create_directories(Uri("model/score.py/in_the_way"));
+  EXPECT_FALSE(
+      ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model"), .python = true}).ok());
   EXPECT_FALSE(IsExportedModel(**OpenObjectStore(Uri("model"))));
+}
+
+TEST_F(ExportTest, DoesNotOverwriteFilesThatAreOfNoExportedModel) {
+  for (const char* const name : {"model.safetensors", "job.json"}) {
+    const std::string to = folder_.Path(absl::StrCat("of ", name));
+    std::filesystem::create_directory(to);
+    const std::string mine = folder_.Write(absl::StrCat("of ", name, "/", name), "{\"mine\": 1}");
+    const auto exported = ExportModel({.checkpoint = Uri("1-a"), .output = to});
+    EXPECT_TRUE(absl::IsFailedPrecondition(exported.status())) << exported.status();
+    EXPECT_THAT(exported.status().message(), HasSubstr(mine + ": is of no exported model"));
+    EXPECT_EQ(TextOf(mine), "{\"mine\": 1}");
+    EXPECT_THAT(NamesIn(to), ElementsAre(name));
+  }
 }
 
 TEST_F(ExportTest, AGraphOfAModelBeforeGoesWithIt) {

@@ -170,6 +170,25 @@ TEST_F(ImageReaderTest, AFolderThatHasLostImagesIsRefused) {
   EXPECT_EQ(ReadTasks(options, tasks).status().code(), absl::StatusCode::kDataLoss);
 }
 
+TEST_F(ImageReaderTest, AFolderToWhichAnImageHasBeenAddedIsRefusedAlsoInMixedTasks) {
+  v1::DataSpec data = Spec(v1::DATA_FORMAT_FOLDER, Folder());
+  data.set_task_records(10);
+  const ReaderOptions options = *Options(data);
+  const std::vector<v1::Task> plain = PlanTasks(*files_, options.data, {.batch_size = 4})->Tasks();
+  data = options.data;
+  data.set_shuffle(true);
+  data.set_pieces(4);
+  const TaskMix mix(*PlanTasks(*files_, data, {.batch_size = 4}), data, /*seed=*/3);
+  folder_.Write("root/class1/0000.png", Png(0));
+  ASSERT_EQ(plain.size(), 3u);
+  EXPECT_TRUE(ReadTasks(options, {plain[0]}).ok()) << "another class";
+  for (const v1::Task& task : {plain[1], mix.TaskAt(/*epoch=*/0, 0)}) {
+    const absl::Status refused = ReadTasks(options, {task}).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(refused.message(), HasSubstr("class1: holds 11 images, and there were 10 when"));
+  }
+}
+
 TEST_F(ImageReaderTest, ABadRecordIsNamedAndSkippedWithinTheLimit) {
   const std::string damaged = DamagedPng(1);
   const std::string path =
