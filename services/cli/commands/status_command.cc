@@ -42,7 +42,8 @@ struct StatusOptions {
   KubernetesJob kubernetes;  // With a release: it is asked there.
   double wait_seconds = 10;
   bool watch = false;
-  std::string then_scale_to_zero;  // The workers' Deployment; empty: nothing.
+  ExitCode when_left = kInterrupted;  // Of a job that goes on.
+  std::string then_scale_to_zero;     // The workers' Deployment; empty: nothing.
   double refusal_patience_seconds = 0;
   bool json = false;
   bool answer_lines = false;
@@ -138,7 +139,7 @@ ExitCode Watch(StatusSource& chief, const StatusOptions& options, const Shutdown
     progress.Show(*status, absl::Now());
     const bool leave =
         keys ? keys->LeaveWithin(kFramePeriod, shutdown) : shutdown.WaitFor(kFramePeriod);
-    if (leave) return kInterrupted;
+    if (leave) return shutdown.requested() ? kInterrupted : options.when_left;
   }
 }
 
@@ -299,6 +300,7 @@ void AddStatus(CLI::App& app, Invocation& invocation) {
 void AddTop(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StatusOptions>();
   options->watch = true;
+  options->when_left = kDone;  // It says how a job goes, not how it ends.
   CLI::App* top = app.add_subcommand("top", "Show how a job goes, live, as status --watch");
   AddChiefOptions(*top, *options);
   top->footer("Example:\n  capstan top --kubernetes ctr\n\nq leaves; the job goes on.");

@@ -1,12 +1,14 @@
 #include "cli/local/run_folder.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -31,6 +33,15 @@ fs::path NewName(const std::string& job) {
   return path;
 }
 
+// Whether a process of a run writes a file of this name: chief.ports, ps-0.ports, worker-12.ports.
+bool IsPortsFile(absl::string_view name) {
+  if (!absl::ConsumeSuffix(&name, ".ports")) return false;
+  if (name == "chief") return true;
+  uint32_t number = 0;
+  return (absl::ConsumePrefix(&name, "ps-") || absl::ConsumePrefix(&name, "worker-")) &&
+         absl::SimpleAtoi(name, &number);
+}
+
 }  // namespace
 
 absl::StatusOr<RunFolder> RunFolder::Make(const std::string& path, const std::string& job) {
@@ -43,7 +54,7 @@ absl::StatusOr<RunFolder> RunFolder::Make(const std::string& path, const std::st
   }
   // Port files of an earlier run in the same folder would be taken for those of this one.
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".ports") fs::remove(entry.path(), error);
+    if (IsPortsFile(entry.path().filename().string())) fs::remove(entry.path(), error);
   }
   if (path.empty()) {
     const fs::path latest = fs::path(kRunsFolder) / "latest";

@@ -65,12 +65,11 @@ absl::StatusOr<BadRecords> ScoreFiles(
   v1::JobSpec job = model.job();
   if (!options.files.empty()) ReadInstead(options.files, *job.mutable_data());
   const std::unique_ptr<const Source> source = NewDataFiles();
-  CAPSTAN_ASSIGN_OR_RETURN(
-      const TaskRanges ranges,
-      PlanTasks(*source, job.data(),
-                {.split = Split::kEval,
-                 .batch_size = job.train().batch_size(),
-                 .labels = options.labels}));
+  CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges ranges,
+                           PlanTasks(*source, job.data(),
+                                     {.split = Split::kEval,
+                                      .batch_size = job.train().batch_size(),
+                                      .labels = options.labels}));
   BadRecords bad_records(options.max_bad_records);
   job.mutable_data()->set_max_bad_records(options.max_bad_records);
   ReaderOptions reading = ReaderOptionsOf(job);

@@ -81,7 +81,8 @@ std::vector<std::string> StopWords(const v1::GetStatusReply& status,
                                  Grouped(last.examples()), " examples"));
   }
   const bool kept = saved.ok() || !last.uri().empty();
-  lines.push_back(absl::StrCat(kept ? "  go on     " : "  begin anew  ", CommandOf(options, options.workers, "")));
+  lines.push_back(absl::StrCat(kept ? "  go on     " : "  begin anew  ",
+                               CommandOf(options, options.workers, "")));
   return lines;
 }
 

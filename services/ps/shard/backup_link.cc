@@ -67,7 +67,7 @@ absl::StatusOr<bool> BackupLink::HasAll(uint64_t told) const {
 }
 
 void BackupLink::Release(const absl::Status& status) const {
-  if (exists()) stream_->Release(partition_, status);
+  if (exists()) stream_->Release(partition_, pair_, status);
 }
 
 v1::Operation BackupLink::NewOperation() const {

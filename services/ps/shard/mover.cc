@@ -273,6 +273,7 @@ bool Mover::FollowPartition(PartitionIndex index, const ViewedMoves& moves) {
       return false;
     }
   }
+  if (const std::optional<ViewEpoch> copy = moves.Received(index)) partition.TakeName(*copy);
   if (moves.Disowns(index, partition.origin())) return true;
   if (!moves.Owns(index)) return false;  // Frozen it stays, if it is.
   const std::optional<OutgoingMove> named = moves.Outgoing(index);

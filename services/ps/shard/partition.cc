@@ -164,9 +164,9 @@ v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& p
   if (standby_) return AllParts(gradient, v1::OUTCOME_NOT_OWNER);
   if (backup_.full()) return AllParts(gradient, v1::OUTCOME_BUSY);
   if (push->head().has_stage()) CatchUpLocked(now);
-  if (Timeline{push->head().header().timeline()} == machine_.timeline()) {
-    applier_.RaiseProgress(progress_examples);
-  }
+  const bool current = Timeline{push->head().header().timeline()} == machine_.timeline();
+  // What stands still for a move is no longer told to its backup.
+  if (current && !machine_.moving()) applier_.RaiseProgress(progress_examples);
   HoldBackIfFull();
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
   TracePushed(gradient, outcome);
@@ -316,7 +316,7 @@ absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t
 
 void Partition::ExpireSessions(absl::Time now) {
   absl::MutexLock lock(&mu_);
-  if (standby_) return;  // Its owner says which.
+  if (standby_ || machine_.moving()) return;  // Its owner says which, or nothing changes any more.
   backup_.TellExpired(machine_.ExpireSessions(now));
 }
 

@@ -116,6 +116,10 @@ class Partition {
   // holds updates back; FAILED_PRECONDITION: it is not here, in this timeline.
   absl::Status FreezeForMove(Timeline timeline, ViewEpoch move, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
+  // By the view this is the copy of that name, which is still its owner's here: the view in which
+  // the move that it is frozen for gave it to another one was not heard here, and a later one gives
+  // it back. Any other name is ignored.
+  void TakeName(ViewEpoch copy) ABSL_LOCKS_EXCLUDED(mu_);
   // Thaws it, unless it is frozen for `named`. Gives how long it was frozen.
   std::optional<absl::Duration> ThawUnless(std::optional<ViewEpoch> named, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);

@@ -27,6 +27,11 @@ absl::Status Partition::FreezeForMove(Timeline timeline, ViewEpoch move, absl::T
   return absl::OkStatus();
 }
 
+void Partition::TakeName(ViewEpoch copy) {
+  absl::MutexLock lock(&mu_);
+  if (frozen_for_ == copy) origin_ = copy;
+}
+
 std::optional<absl::Duration> Partition::ThawUnless(std::optional<ViewEpoch> named,
                                                     absl::Time now) {
   absl::MutexLock lock(&mu_);

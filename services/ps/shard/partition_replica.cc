@@ -133,7 +133,10 @@ absl::Status Partition::Replay(const v1::Operation& operation, const PushShare& 
       return absl::OkStatus();
     case v1::Operation::kPassed:
       PassRounds(operation.passed(), now);
-      return absl::OkStatus();
+      if (machine_.round() >= operation.passed()) return absl::OkStatus();
+      return absl::DataLossError(absl::StrCat("the backup of partition ", operation.partition(),
+                                              " has passed round ", machine_.round(),
+                                              ", its owner ", operation.passed()));
     case v1::Operation::kHold:
       if (operation.hold().held()) {
         machine_.Freeze();

@@ -16,6 +16,11 @@ namespace {
 
 constexpr char kEnds[] = "the shard ends before a backup has said that it has this";
 
+bool IsOf(const v1::Operation& operation, PartitionIndex partition, ViewEpoch pair) {
+  return operation.partition() == static_cast<uint32_t>(Raw(partition)) && operation.has_pair() &&
+         ViewEpoch{operation.pair().term(), operation.pair().n()} == pair;
+}
+
 }  // namespace
 
 uint64_t ReplicaStream::Append(v1::Operation operation, PushShare share) {
@@ -129,24 +134,25 @@ absl::StatusOr<bool> ReplicaStream::HasAll(PartitionIndex partition, uint64_t up
       absl::StrCat("the backup of partition ", Raw(partition), " is out of step"));
 }
 
-void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status) {
+void ReplicaStream::Release(PartitionIndex partition, ViewEpoch pair, const absl::Status& status) {
   std::vector<Waiter> settled;
   {
     absl::MutexLock lock(&mu_);
-    ended_[partition] = {taken_ + queue_.size(), status};
-    std::erase_if(refused_,
-                  [partition](const auto& refused) { return refused.second == partition; });
-    for (Queued& queued : queue_) {
-      const bool ended = queued.operation.partition() == static_cast<uint32_t>(Raw(partition)) &&
-                         queued.operation.has_pair();
-      if (!ended) continue;
+    Ended& ended = ended_[partition] = Ended{taken_, status};
+    for (size_t i = 0; i < queue_.size(); ++i) {
+      Queued& queued = queue_[i];
+      if (!IsOf(queued.operation, partition, pair)) continue;
+      ended.up_to = taken_ + i + 1;
       Drop(queued);
       queued.operation.clear_what();
       queued.share = {};
       queued.bytes = 0;
     }
+    std::erase_if(refused_, [partition, &ended](const auto& refused) {
+      return refused.second == partition && refused.first <= ended.up_to;
+    });
     settled = TakeSettled([&](const Awaited& operation, absl::Status& all) {
-      if (operation.partition != partition) return false;
+      if (operation.partition != partition || operation.number > ended.up_to) return false;
       all.Update(status);
       return true;
     });

@@ -77,9 +77,10 @@ class ReplicaStream {
   // the stream. DATA_LOSS: it has refused some of it.
   absl::StatusOr<bool> HasAll(PartitionIndex partition, uint64_t up_to) const;
 
-  // A view has ended the partition's pair: OK if its owner goes on alone, an error if it is the
-  // owner no more. Whoever waits for an operation of it is told so, and none of them is sent.
-  void Release(PartitionIndex partition, const absl::Status& status);
+  // A view has ended this pair of the partition: OK if its owner goes on alone, or with another
+  // backup, an error if it is the owner no more. Whoever waits for an operation of it is told so,
+  // and none of them is sent. Those of a later pair are.
+  void Release(PartitionIndex partition, ViewEpoch pair, const absl::Status& status);
 
   // ---- by the sender, one call at a time ----
 

@@ -5,13 +5,25 @@
 
 namespace capstan::ps {
 
-std::shared_ptr<ReplicaStream> ReplicaStreams::To(const ReplicaTarget& target, uint64_t timeline) {
+namespace {
+
+v1::Operation OperationOf(const RoundCommit& closed) {
+  v1::Operation operation;
+  ToProto(closed, *operation.mutable_closed());
+  return operation;
+}
+
+}  // namespace
+
+std::shared_ptr<ReplicaStream> ReplicaStreams::To(const ReplicaTarget& target, uint64_t timeline,
+                                                  const std::vector<RoundCommit>& kept) {
   absl::MutexLock lock(&mu_);
   std::shared_ptr<ReplicaStream>& stream = streams_[target.incarnation];
-  if (stream == nullptr || stream->name().timeline != timeline) {
-    stream = std::make_shared<ReplicaStream>(target, ReplicaStreamName{++last_number_, timeline},
-                                             limit_, [this] { Wake(); });
-  }
+  if (stream != nullptr && stream->name().timeline == timeline) return stream;
+  stream = std::make_shared<ReplicaStream>(target, ReplicaStreamName{++last_number_, timeline},
+                                           limit_, [this] { Wake(); });
+  for (const RoundCommit& closed : kept) stream->Append(OperationOf(closed));
+  if (!kept.empty()) stream->Wake();
   return stream;
 }
 
@@ -30,9 +42,7 @@ std::vector<std::shared_ptr<ReplicaStream>> ReplicaStreams::All() const {
 
 void ReplicaStreams::TellClosed(const RoundCommit& closed) {
   for (const std::shared_ptr<ReplicaStream>& stream : All()) {
-    v1::Operation operation;
-    ToProto(closed, *operation.mutable_closed());
-    stream->Append(std::move(operation));
+    stream->Append(OperationOf(closed));
     stream->Wake();
   }
 }

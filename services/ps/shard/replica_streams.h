@@ -21,8 +21,11 @@ namespace capstan::ps {
 // *Thread-safe*. Its lock may be taken under any but a stream's.
 class ReplicaStreams {
  public:
-  // The one to this process, in this timeline; begun if there is none.
-  std::shared_ptr<ReplicaStream> To(const ReplicaTarget& target, uint64_t timeline);
+  // The one to this process, in this timeline. If there is none it is begun, and first tells of the
+  // rounds that are `kept` here: its process may have heard of none of them, as one that nobody
+  // pushes to yet.
+  std::shared_ptr<ReplicaStream> To(const ReplicaTarget& target, uint64_t timeline,
+                                    const std::vector<RoundCommit>& kept);
   // Those to other processes than `targets` are over: no pair uses them.
   void KeepOnly(const std::set<Incarnation>& targets);
   std::vector<std::shared_ptr<ReplicaStream>> All() const;

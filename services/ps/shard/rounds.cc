@@ -75,6 +75,11 @@ bool Rounds::KeepsAny() const {
   return !log_.empty();
 }
 
+void Rounds::WithKept(absl::FunctionRef<void(const std::vector<RoundCommit>&)> call) const {
+  absl::MutexLock lock(&mu_);
+  call(log_.After(0));
+}
+
 void Rounds::Forget(uint64_t round) {
   absl::MutexLock lock(&mu_);
   log_.Forget(pins_.empty() ? round : std::min(round, *pins_.begin()));

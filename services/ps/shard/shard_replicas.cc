@@ -90,7 +90,11 @@ void Shard::FollowPairs() {
 }
 
 std::shared_ptr<ReplicaStream> Shard::StreamTo(const ViewedPair& pair) {
-  return streams_.To({pair.address, pair.incarnation}, moves()->timeline());
+  std::shared_ptr<ReplicaStream> stream;
+  rounds_.WithKept([&](const std::vector<RoundCommit>& kept) {
+    stream = streams_.To({pair.address, pair.incarnation}, moves()->timeline(), kept);
+  });
+  return stream;
 }
 
 std::optional<absl::Duration> Shard::StandDown(PartitionIndex index, const ViewedStandby& standby) {

@@ -66,22 +66,29 @@ void AddPairs(v1::View& view, const TestMove& move, int backup) {
   }
 }
 
+// Names the move, and orders it from the view on that is published next.
+void AddMoves(v1::View& view, TestMove& move) {
+  move.id = view.epoch();
+  move.id.set_n(move.id.n() + 1);
+  for (const uint32_t partition : move.partitions) {
+    v1::PartitionMove& named = *view.add_moves();
+    named.set_partition(partition);
+    named.set_to(static_cast<uint32_t>(move.to));
+    named.set_to_incarnation(view.shards(move.to).incarnation());
+    *named.mutable_id() = move.id;
+    named.set_replica(move.replica);
+    named.set_hand_over(move.hand_over);
+  }
+}
+
 }  // namespace
 
 void Announce(LocalShards& shards, TestMove& move) {
-  shards.Change([&](v1::View& view) {
-    move.id = view.epoch();
-    move.id.set_n(move.id.n() + 1);
-    for (const uint32_t partition : move.partitions) {
-      v1::PartitionMove& named = *view.add_moves();
-      named.set_partition(partition);
-      named.set_to(static_cast<uint32_t>(move.to));
-      named.set_to_incarnation(view.shards(move.to).incarnation());
-      *named.mutable_id() = move.id;
-      named.set_replica(move.replica);
-      named.set_hand_over(move.hand_over);
-    }
-  });
+  shards.Change([&](v1::View& view) { AddMoves(view, move); });
+}
+
+void AnnounceTo(const std::vector<int>& hearers, LocalShards& shards, TestMove& move) {
+  shards.ChangeFor(hearers, [&](v1::View& view) { AddMoves(view, move); });
 }
 
 v1::MovePartitionsRequest OrderOf(const LocalShards& shards, const TestMove& move) {

@@ -29,6 +29,8 @@ inline std::vector<uint32_t> FirstHalf() { return {0, 2, 4, 6}; }
 
 // Publishes a view that orders the move.
 void Announce(LocalShards& shards, TestMove& move);
+// The same, where only these shards hear of it.
+void AnnounceTo(const std::vector<int>& hearers, LocalShards& shards, TestMove& move);
 // What the source is asked.
 v1::MovePartitionsRequest OrderOf(const LocalShards& shards, const TestMove& move);
 // Asks the source once.

@@ -154,9 +154,10 @@ absl::StatusOr<std::vector<Batch>> ReadTasks(const ReaderOptions& options,
 }
 
 absl::StatusOr<Batch> ReadEverything(const ReaderOptions& options, Split split) {
-  CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges ranges,
-                           PlanTasks(*NewLocalFiles(), options.data,
-                                     {.split = split, .batch_size = options.batch_size}));
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const TaskRanges ranges,
+      PlanTasks(*NewLocalFiles(), options.data,
+                {.split = split, .batch_size = options.batch_size, .labels = options.labels}));
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<Batch> batches, ReadTasks(options, ranges.Tasks(), split));
   return Join(batches);
 }

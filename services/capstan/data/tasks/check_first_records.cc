@@ -118,7 +118,8 @@ absl::Status CheckFirstRecords(const Source& source, const v1::JobSpec& job, siz
   // Once, for all files: those of a job may take a hundred megabytes.
   CAPSTAN_ASSIGN_OR_RETURN(options.vocabularies, ReadKnownVocabularies(source, job.data()));
   for (const Split split : {Split::kTrain, Split::kEval}) {
-    CAPSTAN_ASSIGN_OR_RETURN(std::vector<Input> inputs, ListInputs(source, job.data(), split));
+    CAPSTAN_ASSIGN_OR_RETURN(std::vector<Input> inputs,
+                             ListInputs(source, job.data(), split, options.labels));
     CAPSTAN_RETURN_IF_ERROR(
         CheckFiles(source, options, ChooseEvenly(std::move(inputs), most_files)));
   }

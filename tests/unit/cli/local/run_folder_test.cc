@@ -40,9 +40,13 @@ TEST_F(RunFolderTest, MakesANewFolderForEachRunAndPointsToTheLatest) {
 TEST_F(RunFolderTest, ForgetsThePortsOfAnEarlierRunInTheSameFolder) {
   ASSERT_TRUE(RunFolder::Make("run", "demo").ok());
   std::ofstream("run/chief.ports") << "{}";
+  std::ofstream("run/worker-12.ports") << "{}";
+  std::ofstream("run/services.ports") << "mine";
   std::ofstream("run/chief.log") << "kept\n";
   ASSERT_TRUE(RunFolder::Make("run", "demo").ok());
   EXPECT_FALSE(fs::exists("run/chief.ports"));
+  EXPECT_FALSE(fs::exists("run/worker-12.ports"));
+  EXPECT_TRUE(fs::exists("run/services.ports"));
   EXPECT_TRUE(fs::exists("run/chief.log"));
 }
 

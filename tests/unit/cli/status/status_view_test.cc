@@ -263,5 +263,12 @@ TEST(LastWordsTest, SuggestWhatRunsAsPrintedWithTheSettingsOfTheUser) {
   EXPECT_THAT(words, HasSubstr("--set 'data.train=a b.csv' --set train.epochs=2    #"));
 }
 
+TEST(LastWordsTest, SuggestToGoOnInTheFolderOfTheRun) {
+  const std::string words =
+      absl::StrJoin(LastWords(Running(), {.job_file = "job.yaml", .run_folder = "my run"}), "\n");
+  EXPECT_THAT(words, HasSubstr("--workers 2 --run-dir 'my run'    # one worker more"));
+  EXPECT_THAT(words, HasSubstr("--run-dir 'my run' --set train.epochs=2    # one epoch more"));
+}
+
 }  // namespace
 }  // namespace capstan::cli

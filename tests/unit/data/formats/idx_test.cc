@@ -67,6 +67,20 @@ TEST(IdxTest, AcceptsBothFilesNamedInOrder) {
   EXPECT_EQ(ReadEverything(options)->examples(), 20u);
 }
 
+TEST(IdxTest, WhatIsScoredNeedsNoLabelsAndThoseThatAreThereMayBeAnything) {
+  TestFolder folder;
+  folder.Write("images", Images(20));
+  ReaderOptions options = Options(folder.Path("images"));
+  options.classes = 9;
+  options.labels = Labels::kIgnored;
+  EXPECT_EQ(ReadEverything(options)->labels, std::vector<float>(20));
+  folder.Write("labels", LabelFile(20));
+  EXPECT_EQ(ReadEverything(options)->labels, std::vector<float>(20));
+  folder.Write("more labels", LabelFile(3));
+  options.data.add_train(folder.Path("more labels"));
+  EXPECT_EQ(ReadEverything(options)->examples(), 20u);
+}
+
 TEST(IdxTest, ABadLabelIsABadRecord) {
   TestFolder folder;
   folder.Write("images", Images(20));

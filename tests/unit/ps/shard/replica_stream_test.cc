@@ -21,11 +21,14 @@ namespace {
 constexpr Incarnation kSource{7};
 constexpr PartitionIndex kFirst{1};
 constexpr PartitionIndex kSecond{2};
+constexpr ViewEpoch kPair{1, 0};
+constexpr ViewEpoch kNextPair{1, 7};
 
-v1::Operation Flush(PartitionIndex partition) {
+v1::Operation Flush(PartitionIndex partition, ViewEpoch pair = kPair) {
   v1::Operation operation;
   operation.set_partition(static_cast<uint32_t>(Raw(partition)));
-  operation.mutable_pair()->set_term(1);
+  operation.mutable_pair()->set_term(pair.term);
+  operation.mutable_pair()->set_n(pair.n);
   operation.mutable_flush();
   return operation;
 }
@@ -123,7 +126,7 @@ TEST_F(ReplicaStreamTest, WhatIsRefusedIsAnsweredByAViewAlone) {
   const auto after = Await(kFirst, 1);
   EXPECT_FALSE(before->has_value());
   EXPECT_FALSE(after->has_value());
-  stream_->Release(kFirst, absl::UnavailableError("another owner"));
+  stream_->Release(kFirst, kPair, absl::UnavailableError("another owner"));
   EXPECT_TRUE(absl::IsUnavailable(**before));
   EXPECT_TRUE(absl::IsUnavailable(**after));
   EXPECT_TRUE(absl::IsUnavailable(**Await(kFirst, 1))) << "whoever asks later";
@@ -147,7 +150,7 @@ TEST_F(ReplicaStreamTest, OfAPairThatHasEndedNothingIsSentAndTheOthersGoOn) {
   stream_->Append(Flush(kFirst));
   stream_->Append(Flush(kSecond));
   const auto first = Await(kFirst, 1), second = Await(kSecond, 2);
-  stream_->Release(kFirst, absl::OkStatus());
+  stream_->Release(kFirst, kPair, absl::OkStatus());
   EXPECT_EQ(*first, absl::OkStatus());
   EXPECT_FALSE(second->has_value());
   const v1::ReplicateRequest request = Next(*stream_, 1 << 20);
@@ -203,12 +206,26 @@ TEST_F(ReplicaStreamTest, WhatAPushKeepsInMemoryCountsUntilItIsTaken) {
   EXPECT_EQ(stream_->bytes(), 0u);
 }
 
+TEST_F(ReplicaStreamTest, TheNextPairOfAPartitionGoesOnWhereTheOneBeforeEndsLater) {
+  stream_->Append(Flush(kFirst));
+  stream_->Append(Flush(kFirst, kNextPair));
+  const auto before = Await(kFirst, 1), next = Await(kFirst, 2);
+  stream_->Release(kFirst, kPair, absl::UnavailableError("another pair"));
+  EXPECT_TRUE(absl::IsUnavailable(**before));
+  EXPECT_FALSE(next->has_value());
+  const v1::ReplicateRequest request = Next(*stream_, 1 << 20);
+  EXPECT_EQ(request.operations(0).what_case(), v1::Operation::WHAT_NOT_SET);
+  EXPECT_TRUE(request.operations(1).has_flush());
+  stream_->Taken(Taken(2));
+  EXPECT_EQ(*next, absl::OkStatus());
+}
+
 TEST_F(ReplicaStreamTest, APairThatHasEndedKeepsNothingInMemory) {
   const std::shared_ptr<const PushMessage> push = PushOf(8);
   v1::Operation operation = Push(1);
   operation.mutable_pair()->set_term(1);
   stream_->Append(operation, {push, 1});
-  stream_->Release(PartitionIndex{1}, absl::OkStatus());
+  stream_->Release(PartitionIndex{1}, kPair, absl::OkStatus());
   EXPECT_EQ(stream_->bytes(), 0u);
   EXPECT_EQ(Next(*stream_, 1 << 20).pushes_size(), 0);
   stream_->Taken(Taken(1));
@@ -250,7 +267,7 @@ TEST_F(ReplicaStreamTest, WhoWaitsForSeveralIsToldOnceByTheLast) {
   });
   stream_->Taken(Taken(1));
   EXPECT_EQ(told, 0);
-  other->Release(kSecond, absl::UnavailableError("another owner"));
+  other->Release(kSecond, kPair, absl::UnavailableError("another owner"));
   EXPECT_EQ(told, 1);
   EXPECT_TRUE(absl::IsUnavailable(status));
 }
@@ -263,9 +280,9 @@ TEST_F(ReplicaStreamTest, WhoWaitsForOperationsOfSeveralPairsIsToldIfOneOfThemHa
   stream_->Await({{kFirst, 1}, {kSecond, 2}, {kSecond, 3}},
                  [&told](const absl::Status& status) { told = status; });
   stream_->Taken(Taken(2, /*refused=*/{2}));
-  stream_->Release(kFirst, absl::UnavailableError("its backup has it"));
+  stream_->Release(kFirst, kPair, absl::UnavailableError("its backup has it"));
   EXPECT_FALSE(told.has_value());
-  stream_->Release(kSecond, absl::UnavailableError("another owner"));
+  stream_->Release(kSecond, kPair, absl::UnavailableError("another owner"));
   EXPECT_EQ(*told, absl::UnavailableError("another owner"));
 }
 
@@ -280,21 +297,21 @@ TEST_F(ReplicaStreamTest, WhoWaitsIsToldThatTheShardEnds) {
 TEST(ReplicaStreamsTest, ThereIsOneForEachProcessAndTimelineAndLaterOnesHaveHigherNumbers) {
   ReplicaStreams streams;
   const ReplicaTarget target = {"here", Incarnation{5}};
-  const auto first = streams.To(target, 1);
-  EXPECT_EQ(streams.To(target, 1), first);
-  const auto second = streams.To(target, 2);
+  const auto first = streams.To(target, 1, {});
+  EXPECT_EQ(streams.To(target, 1, {}), first);
+  const auto second = streams.To(target, 2, {});
   EXPECT_NE(second, first);
   EXPECT_GT(second->name().number, first->name().number);
   streams.KeepOnly({});
   EXPECT_TRUE(streams.All().empty());
-  EXPECT_GT(streams.To(target, 2)->name().number, second->name().number);
+  EXPECT_GT(streams.To(target, 2, {})->name().number, second->name().number);
 }
 
 TEST(ReplicaStreamsTest, WhatIsNotTakenIsToldOfAllAndOfTheOneThatHasMost) {
   ReplicaStreams streams;
   EXPECT_EQ(streams.most_bytes(), 0u);
-  const auto one = streams.To({"here", Incarnation{5}}, 1);
-  const auto two = streams.To({"there", Incarnation{6}}, 1);
+  const auto one = streams.To({"here", Incarnation{5}}, 1, {});
+  const auto two = streams.To({"there", Incarnation{6}}, 1, {});
   one->Append(Flush(kFirst));
   two->Append(Flush(kFirst));
   two->Append(Flush(kSecond));
@@ -307,13 +324,23 @@ TEST(ReplicaStreamsTest, EveryBackupIsToldOfEveryRound) {
   ReplicaStreams streams;
   int woken = 0;
   streams.SetWake([&woken] { ++woken; });
-  const auto stream = streams.To({"here", Incarnation{5}}, 1);
+  const auto stream = streams.To({"here", Incarnation{5}}, 1, {});
   streams.TellClosed({9, {}});
   EXPECT_EQ(woken, 1);
   EXPECT_EQ(Next(*stream, 100).operations(0).closed().round(), 9u);
   EXPECT_GT(streams.bytes(), 0u);
   streams.TellFinished(TrainerId{4}, 17);
   EXPECT_EQ(Next(*stream, 100).operations(1).clock().clock(), 17u);
+}
+
+TEST(ReplicaStreamsTest, AStreamThatBeginsTellsFirstOfTheRoundsThatAreKept) {
+  ReplicaStreams streams;
+  const auto stream = streams.To({"here", Incarnation{5}}, 1, {{7, {}}, {8, {}}});
+  streams.TellClosed({9, {}});
+  (void)streams.To({"here", Incarnation{5}}, 1, {{7, {}}});
+  const v1::ReplicateRequest request = Next(*stream, 100);
+  ASSERT_EQ(request.operations_size(), 3) << "once";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(request.operations(i).closed().round(), 7u + i);
 }
 
 }  // namespace

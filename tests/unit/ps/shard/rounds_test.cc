@@ -57,5 +57,22 @@ TEST(RoundsTest, OneThatIsAheadBringsTheNextRoundAndWaitsForMore) {
   EXPECT_TRUE(absl::IsAborted(rounds.Pin(Timeline{2}, Set(6), NotFree)));
 }
 
+TEST(RoundsTest, ShowsWhatIsKept) {
+  Rounds rounds;
+  rounds.Reset(Timeline{3}, 4);
+  const auto kept = [&rounds] {
+    std::vector<uint64_t> found;
+    rounds.WithKept([&found](const std::vector<RoundCommit>& sets) {
+      for (const RoundCommit& set : sets) found.push_back(set.round);
+    });
+    return found;
+  };
+  EXPECT_TRUE(kept().empty());
+  for (const uint64_t round : {5, 6, 7})
+    rounds.Learn(Timeline{3}, {round, {}}, [] { return false; });
+  rounds.Forget(5);
+  EXPECT_EQ(kept(), (std::vector<uint64_t>{6, 7}));
+}
+
 }  // namespace
 }  // namespace capstan::ps

@@ -1,0 +1,60 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/data/formats/source.h"
+#include "tests/lib/test_folder.h"
+
+namespace capstan {
+namespace {
+
+using testing::HasSubstr;
+
+// While it lives, a process of root has the rights of nobody.
+class AsNobody {
+ public:
+  AsNobody() : before_(geteuid()) {
+    if (before_ == 0) EXPECT_EQ(seteuid(kNobody), 0);
+  }
+  ~AsNobody() { EXPECT_EQ(seteuid(before_), 0); }
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+  const uid_t before_;
+};
+
+TEST(LocalFilesTest, AFolderThatMayNotBeListedIsNamedAndNotLeftOut) {
+  TestFolder folder;
+  for (const char* name : {"a", "b"}) {
+    std::filesystem::create_directory(folder.Path(name));
+    folder.Write(absl::StrCat(name, "/x.csv"), "1,2\n");
+  }
+  using std::filesystem::perms;
+  std::filesystem::permissions(folder.Path(""), perms::others_read | perms::others_exec,
+                               std::filesystem::perm_options::add);
+  std::filesystem::permissions(folder.Path("b"), perms::none);
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  {
+    const AsNobody nobody;
+    const absl::Status unlisted = files->List(folder.Path("*/*.csv")).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(unlisted)) << unlisted;
+    EXPECT_THAT(unlisted.message(), HasSubstr(folder.Path("b") + ": cannot be listed"));
+    EXPECT_EQ(files->List(folder.Path("a/*.csv"))->size(), 1u) << "what is listed next";
+  }
+  std::filesystem::permissions(folder.Path("b"), perms::owner_all);
+}
+
+TEST(LocalFilesTest, AFileWhereThePatternHasAFolderIsPassedBy) {
+  TestFolder folder;
+  std::filesystem::create_directory(folder.Path("a"));
+  folder.Write("a/x.csv", "1,2\n");
+  folder.Write("notes", "of nobody");
+  EXPECT_EQ(NewLocalFiles()->List(folder.Path("*/*.csv"))->size(), 1u);
+}
+
+}  // namespace
+}  // namespace capstan
