@@ -71,11 +71,12 @@ void MovePlanner::PlanMoves(absl::Time now) {
   std::vector<PlannedMove> moves = chief::PlanMoves(question);
   if (reason->automatic && moves.size() > kAutomaticMoves) moves.resize(kAutomaticMoves);
   if (moves.empty()) return balance_.OnCarriedOut();
-  if (job_->placement.moves.planned()) pairing_.OnGivenUp();  // This plan takes its place.
+  if (job_->placement.moves.planned()) pairing_.SpreadAnew();  // This plan takes its place.
   job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be moved",
                    {{"because", reason->why}, {"partitions", absl::StrCat(moves.size())}});
   if (job_->replicas() && job_->placement.views.owners_may_stay()) {
     moves = BackedUpFirst(moves, question, job_->options.move_batch);
+    pairing_.SpreadAnew();  // Who hands over is the backup then, and may be in the owner's zone.
   }
   job_->placement.moves.Plan(std::move(moves), reason->why);
 }

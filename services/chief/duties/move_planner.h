@@ -29,7 +29,7 @@ class MovePlanner : public Duty {
   void OnCarriedOut() { balance_.OnCarriedOut(); }
   void OnGivenUp() {
     balance_.OnGivenUp();
-    pairing_.OnGivenUp();
+    pairing_.SpreadAnew();
   }
 
   // What would make the shards even; unless plan_only, it is asked for. FAILED_PRECONDITION: the

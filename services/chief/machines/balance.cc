@@ -70,7 +70,11 @@ std::optional<Balance::Reason> Balance::TakeReason(absl::Time now) {
   if (!reason) return std::nullopt;
   planned_ = true;
   planned_for_ = takers();
-  asked_ = false;
+  // Another plan takes the place of one under way, and of what that was to do.
+  const bool asked = asked_ || (reason_ && reason_->asked);
+  const bool fulfils = reason->even && !reason->automatic;
+  reason->asked = asked && fulfils;
+  asked_ = asked && !fulfils;
   reason_ = reason;
   return reason;
 }
@@ -87,6 +91,7 @@ void Balance::OnCarriedOut() {
 
 void Balance::OnGivenUp() {
   planned_ = false;
+  if (reason_ && reason_->asked) asked_ = true;
   reason_.reset();
 }
 

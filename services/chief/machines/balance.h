@@ -42,6 +42,7 @@ class Balance {
     std::string why;         // "shard 2 has joined"
     bool even = false;       // Those that stay are to be made even.
     bool automatic = false;  // Little by little: nobody waits for it.
+    bool asked = false;  // The plan does what somebody has asked for, whatever else it is made for.
   };
   // Why a plan is to be made now, if one is. It is not said again until the shards change, or
   // OnGivenUp.
@@ -52,7 +53,7 @@ class Balance {
 
   // The plan has been carried out; an empty one at once.
   void OnCarriedOut();
-  // It has not been, and is to be made again.
+  // It has not been, and is to be made again: what somebody has asked for, too.
   void OnGivenUp();
 
  private:

@@ -16,7 +16,6 @@ class Generations {
     ++last_.count;
     return last_;
   }
-  bool any_given() const { return last_.count > 0; }
 
  private:
   Generation last_;

@@ -82,7 +82,6 @@ void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby)
     ended = std::exchange(backup_, BackupLink());
     standby_ = standby;
     pulled_rows_ = pushed_rows_ = 0;
-    lock_wait_ = absl::ZeroDuration();
     stands_by_.store(standby.has_value(), std::memory_order_release);
     loaded_.store(store_ != nullptr, std::memory_order_release);
     if (store_ != nullptr && origin_ == ViewEpoch{}) {
@@ -103,7 +102,6 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
                              wire::PayloadWriter& writer) {
   const wire::PartitionPart& part = query.partitions()[i];
   const TimedLock lock(mu_, context_.metrics);
-  lock_wait_ += lock.waited();
   if (Timeline{query.head().header().timeline()} != machine_.timeline() || standby_) {
     return absl::FailedPreconditionError(absl::StrCat("partition ", part.partition,
                                                       " is not here, in timeline ",
@@ -160,7 +158,6 @@ v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& p
                                      ReplicaWait& replicated) {
   const PushShare gradient = {push, i};
   const TimedLock lock(mu_, context_.metrics);
-  lock_wait_ += lock.waited();
   if (standby_) return AllParts(gradient, v1::OUTCOME_NOT_OWNER);
   if (backup_.full()) return AllParts(gradient, v1::OUTCOME_BUSY);
   if (push->head().has_stage()) CatchUpLocked(now);
@@ -327,7 +324,6 @@ Partition::Facts Partition::facts() const {
   facts.bytes += applier_.memory_bytes();
   facts.pulled_rows = pulled_rows_;
   facts.pushed_rows = pushed_rows_;
-  facts.lock_wait = lock_wait_;
   return facts;
 }
 

@@ -211,7 +211,6 @@ class Partition {
   std::optional<ViewEpoch> standby_ ABSL_GUARDED_BY(mu_);  // The pair whose backup this is.
   uint64_t pulled_rows_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t pushed_rows_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::Duration lock_wait_ ABSL_GUARDED_BY(mu_);
   // Scratch.
   std::vector<float> floats_ ABSL_GUARDED_BY(mu_);
   std::vector<WantedRows> wanted_ ABSL_GUARDED_BY(mu_);

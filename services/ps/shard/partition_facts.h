@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "capstan/store/partition_store.h"
 #include "capstan/store/table.h"
 #include "ps/machines/partition_machine.h"
@@ -29,7 +28,6 @@ struct PartitionFacts {
   // Since the content is here.
   uint64_t pulled_rows = 0;  // And blocks.
   uint64_t pushed_rows = 0;
-  absl::Duration lock_wait;
 };
 
 // Returns what the store and the machine tell, the bytes being those of the store; what is counted

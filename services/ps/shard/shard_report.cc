@@ -36,7 +36,6 @@ ShardMetrics::ShardFacts Shard::Facts() const {
     load.set_bytes(of.bytes);
     load.set_pulled_rows(of.pulled_rows);
     load.set_pushed_rows(of.pushed_rows);
-    load.set_lock_wait_seconds(absl::ToDoubleSeconds(of.lock_wait));
     uint64_t& updates = facts.updates[static_cast<uint32_t>(index)];
     updates = of.version;
     facts.bytes += of.bytes;

@@ -19,18 +19,14 @@ class ABSL_SCOPED_LOCKABLE TimedLock {
     if (mu_.TryLock()) return;
     const absl::Time begun = SteadyClock().Now();
     mu_.Lock();
-    waited_ = SteadyClock().Now() - begun;
-    metrics.AddLockWait(waited_);
+    metrics.AddLockWait(SteadyClock().Now() - begun);
   }
   ~TimedLock() ABSL_UNLOCK_FUNCTION() { mu_.Unlock(); }
   TimedLock(const TimedLock&) = delete;
   TimedLock& operator=(const TimedLock&) = delete;
 
-  absl::Duration waited() const { return waited_; }
-
  private:
   absl::Mutex& mu_;
-  absl::Duration waited_;
 };
 
 }  // namespace capstan::ps

@@ -49,6 +49,70 @@ class ReplicaMovePlannerTest : public MovePlannerTest {
       : MovePlannerTest(CrewOptions{.tasks = 10, .shards = 3, .replicas = 1}) {}
 };
 
+// Each shard owns as many bytes, but shard 0 serves twice as much as shard 2, and shard 1 nothing:
+// partition 0, which is small, is to go from shard 0 to shard 1. Shard 2 backs it up.
+class UnevenReplicaMovePlannerTest : public ReplicaMovePlannerTest {
+ protected:
+  struct Load {
+    uint32_t partition = 0;
+    uint64_t bytes = 0;
+    uint64_t rows = 0;  // A second.
+  };
+
+  UnevenReplicaMovePlannerTest() {
+    Run(3);
+    const std::vector<std::vector<Load>> loads = {{{0, 1, 1000}, {3, 100, 1000}, {6, 100, 0}},
+                                                  {{1, 67, 0}, {4, 67, 0}, {7, 66, 0}},
+                                                  {{2, 100, 1000}, {5, 100, 0}}};
+    for (uint32_t shard = 0; shard < 3; ++shard) Hear(shard, loads[shard], /*seconds=*/0);
+    Pass(absl::Seconds(1));
+    for (uint32_t shard = 0; shard < 3; ++shard) Hear(shard, loads[shard], /*seconds=*/1);
+  }
+
+  void Hear(uint32_t shard, const std::vector<Load>& loads, uint64_t seconds) {
+    v1::ShardReport report;
+    for (const Load& of : loads) {
+      v1::PartitionLoad& load = *report.add_partitions();
+      load.set_partition(of.partition);
+      load.set_bytes(of.bytes);
+      load.set_pulled_rows(of.rows * seconds);
+    }
+    job_.placement.loads.Hear(shard, /*incarnation=*/100 + shard, report,
+                              job_.placement.views.current(), now_);
+  }
+
+  // The plan is carried out.
+  void CarryOut() {
+    job_.placement.moves.Cancel(/*failed=*/false, now_, job_.calls);
+    planner_.OnCarriedOut();
+  }
+  // A rebalance, while every backup is where it should be, has made shard 1 the owner of partition
+  // 0, and shard 0 its backup.
+  void RebalancePartition0() {
+    planner_.Plan(now_);
+    Pass(absl::Seconds(1));
+    planner_.Plan(now_);
+    ASSERT_FALSE(job_.placement.moves.planned()) << "all backups are where they should be";
+    ASSERT_TRUE(planner_.Rebalance({}, now_).ok());
+    planner_.Plan(now_);
+    ASSERT_EQ(job_.placement.moves.Status().why(), "somebody has asked for it");
+    ASSERT_THAT(Planned(), testing::ElementsAre(PlannedMove{0, 0, 1, /*replica=*/true}));
+    Pair({0}, 1);
+    v1::PartitionMove move;
+    move.set_partition(0);
+    move.set_to(1);
+    move.set_to_incarnation(101);
+    move.set_hand_over(true);
+    job_.placement.views.SetMoves({move});
+    Publish();
+    job_.placement.views.CarryOutMoves();
+    Publish();
+    ASSERT_EQ(job_.placement.views.current().owners(0), 1u);
+    ASSERT_EQ(job_.placement.views.PairOf(0)->backup(), 0u);
+    CarryOut();
+  }
+};
+
 TEST_F(MovePlannerTest, AShardThatHasJoinedIsGivenItsShareThreeSecondsLater) {
   Run(2);
   Join(2);
@@ -192,6 +256,41 @@ TEST_F(ReplicaMovePlannerTest, AShardThatLeavesIsEmptiedBeforeBackupsAreGiven) {
   EXPECT_THAT(Planned(),
               testing::AllOf(testing::SizeIs(3), testing::Each(MovesFrom(1)),
                              testing::Each(testing::Field(&PlannedMove::replica, false))));
+}
+
+TEST_F(UnevenReplicaMovePlannerTest, AfterARebalanceBackupsGoToAnotherZoneThanTheirOwners) {
+  shard(0).zone = shard(1).zone = "a";
+  shard(2).zone = "b";
+  Pair({0, 1, 3, 4, 6, 7}, /*backup=*/2);
+  Pair({2}, /*backup=*/0);
+  Pair({5}, /*backup=*/1);
+  RebalancePartition0();
+  planner_.Plan(now_);
+  EXPECT_THAT(Planned(), testing::ElementsAre(PlannedMove{0, 1, 2, /*replica=*/true}));
+  Pair({0}, 2);
+  CarryOut();
+  Pass(absl::Seconds(1));
+  planner_.Plan(now_);
+  EXPECT_FALSE(job_.placement.moves.planned()) << "and that is that";
+}
+
+TEST_F(UnevenReplicaMovePlannerTest, WhereThereIsNoOtherZoneBackupsStayWhereARebalanceLeavesThem) {
+  for (uint32_t index = 0; index < 3; ++index) shard(index).zone = "a";
+  Pair({0, 1, 4, 7}, /*backup=*/2);
+  Pair({3, 6}, /*backup=*/1);
+  Pair({2, 5}, /*backup=*/0);
+  RebalancePartition0();
+  planner_.Plan(now_);
+  EXPECT_FALSE(job_.placement.moves.planned());
+}
+
+TEST_F(UnevenReplicaMovePlannerTest, WhereZonesAreNotKnownBackupsStayWhereARebalanceLeavesThem) {
+  Pair({0, 1, 4, 7}, /*backup=*/2);
+  Pair({3, 6}, /*backup=*/1);
+  Pair({2, 5}, /*backup=*/0);
+  RebalancePartition0();
+  planner_.Plan(now_);
+  EXPECT_FALSE(job_.placement.moves.planned());
 }
 
 TEST_F(ReplicaMovePlannerTest,

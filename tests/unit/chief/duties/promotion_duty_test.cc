@@ -1,5 +1,7 @@
 #include "chief/duties/promotion_duty.h"
 
+#include <algorithm>
+
 #include "tests/unit/chief/duties/duty_test.h"
 
 namespace capstan::chief {
@@ -24,6 +26,32 @@ class PromotionDutyTest : public DutyTest {
     for (uint32_t index = 0; index < 3; ++index) {
       if (index != silent) shard(index).heard = now_;
     }
+  }
+  // Partition 0 is handed over to its backup, shard 1, but nobody has heard of that yet. Returns
+  // the id of the move.
+  v1::ViewEpoch HandOverPartition0() {
+    PartitionMoves& moves = job_.placement.moves;
+    moves.Plan({PlannedMove{.partition = 0, .from = 0, .to = 1}}, "somebody has asked for it");
+    moves.Begin([](const PlannedMove&) { return uint64_t{0}; }, now_);
+    v1::PartitionMove move;
+    move.set_partition(0);
+    move.set_to(1);
+    move.set_to_incarnation(101);
+    move.set_hand_over(true);
+    job_.placement.views.SetMoves({move});
+    Publish();
+    moves.OnView(job_.placement.gate.published(), now_, job_.calls);
+    v1::MovePartitionsReply reply;
+    reply.set_copied(true);
+    reply.set_done(true);
+    moves.OnAnswer(0, ShardReply(reply), now_, job_.calls);
+    moves.OnAnswer(0, ShardReply(reply), now_, job_.calls);  // It has caught up.
+    moves.Finish(now_, job_.calls);
+    moves.OnAnswer(0, ShardReply(reply), now_, job_.calls);
+    moves.Switch();
+    job_.placement.views.CarryOutMoves();
+    job_.placement.views.Update(job_.state, job_.placement.shards, job_.training.workers);
+    return job_.placement.gate.published().moves(0).id();
   }
   // Of all that shard 1 owns.
   absl::Status MayBeReplaced() const { return duty_.MayBeReplaced(1, now_); }
@@ -110,6 +138,33 @@ TEST_F(PromotionDutyTest, AChiefThatHearsOfNobodyTakesNobodyForLost) {
   }
   duty_.ReplaceLost(now_);
   EXPECT_FALSE(duty_.under_way());
+}
+
+TEST_F(PromotionDutyTest, WhoHasHandedOverOwnsAgainWhereTheNewOwnerIsLostBeforeAnybodyHearsOfIt) {
+  const uint64_t timeline = job_.placement.timeline();
+  const v1::ViewEpoch id = HandOverPartition0();
+  ASSERT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kSwitched);
+  ASSERT_EQ(job_.placement.views.current().owners(0), 1u);
+  ASSERT_EQ(job_.placement.gate.published().owners(0), 0u);
+  duty_.OnShardGone(1, 101, now_);
+  duty_.ReplaceLost(now_);
+  Publish();
+  const v1::View& view = job_.placement.gate.published();
+  EXPECT_THAT(view.owners(), testing::ElementsAre(0u, 2u, 2u, 0u, 2u, 2u, 0u, 2u));
+  EXPECT_THAT(view.moves(), testing::IsEmpty());
+  EXPECT_EQ(job_.placement.views.PairOf(0), nullptr);
+  const auto copy = std::find_if(view.copies().begin(), view.copies().end(),
+                                 [](const auto& one) { return one.partition() == 0; });
+  ASSERT_NE(copy, view.copies().end());
+  EXPECT_EQ(copy->move().term(), id.term());
+  EXPECT_EQ(copy->move().n(), id.n()) << "by the name that its copy has since the hand-over";
+
+  EXPECT_TRUE(job_.placement.moves.OnView(view, now_, job_.calls)) << "the batch is over";
+  duty_.OnView(now_);
+  EXPECT_FALSE(duty_.under_way());
+  EXPECT_THAT(orders_.orders, testing::IsEmpty()) << "nobody returns to a checkpoint";
+  EXPECT_EQ(view.timeline(), timeline);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
 }
 
 TEST_F(PromotionDutyTest, WhereOnePartitionHasNoBackupNoneIsTakenOver) {

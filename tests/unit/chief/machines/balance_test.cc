@@ -81,6 +81,40 @@ TEST_F(BalanceTest, WhoAsksIsHeardAtOnce) {
   EXPECT_EQ(WhyAfter(1), "");
 }
 
+TEST_F(BalanceTest, WhatSomebodyHasAskedForIsMadeAgainWhereItIsGivenUp) {
+  balance_.See({{0, 8}, {1, 8}}, {}, 1, kFirstSight);
+  balance_.Ask();
+  EXPECT_EQ(WhyAfter(0), "somebody has asked for it");
+  balance_.OnGivenUp();
+  EXPECT_EQ(WhyAfter(1), "somebody has asked for it");
+  balance_.OnCarriedOut();
+  EXPECT_EQ(WhyAfter(2), "");
+  balance_.OnGivenUp();
+  EXPECT_EQ(WhyAfter(3), "") << "it is done";
+}
+
+TEST_F(BalanceTest, APlanThatMakesShardsEvenForAnotherReasonDoesWhatSomebodyHasAskedFor) {
+  balance_.See({{0, 8}, {1, 8}, {2, 0}}, {}, 1, kFirstSight);
+  balance_.Ask();
+  EXPECT_EQ(WhyAfter(3), "shard 2 has joined");
+  balance_.OnCarriedOut();
+  balance_.See({{0, 6}, {1, 5}, {2, 5}}, {}, 1, kFirstSight + absl::Seconds(4));
+  EXPECT_EQ(WhyAfter(5), "");
+}
+
+TEST_F(BalanceTest, WhatOnlyEmptiesAShardOrMovesAFewPartitionsIsNotWhatSomebodyHasAskedFor) {
+  balance_.See({{0, 8}, {1, 8}, {2, 8}}, {}, 1.5, kFirstSight);
+  balance_.Ask();
+  EXPECT_EQ(WhyAfter(0), "somebody has asked for it");
+  EXPECT_EQ(WhyAfter(30), "a shard is much busier than the others") << "instead of it";
+  EXPECT_EQ(WhyAfter(30), "somebody has asked for it");
+  balance_.See({{0, 8}, {1, 8}}, {2}, 1, kFirstSight + absl::Seconds(31));
+  EXPECT_EQ(WhyAfter(32), "shard 2 leaves") << "instead of it";
+  EXPECT_EQ(WhyAfter(32), "somebody has asked for it");
+  balance_.OnCarriedOut();
+  EXPECT_EQ(WhyAfter(33), "");
+}
+
 TEST_F(BalanceTest, WithoutShardsThatStayThereIsNothingToDo) {
   balance_.See({}, {0, 1}, 1, kFirstSight);
   EXPECT_EQ(WhyAfter(60), "");

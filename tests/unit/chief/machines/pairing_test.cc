@@ -44,7 +44,7 @@ TEST(PairingTest, BackupsAreSpreadAgainWhereThePlanHasNotBeenCarriedOut) {
   Pairing pairing(kPairingMoment);
   pairing.See({0, 1, 2}, 0, kPairingStart);
   pairing.OnPlanned();
-  pairing.OnGivenUp();
+  pairing.SpreadAnew();
   EXPECT_TRUE(pairing.spreads());
   EXPECT_TRUE(pairing.Due(kPairingStart + kPairingMoment));
 }
