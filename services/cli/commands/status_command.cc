@@ -42,7 +42,7 @@ struct StatusOptions {
   KubernetesJob kubernetes;  // With a release: it is asked there.
   double wait_seconds = 10;
   bool watch = false;
-  ExitCode when_left = kInterrupted;  // Of a job that goes on.
+  ExitCode when_left = kInterrupted;  // The exit code of who leaves a job that goes on.
   std::string then_scale_to_zero;     // The workers' Deployment; empty: nothing.
   double refusal_patience_seconds = 0;
   bool json = false;
