@@ -4,10 +4,12 @@
 
 One run of MLflow is made, in an experiment named as the job is, or as --experiment says. Its parameters are what job.yaml says; its
 metrics are `loss`, `examples_per_second` and `progress`, and those of each evaluation, all by the examples trained so far.
-It ends as the job does: with 0 if the job has completed, and with 1 if it has failed or its chief has gone before."""
+It ends as the job does: with 0 if the job has completed, and with 1 if it has failed or its chief has gone before. SIGTERM ends it, too,
+with 143, and the run as killed."""
 
 import argparse
 import re
+import signal
 import sys
 import time
 import types
@@ -43,10 +45,10 @@ def follow(job, tracking, options):
     """The exit code. `tracking` is an MlflowClient."""
     spec = job.spec
     run = make_run(tracking, options.experiment or spec.job, options.run_name)
-    for name, text in sorted(parameters_of(spec).items()):
-        tracking.log_param(run, name, text)
     told, last, end = set(), None, "KILLED"
     try:
+        for name, text in sorted(parameters_of(spec).items()):
+            tracking.log_param(run, name, text)
         while True:
             status = job.status()
             write(tracking, run, status, last, told)
@@ -110,5 +112,12 @@ def parameters_of(spec):
     return {metric_name(name): text[:LONGEST_TEXT] for name, text in found.items()}
 
 
+def end_by_signal(number, _):
+    """A handler: the process ends by an exception, so that MLflow is told first, and no second signal keeps it from that."""
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, end_by_signal)
     sys.exit(main())

@@ -1,5 +1,6 @@
 """The worker in this process, from its environment to its exit code. No part of it knows of PyTorch."""
 
+import math
 import os
 import pathlib
 import socket
@@ -31,27 +32,52 @@ class Refused(Exception):
 
 def from_environment():
     """The worker that the environment describes, which begins at once. Without CAPSTAN_CHIEF the process ends and
-    says how to start it."""
+    says how to start it; it ends, too, with a variable that cannot be meant, and says which."""
     variables = os.environ
-    if "CAPSTAN_CHIEF" not in variables:
+    if not variables.get("CAPSTAN_CHIEF"):
         print(HOW_TO_START.format(program=pathlib.Path(sys.argv[0]).name or "model.py"), file=sys.stderr)
         raise SystemExit(2)
     try:
         worker = _capstan.Worker(
-            chief=variables["CAPSTAN_CHIEF"],
+            chief=_address("CAPSTAN_CHIEF"),
             name=name(),
             host=variables.get("CAPSTAN_HOST", "0.0.0.0"),
-            health_port=int(variables.get("CAPSTAN_HEALTH_PORT", 7001)),
-            metrics_port=int(variables.get("CAPSTAN_METRICS_PORT", 9090)),
+            health_port=_port("CAPSTAN_HEALTH_PORT", 7001),
+            metrics_port=_port("CAPSTAN_METRICS_PORT", 9090),
             ports_file=variables.get("CAPSTAN_PORTS_FILE", ""),
             log_format=variables.get("CAPSTAN_LOG_FORMAT", "text"),
             tls=variables.get("CAPSTAN_TLS", ""),
-            chief_deadline=float(variables.get("CAPSTAN_CHIEF_DEADLINE", 300)))
+            chief_deadline=_number("CAPSTAN_CHIEF_DEADLINE", 300, float, lambda seconds: 0 < seconds < math.inf, "a number of seconds above 0"),
+            drain=_number("CAPSTAN_DRAIN", 4, float, lambda seconds: 1 <= seconds <= 86400, "a number of seconds from 1 to 86400"))
     except ValueError as error:
         print(f"capstan_ps: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     _refuse_forks()
     return worker
+
+
+def _address(variable):
+    if mistake := _capstan.address_mistake(os.environ[variable]):
+        raise ValueError(f"{variable}: {mistake}")
+    return os.environ[variable]
+
+
+def _port(variable, default):
+    return _number(variable, default, int, lambda port: 0 <= port <= 65535, "a port, from 0 to 65535")
+
+
+def _number(variable, default, read, fits, expected):
+    """What a variable of the environment says, or else the default. ValueError: it says nothing that fits."""
+    text = os.environ.get(variable)
+    if text is None:
+        return default
+    try:
+        number = read(text)
+    except ValueError:
+        number = None
+    if number is None or not fits(number):
+        raise ValueError(f"{variable}: {text!r} is not {expected}")
+    return number
 
 
 def _refuse_forks():

@@ -25,6 +25,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/version.h"
 #include "capstan/metrics/cgroup.h"
+#include "capstan/process/flags.h"
 #include "capstan/process/heaps.h"
 #include "python/src/client_binding.h"
 #include "python/src/image_binding.h"
@@ -119,6 +120,8 @@ NB_MODULE(_capstan, m) {
   // Programs may keep views of a step's memory for as long as they like, also at their end.
   nb::set_leak_warnings(false);
   m.attr("version") = std::string(capstan::Version());
+  m.def("address_mistake", &capstan::AddressMistake, nb::arg("address"),
+        "What is wrong with an address that is to be host:port; empty: nothing.");
   capstan::python::BindClient(m);
   capstan::python::BindImages(m);
 
@@ -169,7 +172,7 @@ NB_MODULE(_capstan, m) {
           [](PyWorker* self, const std::string& chief, const std::string& name,
              const std::string& host, int health_port, int metrics_port,
              const std::string& ports_file, const std::string& log_format, const std::string& tls,
-             double chief_deadline) {
+             double chief_deadline, double drain) {
             new (self) PyWorker({.chief = chief,
                                  .name = name,
                                  .host = host,
@@ -178,11 +181,12 @@ NB_MODULE(_capstan, m) {
                                              .ports_file = ports_file,
                                              .log_format = log_format,
                                              .tls = tls},
-                                 .chief_deadline = absl::Seconds(chief_deadline)});
+                                 .chief_deadline = absl::Seconds(chief_deadline),
+                                 .drain = absl::Seconds(drain)});
           },
           nb::kw_only(), nb::arg("chief"), nb::arg("name"), nb::arg("host"), nb::arg("health_port"),
           nb::arg("metrics_port"), nb::arg("ports_file"), nb::arg("log_format"), nb::arg("tls"),
-          nb::arg("chief_deadline"))
+          nb::arg("chief_deadline"), nb::arg("drain"))
       .def("await_job", &PyWorker::AwaitJob, nb::arg("seconds"))
       .def("declare", &PyWorker::Declare, nb::arg("tensors"), nb::arg("outputs"), nb::arg("facts"),
            nb::arg("name"))

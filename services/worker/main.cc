@@ -20,11 +20,13 @@ struct Flags {
   RuntimeOptions runtime;
   double chief_deadline_seconds = 300;
   double min_step_ms = 0;
+  double drain_seconds = 4;
 };
 
 absl::Status Run(Flags& flags) {
   flags.runtime.chief_deadline = absl::Seconds(flags.chief_deadline_seconds);
   flags.runtime.min_step = absl::Milliseconds(flags.min_step_ms);
+  flags.runtime.drain = absl::Seconds(flags.drain_seconds);
   const Shutdown shutdown;
   TowerSource towers;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime,
@@ -49,6 +51,11 @@ int main(int argc, char** argv) {
   app.add_option("--chief-deadline", flags.chief_deadline_seconds,
                  "seconds to wait for the chief before giving up")
       ->check(CLI::PositiveNumber);
+  app.add_option("--drain", flags.drain_seconds,
+                 "seconds from SIGTERM in which steps under way are finished; what is not done is "
+                 "given back")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
   app.add_option("--min-step-ms", flags.min_step_ms,
                  "take at least so long to compute a batch: a steady pace, or a straggler's, for "
                  "experiments")

@@ -78,6 +78,14 @@ TEST_F(ArgumentsTest, WhatIsSaidOfAProgramThatServesNeedsTheProgram) {
   EXPECT_EQ(Run({"serve", "out", "--program", "true", "--processes", "0"}).exit_code, 2);
 }
 
+TEST_F(ArgumentsTest, HelpSaysThatAProgramIsStartedByOneSimpleCommand) {
+  for (const char* command : {"train", "serve"}) {
+    EXPECT_THAT(Run({command, "--help"}).output,
+                HasSubstr("one simple command, as 'env X=1 python3 model.py', or a script"))
+        << command;
+  }
+}
+
 TEST_F(ArgumentsTest, HelpTellsEveryExitCode) {
   EXPECT_THAT(Run({"--help"}).output,
               HasSubstr("Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted"));

@@ -81,6 +81,26 @@ TEST_F(PlanTest, AsJsonItSaysWhatDoesNotFit) {
               HasSubstr("a shard takes "));
 }
 
+TEST_F(PlanTest, DenseParametersAreSaidOfAProgramAlone) {
+  const Result result = Run({"plan", Docs() + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G",
+                             "--step-seconds", ".02", "--dense-parameters", "25.5M"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(
+      result.output,
+      "--dense-parameters: is for a program of model.user, and the job names none; how many its "
+      "model has is known\n");
+  const Result measured =
+      Run({"plan", Docs() + "plan/images.yaml", "--measure", "--dense-parameters", "25.5M"});
+  EXPECT_EQ(measured.exit_code, 2);
+  EXPECT_THAT(measured.output, HasSubstr(" excludes "));
+}
+
+TEST_F(PlanTest, HelpSaysHowManyKeysABatchIsTakenToHave) {
+  const std::string help = Run({"plan", "--help"}).output;
+  EXPECT_THAT(help, HasSubstr("Different keys of a batch; default: as many as"));
+  EXPECT_THAT(help, ::testing::Not(HasSubstr("all are different")));
+}
+
 TEST_F(PlanTest, ABatchOfUnknownLengthIsAskedFor) {
   const Result result =
       Run({"plan", Docs() + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G"});

@@ -52,6 +52,10 @@ class BadStartTest(unittest.TestCase):
             self.refused(binary, *needs[binary], "--listen", "127.0.0.1:70000", "--health-port", 0, "--metrics-port", 0,
                          saying="127.0.0.1:70000")
 
+    def test_a_time_to_drain_in_which_nobody_could_be_told(self):
+        for seconds in (0, -1, 0.5, "soon"):
+            self.refused("worker", "--chief", NOBODY, "--drain", seconds, saying=rf"--drain: .*{seconds}")
+
     def test_a_hostname_without_an_ordinal(self):
         done = subprocess.run(["unshare", "--uts", "sh", "-c", 'hostname nobody && exec "$@"', "sh",
                                str(BINARIES / "ps"), "--chief", NOBODY], capture_output=True, text=True, timeout=30)

@@ -78,6 +78,17 @@ class LifeTest(unittest.TestCase):
             self.assertEqual(code, 0)
             self.assertLess(seconds, 5)
 
+    def test_a_worker_takes_as_long_to_stop_as_it_has_been_told(self):
+        for drain in (2, 7):
+            with self.subTest(drain), self.crew(workers=0, epochs=NEVER) as crew:
+                crew.start("worker-9", "worker", "--chief", crew.address, "--name", "worker-9", "--min-step-ms", PACE, "--drain", drain)
+                self.until_at_work(crew, "worker-9")
+                with frozen(crew.processes["chief"]):  # So that it does not end before.
+                    code, seconds = self.stop(crew, "worker-9")
+                self.assertEqual(code, 0)
+                self.assertGreater(seconds, drain - 0.5)
+                self.assertLess(seconds, drain + 1)
+
     def test_a_second_signal_ends_a_process_at_once(self):
         with self.crew(pace=PACE, epochs=NEVER) as crew:
             self.until_at_work(crew, "worker-0")

@@ -74,6 +74,20 @@ class ChartObjectsTest(unittest.TestCase):
                 self.assertEqual(meta["labels"]["example.com/cost"], "ads", role)
                 self.assertEqual(meta["annotations"]["example.com/a"], "b", role)
 
+    def test_a_pod_that_uses_the_place_for_models_has_the_environment_that_shards_have(self):
+        env, sources = [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}], [{"secretRef": {"name": "keys"}}]
+        found = objects("--set-json", f"ps.extraEnv={json.dumps(env)}", "--set-json", f"ps.extraEnvFrom={json.dumps(sources)}")
+        one, = (spec["initContainers"][0] for name, spec, _ in pods(found) if name == "ctr-test")
+        self.assertIn(env[0], one["env"])
+        self.assertEqual(one["envFrom"], sources)
+
+    def test_every_role_takes_sources_of_further_environment_variables(self):
+        sources = json.dumps([{"configMapRef": {"name": "common"}}])
+        for role in ("chief", "ps", "worker", "serve"):
+            found = objects("--set", "serve.enabled=true", "--set", "job.checkpoint.uri=s3://models", "--set-json", f"{role}.extraEnvFrom={sources}")
+            one, = (spec["containers"][0] for name, spec, _ in pods(found) if name == f"ctr-{role}")
+            self.assertEqual(one["envFrom"], json.loads(sources))
+
     def test_the_shards_have_stable_names_before_they_are_ready(self):
         service, = of_kind(objects(), "Service", "ps")
         self.assertEqual(service["spec"]["clusterIP"], "None")

@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from chart import ROOT, job_of, objects, of_kind, rendered, require_helm, template, values_of
+from chart import JOB, ROOT, job_of, objects, of_kind, rendered, require_helm, template, values_of
 
 import yaml
 
@@ -30,6 +30,18 @@ def commented_blocks(text):
         if starts or goes_on:
             begun.append(line)
     return blocks
+
+
+def nested(values):
+    """{"a": {"b": 1}} of {"a.b": 1}"""
+    whole = {}
+    for key, value in values.items():
+        *path, last = key.split(".")
+        inner = whole
+        for name in path:
+            inner = inner.setdefault(name, {})
+        inner[last] = value
+    return whole
 
 
 def mistakes_of(job):
@@ -116,6 +128,65 @@ class ChartValuesTest(unittest.TestCase):
                    if one["metadata"]["name"] == "ctr-job")
         value = yaml.safe_load(config["data"]["job.yaml"])["data"]["synthetic"]["train_rows"]
         self.assertEqual(float(value), 3000000)  # Written 3e+06, which capstan/config reads.
+
+    def written(self, **values):
+        """These values as --set, a file, and JSON have them: the last are those of a release that is upgraded with --reuse-values, too."""
+        file = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "values.yaml"
+        file.write_text(yaml.safe_dump(nested(values)))
+        def words(flag):
+            return [word for key, value in values.items() for word in (flag, f"{key}={value}")]
+        return words("--set"), ["--values", JOB, "--values", file], words("--set-json")
+
+    def test_a_number_in_a_name_or_an_argument_is_the_same_text_wherever_it_comes_from(self):
+        numbers = {"chief.freshStart": 20261129, "job.job": 20261130, "job.checkpoint.keep": 1000000,
+                   "podSecurityContext.fsGroup": 1000680000, "checkpoint.claim.size": 10737418240,
+                   "chief.deadlineSeconds": 2592000, "wait.refusalPatienceSeconds": 2592001, "serve.progressDeadlineSeconds": 2592002,
+                   "ps.terminationGracePeriodSeconds": 2592003}
+        switches = ["--set", "serve.enabled=true", "--set", "job.checkpoint.uri=/checkpoints", "--set", "checkpoint.claim.enabled=true",
+                    "--set", "tls.enabled=true", "--set", "tls.issuer.name=ca", "--set", "tls.csiDriver=true"]
+        texts = [template(*words, *switches) for words in self.written(**numbers)]
+        for text in texts:
+            self.assertMultiLineEqual(text, texts[0])
+            self.assertNotRegex(text.split("job.yaml: |")[0] + text.split("job.yaml: |")[1].split("---", 1)[1], r"[0-9]e\+[0-9]")
+        for said in ("--fresh-once=20261129", 'fs-group: "1000680000"', "storage: 10737418240", "- chief.20261130.capstan", "/checkpoints/20261130",
+                     "--name=20261130", "--chief-deadline=2592000", "--refusal-patience=2592001", "progressDeadlineSeconds: 2592002",
+                     "terminationGracePeriodSeconds: 2592003"):
+            self.assertIn(said, texts[0])
+        self.assertEqual(job_of(yaml.safe_load_all(texts[0]))["job"], "20261130")
+
+    def test_a_number_too_long_for_a_float_is_the_same_text_too(self):
+        for words in self.written(**{"chief.freshStart": 1764448200123456789}):
+            self.assertIn("--fresh-once=1764448200123456768", template(*words))
+
+    def test_a_job_of_numbers_beyond_a_million_is_what_the_chief_reads_it_as(self):
+        numbers = {"job.train.batch_size": 1048576, "job.train.max_steps": 123456789, "job.seed": 4294967297, "job.table.byte_budget": 2147483648}
+        for words in self.written(**numbers):
+            job = job_of(objects(*words))
+            self.assertEqual([float(job["train"][key]) for key in ("batch_size", "max_steps")], [1048576, 123456789])
+            self.assertEqual([float(job["seed"]), float(job["table"]["byte_budget"])], [4294967297, 2147483648])
+            self.assertEqual(mistakes_of(job), [])
+
+    def test_a_section_of_the_job_that_is_no_map_is_told_with_what_belongs_there(self):
+        for section, example in (("data", "{format: csv"), ("model", "{preset: deepfm}"), ("update", "{sparse: {policy: async}"),
+                                 ("table", "{byte_budget: 4GiB}"), ("checkpoint", "{uri: s3://bucket/prefix}")):
+            for words, is_ in ((["--set", f"job.{section}=s3"], '"s3"'), (["--set", f"job.{section}=7"], "7"), (["--set", f"job.{section}={{a,b}}"], '["a","b"]')):
+                self.refused(f"job.{section}: is {is_}, and not a map of its keys, such as {example}", *words, "--set", "networkPolicy.enabled=true")
+        self.refused('job.update.dense: is "sync", and not a map of its keys, such as {policy: sync, lanes: 4}', "--set", "job.update.dense=sync")
+        self.refused("job.checkpoint.uri: is 5, and not a text", "--set", "job.checkpoint.uri=5")
+
+    def test_a_section_that_a_text_leaves_empty_is_none(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("job: ctr\ndata: {format: synthetic}\nmodel:\nupdate: {dense: }\ntable:\ncheckpoint:\n")
+            file.flush()
+            objects("--set-file", f"job={file.name}", "--set", "networkPolicy.enabled=true")
+
+    def test_a_worker_has_as_long_to_finish_its_steps_as_its_pod_leaves_it(self):
+        def told(*words):
+            return [word for word in of_kind(objects(*words), "Deployment")[0]["spec"]["template"]["spec"]["containers"][0]["args"] if "drain" in word]
+        self.assertEqual(told(), ["--drain=4"])
+        self.assertEqual(told("--set", "worker.drainSeconds=null"), ["--drain=4"])  # With the values of an earlier release.
+        self.assertEqual(told("--set", "worker.drainSeconds=54", "--set", "worker.terminationGracePeriodSeconds=60"), ["--drain=54"])
+        self.refused("worker.terminationGracePeriodSeconds: 30 is less than worker.drainSeconds + 6", "--set", "worker.drainSeconds=25")
 
     def test_a_text_job_is_kept_as_it_is(self):
         config, = (one for one in rendered("job-text") if one["metadata"]["name"] == "ctr-job")

@@ -81,10 +81,10 @@ class ProgramTest(unittest.TestCase):
 
     def test_its_environment_says_what_flags_say_to_capstans_workers(self):
         own, ours = environment(objects(*MODEL, *CODE)), container(objects())["args"]
-        for variable, flag in (("CAPSTAN_CHIEF", "chief"), ("CAPSTAN_CHIEF_DEADLINE", "chief-deadline"), ("CAPSTAN_NAME", "name"),
+        for variable, flag in (("CAPSTAN_CHIEF", "chief"), ("CAPSTAN_CHIEF_DEADLINE", "chief-deadline"), ("CAPSTAN_NAME", "name"), ("CAPSTAN_DRAIN", "drain"),
                                ("CAPSTAN_LOG_FORMAT", "log-format")):
             self.assertIn(f"--{flag}={own[variable]}", ours)
-        self.assertEqual(len(ours), 4)
+        self.assertEqual(len(ours), 5)
         read = (ROOT / "python" / "capstan_ps" / "worker.py").read_text()
         for variable in own:
             self.assertTrue(not variable.startswith("CAPSTAN_") or f'"{variable}"' in read, variable)

@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import subprocess
 import sys
 import sysconfig
 import types
@@ -97,6 +98,28 @@ class FailsAtOnceTest(unittest.TestCase):
             self.assertEqual(crew.end_of("other", 90), 2)
             warning, = crew.status().warnings
             self.assertIn("worker other's program fails: the model differs from the job's (declared by worker-0)", warning)
+
+
+class EnvironmentTest(unittest.TestCase):
+
+    def refused(self, saying, **variables):
+        with self.subTest(variables):
+            done = subprocess.run([sys.executable, "-c", "from capstan_ps import worker; worker.from_environment()"], timeout=30,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "CAPSTAN_CHIEF": "127.0.0.1:1", **variables})
+            self.assertEqual((done.returncode, done.stdout), (2, f"capstan_ps: {saying}\n"))
+
+    def test_an_address_that_is_none_is_told_at_once(self):
+        for address in ("localhost", "localhost:70000", ":7000"):
+            self.refused(f"CAPSTAN_CHIEF: {address} is not host:port, with a port from 0 to 65535", CAPSTAN_CHIEF=address)
+
+    def test_a_number_that_cannot_be_meant_is_told_with_its_variable(self):
+        for variable in ("CAPSTAN_HEALTH_PORT", "CAPSTAN_METRICS_PORT"):
+            for text in ("x", "", "70000", "-1", "7e3"):
+                self.refused(f"{variable}: {text!r} is not a port, from 0 to 65535", **{variable: text})
+        for text in ("soon", "0", "-1", "nan", "inf"):
+            self.refused(f"CAPSTAN_CHIEF_DEADLINE: {text!r} is not a number of seconds above 0", CAPSTAN_CHIEF_DEADLINE=text)
+        for text in ("soon", "0.5", "nan", "1e9"):
+            self.refused(f"CAPSTAN_DRAIN: {text!r} is not a number of seconds from 1 to 86400", CAPSTAN_DRAIN=text)
 
 
 class WordsTest(unittest.TestCase):

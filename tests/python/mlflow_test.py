@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -118,6 +119,16 @@ class MlflowTest(unittest.TestCase):
             said, _ = follower.communicate(timeout=60)
             self.assertRegex(said, rf"^capstan_ps\.mlflow: chief at {crew.address}: tried for 10s: .*\n$")
             self.assertEqual(follower.returncode, 1)
+        self.assertEqual(self.run_of_job()["status"], "KILLED")
+
+    @unittest.skipUnless(MLFLOW.is_dir(), f"no {MLFLOW}")
+    def test_one_that_is_told_to_end_ends_its_run_first(self):
+        with Crew(LONG, name="mlflow-told", **UNTIL_A_SECOND_COMES) as crew:
+            follower = self.follow(crew, "--every", "60")
+            crew.until(lambda: list(self.folder.glob("runs/*/*/metrics/loss")), "metrics", 60)
+            follower.terminate()
+            said, _ = follower.communicate(timeout=60)
+            self.assertEqual((follower.returncode, said), (128 + signal.SIGTERM, ""))
         self.assertEqual(self.run_of_job()["status"], "KILLED")
 
     def test_without_mlflow_one_line_says_so(self):

@@ -68,6 +68,16 @@ class TrainingTest(unittest.TestCase):
             crew.wait()
             self.assert_equal(one, self.kept(crew, "killed"), parts)
 
+    def test_a_step_that_is_under_way_is_finished_where_the_worker_may_take_so_long(self):
+        job = CLICKS % (20000, "user: deepfm.py")
+        for drain, more in (("2", 0), ("30", 125)):
+            with self.subTest(drain), PythonCrew(job, workers=1, name=f"drain-{drain}", environment={"PACE": "6", "CAPSTAN_DRAIN": drain}) as crew:
+                crew.until_examples(1)
+                before = crew.status().examples
+                crew.processes["worker-0"].terminate()
+                self.assertEqual(crew.end_of("worker-0"), 0, crew.log("worker-0"))
+                self.assertEqual(crew.status().examples - before, more)
+
     def test_features_have_tables_of_their_own_and_their_bits_depend_on_nobody(self):
         for name, count, seed in (("train", 8000, 1), ("test", 2000, 2)):
             write_likes(self.folder / f"{name}.csv", count, seed)

@@ -13,14 +13,13 @@
 {{/* Values that cannot work are refused here, with a reason, and not by a pod that never starts. */}}
 {{- define "capstan.checks" -}}
 {{- $v := .Values -}}
-{{- $job := include "capstan.job" . | fromYaml -}}
 {{- $name := include "capstan.fullname" . -}}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
   {{- fail (printf "%q cannot be a part of the names of Services: a release's name, or else fullnameOverride, begins with a letter and has lowercase letters, digits and hyphens alone" $name) -}}
 {{- end -}}
 {{- if and $v.demo $v.job }}{{ fail "demo and job exclude each other: the demo is a job of its own" }}{{ end -}}
 {{- if not (or $v.demo $v.job) }}{{ fail "job: is not set; give it as a map or with --set-file job=job.yaml (docs/job-yaml.md), or say demo=true" }}{{ end -}}
-{{- if hasKey $job "Error" }}{{ fail (printf "job: is not YAML: %s" $job.Error) }}{{ end -}}
+{{- $job := include "capstan.jobMap" . | fromYaml -}}
 {{- if not $job.job }}{{ fail "job.job: is missing; a job that is given as text has to say its name" }}{{ end -}}
 {{- if not $job.data }}{{ fail "job: has no data section; see docs/job-yaml.md" }}{{ end -}}
 
@@ -54,6 +53,10 @@
   {{- end -}}
 {{- end -}}
 
+{{- $drain := include "capstan.drainSeconds" . | int -}}
+{{- if lt (int $v.worker.terminationGracePeriodSeconds) (add $drain 6 | int) -}}
+  {{- fail (printf "worker.terminationGracePeriodSeconds: %d is less than worker.drainSeconds + 6" (int $v.worker.terminationGracePeriodSeconds)) -}}
+{{- end -}}
 {{- if lt (int $v.ps.terminationGracePeriodSeconds) (add (int $v.ps.finalCheckpointSeconds) 10 | int) -}}
   {{- fail (printf "ps.terminationGracePeriodSeconds: %d is less than ps.finalCheckpointSeconds + 10" (int $v.ps.terminationGracePeriodSeconds)) -}}
 {{- end -}}

@@ -9,6 +9,12 @@
 {{- end -}}
 {{- end -}}
 
+{{/* A text, or a number as one: the same for --set, which gives whole numbers, and for files and the values of an earlier release, which
+give floats, and those Go writes as 2.0261129e+07. */}}
+{{- define "capstan.text" -}}
+{{- if and (or (kindIs "float64" .) (kindIs "int64" .)) (eq (floor .) (float64 .)) }}{{ printf "%.0f" (float64 .) }}{{ else }}{{ toString . }}{{ end -}}
+{{- end -}}
+
 {{/* job.yaml as the chief reads it: text stays as it is; a map without a name gets the release's. */}}
 {{- define "capstan.job" -}}
 {{- if kindIs "string" .Values.job -}}
@@ -16,8 +22,39 @@
 {{- else -}}
 {{- $job := ternary (.Files.Get "files/demo.yaml" | fromYaml) (default dict .Values.job | deepCopy) .Values.demo -}}
 {{- include "capstan.dropNulls" $job -}}
-{{ toYaml (merge (dict) $job (dict "job" (include "capstan.fullname" .))) }}
+{{ toYaml (merge (dict "job" (include "capstan.text" (default (include "capstan.fullname" .) $job.job))) $job) }}
 {{- end -}}
+{{- end -}}
+
+{{/* What is looked at in the job's sections: what each is a map of. */}}
+{{- define "capstan.jobSections" -}}
+data: "{format: csv, train: s3://bucket/train/*.csv}"
+model: "{preset: deepfm}"
+update: "{sparse: {policy: async}, dense: {policy: sync, lanes: 4}}"
+table: "{byte_budget: 4GiB}"
+checkpoint: "{uri: s3://bucket/prefix}"
+{{- end -}}
+
+{{/* The job as a map, for whoever looks at something in it; like the chief, without what is null. Any template may be the first to look,
+so what is no map where one belongs is refused here. */}}
+{{- define "capstan.jobMap" -}}
+{{- $job := include "capstan.job" . | fromYaml -}}
+{{- if hasKey $job "Error" }}{{ fail (printf "job: is not YAML: %s" $job.Error) }}{{ end -}}
+{{- include "capstan.dropNulls" $job -}}
+{{- range $section, $example := include "capstan.jobSections" . | fromYaml -}}
+  {{- if and (hasKey $job $section) (not (kindIs "map" (get $job $section))) -}}
+    {{- fail (printf "job.%s: is %s, and not a map of its keys, such as %s (docs/job-yaml.md)" $section (get $job $section | toJson) $example) -}}
+  {{- end -}}
+{{- end -}}
+{{- range $part, $policy := default dict $job.update -}}
+  {{- if not (kindIs "map" $policy) -}}
+    {{- fail (printf "job.update.%s: is %s, and not a map of its keys, such as {policy: sync, lanes: 4} (docs/job-yaml.md)" $part (toJson $policy)) -}}
+  {{- end -}}
+{{- end -}}
+{{- $uri := dig "checkpoint" "uri" "" $job -}}
+{{- if not (kindIs "string" $uri) }}{{ fail (printf "job.checkpoint.uri: is %s, and not a text such as s3://bucket/prefix" (toJson $uri)) }}{{ end -}}
+{{- with $job.job }}{{ $_ := set $job "job" (include "capstan.text" .) }}{{ end -}}
+{{- toYaml $job -}}
 {{- end -}}
 
 {{/* A size as Kubernetes or job.yaml writes it (2Gi, 64MiB, 1G, 500MB, 1e9), in bytes. */}}

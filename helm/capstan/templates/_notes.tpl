@@ -2,7 +2,7 @@
 {{- define "capstan.notes" -}}
 {{- $name := include "capstan.fullname" . -}}
 {{- $namespace := .Release.Namespace -}}
-{{- $job := include "capstan.job" . | fromYaml -}}
+{{- $job := include "capstan.jobMap" . | fromYaml -}}
 {{- $uri := dig "checkpoint" "uri" "" $job -}}
 {{ $job.job }} starts by itself: a chief, {{ default "some" .Values.ps.replicas }} PS shards, and workers.
 

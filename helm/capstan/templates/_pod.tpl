@@ -32,12 +32,12 @@
 {{/* The roles that speak to an object store, as a list: workers for the data, shards for checkpoints, the chief for both, and who
 serves for checkpoints and the texts of vocabularies. */}}
 {{- define "capstan.remoteRoles" -}}
-{{- $job := include "capstan.job" . | fromYaml -}}
+{{- $job := include "capstan.jobMap" . | fromYaml -}}
 {{- $data := contains "s3://" (toJson $job.data) -}}
 {{- $state := or (contains "s3://" (toJson $job.checkpoint)) (hasPrefix "s3://" .Values.chief.from) -}}
 {{- $roles := ternary (list "chief") list (or $data $state) -}}
 {{- if $state }}{{ $roles = append $roles "ps" }}{{ end -}}
-{{- if or (contains "s3://" (toJson $job.checkpoint)) (contains "s3://" (toJson $job.data.features)) }}{{ $roles = append $roles "serve" }}{{ end -}}
+{{- if or (contains "s3://" (toJson $job.checkpoint)) (contains "s3://" (toJson (default dict $job.data).features)) }}{{ $roles = append $roles "serve" }}{{ end -}}
 {{- if $data }}{{ $roles = append $roles "worker" }}{{ end -}}
 {{- toYaml $roles -}}
 {{- end -}}
@@ -80,7 +80,7 @@ serves for checkpoints and the texts of vocabularies. */}}
 {{- $mounts = append $mounts (merge (dict "name" "checkpoint" "mountPath" $v.checkpoint.mountPath) (ternary (dict "readOnly" true) dict (eq .role "serve"))) -}}
 {{- end -}}
 {{- /* Who serves reads the texts of vocabularies, which may lie beside the data. */ -}}
-{{- $texts := and (eq .role "serve") (contains "\"vocabulary\"" (toJson (include "capstan.job" .root | fromYaml).data)) -}}
+{{- $texts := and (eq .role "serve") (contains "\"vocabulary\"" (toJson (include "capstan.jobMap" .root | fromYaml).data)) -}}
 {{- if and $v.data.volume (or $texts (has .role (list "chief" "worker"))) -}}
 {{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
 {{- $mounts = append $mounts (dict "name" "data" "mountPath" $v.data.mountPath "readOnly" true) -}}
@@ -146,6 +146,11 @@ securityContext:
 {{- end -}}
 {{- end -}}
 
+{{/* Seconds in which a worker that ends finishes its steps: 4 with the values of a release that does not know of it. */}}
+{{- define "capstan.drainSeconds" -}}
+{{- int (default 4 .Values.worker.drainSeconds) -}}
+{{- end -}}
+
 {{/* A whole pod template. Arguments: root, role, args (a list). */}}
 {{- define "capstan.pod" -}}
 {{- $v := .root.Values -}}
@@ -164,7 +169,7 @@ metadata:
   {{- end }}
 spec:
   {{- include "capstan.podBasics" . | nindent 2 }}
-  terminationGracePeriodSeconds: {{ $own.terminationGracePeriodSeconds }}
+  terminationGracePeriodSeconds: {{ int $own.terminationGracePeriodSeconds }}
   {{- with include "capstan.placement" $own }}
   {{- . | nindent 2 }}
   {{- end }}

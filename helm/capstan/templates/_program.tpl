@@ -11,8 +11,8 @@
 
 {{/* job.model.user; empty: the model is none of the user's own. Argument: root. */}}
 {{- define "capstan.userModel" -}}
-{{- $model := (include "capstan.job" . | fromYaml).model -}}
-{{- if kindIs "map" $model }}{{ default "" $model.user }}{{ end -}}
+{{- $model := (include "capstan.jobMap" . | fromYaml).model -}}
+{{- with $model }}{{ default "" .user }}{{ end -}}
 {{- end -}}
 
 {{/* "yes": the pods of a role run a program of the user's. Arguments: root, role. */}}
@@ -100,6 +100,7 @@ workingDir: {{ include "capstan.codePath" . }}
 {{- define "capstan.programEnv" -}}
 - {name: CAPSTAN_CHIEF, value: {{ include "capstan.chiefAddress" . | quote }}}
 - {name: CAPSTAN_CHIEF_DEADLINE, value: {{ int .Values.chief.deadlineSeconds | quote }}}
+- {name: CAPSTAN_DRAIN, value: {{ include "capstan.drainSeconds" . | quote }}}
 - {name: CAPSTAN_NAME, value: $(POD_NAME)}
 - {name: CAPSTAN_LOG_FORMAT, value: {{ .Values.logFormat }}}
 {{ include "capstan.pythonEnv" . }}

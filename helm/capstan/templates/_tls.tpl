@@ -14,7 +14,7 @@
 {{- define "capstan.tlsVolume" -}}
 {{- $tls := .root.Values.tls -}}
 {{- if and $tls.enabled $tls.csiDriver (eq .role "ps") -}}
-{{- $name := printf "ps.%s.capstan" (include "capstan.job" .root | fromYaml).job -}}
+{{- $name := printf "ps.%s.capstan" (include "capstan.jobMap" .root | fromYaml).job -}}
 - name: tls
   csi:
     driver: csi.cert-manager.io
@@ -28,7 +28,7 @@
       csi.cert-manager.io/key-usages: server auth,client auth
       csi.cert-manager.io/duration: {{ $tls.duration }}
       csi.cert-manager.io/renew-before: {{ $tls.renewBefore }}
-      csi.cert-manager.io/fs-group: {{ .root.Values.podSecurityContext.fsGroup | quote }}
+      csi.cert-manager.io/fs-group: {{ include "capstan.text" .root.Values.podSecurityContext.fsGroup | quote }}
 {{- else if $tls.enabled -}}
 - name: tls
   secret:

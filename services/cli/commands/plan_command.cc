@@ -143,7 +143,13 @@ absl::StatusOr<TaskRanges> LookAtData(v1::JobSpec& job, DataFacts& facts) {
 // A program's dense parameters are known when its first worker has declared them; otherwise an
 // option tells of them.
 absl::Status TellDense(const PlanSettings& options, v1::JobSpec& job) {
-  if (job.model().user().empty() || job.tensors_size() > 0) return absl::OkStatus();
+  if (job.model().user().empty()) {
+    if (options.dense.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "--dense-parameters: is for a program of model.user, and the job names none; how many its "
+        "model has is known");
+  }
+  if (job.tensors_size() > 0) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t floats, ReadCount("--dense-parameters", options.dense));
   if (floats == 0 || floats > UINT32_MAX) {
     return absl::InvalidArgumentError(
@@ -272,7 +278,10 @@ void AddFacts(CLI::App& plan, PlanSettings& options) {
       ->type_name("SIZE");
   plan.add_option("--records", options.records, "Records of an epoch")->type_name("COUNT");
   plan.add_option("--rows", options.rows, "Rows that the tables will hold")->type_name("COUNT");
-  plan.add_option("--keys", options.keys, "Different keys of a batch; default: all are different")
+  plan.add_option(
+          "--keys", options.keys,
+          "Different keys of a batch; default: as many as batches of the first task have, or, "
+          "with --data, as a batch's records hold")
       ->type_name("COUNT");
   plan.add_option("--dense-parameters", options.dense, "That the program of model.user has")
       ->type_name("COUNT");
@@ -324,10 +333,13 @@ void AddMeasure(CLI::App& plan, PlanSettings& options) {
                     "Train the job here with one worker and one shard for some seconds, and plan "
                     "by what its batches cost")
           ->excludes("--data")
+          ->excludes("--dense-parameters")
           ->excludes("--step-seconds")
           ->excludes("--read-seconds");
-  plan.add_option("--worker", options.measure.worker,
-                  "With --measure: the command of your own program, where model.user names one")
+  plan.add_option(
+          "--worker", options.measure.worker,
+          "With --measure: the command of your own program, where model.user names one, as of "
+          "capstan train")
       ->type_name("COMMAND")
       ->needs(measure);
   plan.add_option("--save-rates", options.save_rates,

@@ -127,7 +127,8 @@ absl::Status RunServe(const ServeOptions& options) {
 void AddProgram(CLI::App& serve, ServeOptions& options) {
   CLI::Option* const program = serve.add_option(
       "--program", options.program.command,
-      "The command of your own program, which computes the model, where model.user names it");
+      "The command of your own program, which computes the model, where model.user names it: one "
+      "simple command, as 'env X=1 python3 model.py', or a script");
   serve
       .add_option("--processes", options.program.processes,
                   "Of the program; each computes a request at a time")

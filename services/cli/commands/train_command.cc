@@ -51,7 +51,8 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
   train
       ->add_option("--worker", options->worker,
                    "The command of your own program, which each worker is, where model.user names "
-                   "one; see docs/python.md")
+                   "one: one simple command, as 'env X=1 python3 model.py', or a script; see "
+                   "docs/python.md")
       ->type_name("COMMAND")
       ->check(NumberMistake);
   train->add_flag("--plain", options->plain, "Log lines instead of the live screen");

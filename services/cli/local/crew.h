@@ -35,8 +35,9 @@ struct CrewOptions {
   int chief_port = 0;  // 0: any free one.
   // Go on without a worker that dies again and again, while there is another.
   bool keep_going = false;
-  // A shell's command that each worker is, in place of `worker`: the user's own program. What would
-  // be flags are variables of its environment (docs/python.md).
+  // The command that each worker is, in place of `worker`: the user's own program. It is one simple
+  // command, whose words a shell reads: `exec` stands before it. What would be flags are variables
+  // of its environment (docs/python.md).
   std::string worker;
 };
 

@@ -21,7 +21,9 @@
 namespace capstan::cli {
 
 struct ProgramOptions {
-  std::string command;                          // As a shell reads it. Empty: there is no program.
+  // One simple command, whose words a shell reads: `exec` stands before it. Empty: there is no
+  // program.
+  std::string command;
   int processes = 1;                            // So many compute at a time.
   absl::Duration patience = absl::Seconds(30);  // For a batch, and for one's turn.
   // Is told, a line each, on a thread of the pool, that a process has ended and is started again.

@@ -22,11 +22,11 @@ namespace capstan::cli {
 // at a time.
 class ServingProgram {
  public:
-  // Starts the command, as a shell reads it, with the environment variable CAPSTAN_SERVE, gives it
-  // the model, and waits until it has it. Its output goes to our standard error. `model` must
-  // outlive this object. FAILED_PRECONDITION, in one line, if the program ends before, takes
-  // longer than five minutes, or says that it and the model do not fit. CANCELLED when `cancel` is
-  // notified.
+  // Starts the command, one simple command whose words a shell reads, with the environment variable
+  // CAPSTAN_SERVE, gives it the model, and waits until it has it. Its output goes to our standard
+  // error. `model` must outlive this object. FAILED_PRECONDITION, in one line, if the program ends
+  // before, takes longer than five minutes, or says that it and the model do not fit. CANCELLED
+  // when `cancel` is notified.
   static absl::StatusOr<std::unique_ptr<ServingProgram>> Start(const std::string& command,
                                                                const FinishedModel& model,
                                                                const absl::Notification& cancel);

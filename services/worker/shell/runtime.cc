@@ -84,7 +84,8 @@ absl::Status Runtime::Work() {
         Worker::Create({.name = options_.name,
                         .incarnation = incarnation,
                         .min_step = options_.min_step,
-                        .declaration = declared_ == nullptr ? nullptr : &declared_->declaration},
+                        .declaration = declared_ == nullptr ? nullptr : &declared_->declaration,
+                        .drain = options_.drain},
                        *registration, model_, loop, chief, metrics_));
     side_->health().Set(Probe::kReadiness, true);
     const WorkerEnd end = worker->Run(shutdown_);

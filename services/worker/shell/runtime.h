@@ -27,6 +27,9 @@ struct RuntimeOptions {
   ServiceOptions service;
   absl::Duration chief_deadline = absl::Minutes(5);
   absl::Duration min_step;  // See ComputeOptions.
+  // From the shutdown to the end, at the most: steps that are not done by then are given back, and
+  // others compute them again. At least a second, in which the chief is told.
+  absl::Duration drain = absl::Seconds(4);
 };
 
 // Installs no handler of a signal: `shutdown` is whoever's the process is. Thread-safe.

@@ -25,7 +25,7 @@ struct WorkerOptions {
   absl::Duration min_step;  // See ComputeOptions.
   // What the user's program has declared; null: the job's towers compute. Must outlive the worker.
   const v1::ModelDeclaration* declaration = nullptr;
-  absl::Duration drain = absl::Seconds(4);  // From SIGTERM to the end.
+  absl::Duration drain;  // See RuntimeOptions.
 };
 
 // Confined to the thread that runs it.
