@@ -79,26 +79,5 @@ TEST(CompressionTest, RefusesAPlainFileThatIsNamedGz) {
   ExpectLoss(folder.Write("liar.csv.zst", "1,2,3\n"), "is not zstd data");
 }
 
-TEST(LocalFilesTest, SaysWhatIsWrongWithAPath) {
-  TestFolder folder;
-  const std::unique_ptr<const Source> files = NewLocalFiles();
-  EXPECT_EQ(files->List(folder.Path("none.csv")).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(files->List(folder.Path("*.csv")).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(files->List(folder.Path("")).status().message()),
-              HasSubstr("is a folder"));
-  EXPECT_EQ(files->List("s3://bucket/a.csv").status().code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST(LocalFilesTest, ListsAGlobInOrderAndTakesFileUris) {
-  TestFolder folder;
-  folder.Write("b.csv", "22");
-  folder.Write("a.csv", "1");
-  const std::unique_ptr<const Source> files = NewLocalFiles();
-  const auto found = files->List("file://" + folder.Path("*.csv"));
-  ASSERT_EQ(found->size(), 2u);
-  EXPECT_EQ((*found)[0].path, folder.Path("a.csv"));
-  EXPECT_EQ((*found)[1].bytes, 2u);
-}
-
 }  // namespace
 }  // namespace capstan

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/data/formats/source.h"
@@ -17,9 +18,7 @@ using testing::HasSubstr;
 // While it lives, a process of root has the rights of nobody.
 class AsNobody {
  public:
-  AsNobody() : before_(geteuid()) {
-    if (before_ == 0) EXPECT_EQ(seteuid(kNobody), 0);
-  }
+  AsNobody() : before_(geteuid()) { EXPECT_EQ(seteuid(before_ == 0 ? kNobody : before_), 0); }
   ~AsNobody() { EXPECT_EQ(seteuid(before_), 0); }
 
  private:
@@ -34,15 +33,17 @@ TEST(LocalFilesTest, AFolderThatMayNotBeListedIsNamedAndNotLeftOut) {
     folder.Write(absl::StrCat(name, "/x.csv"), "1,2\n");
   }
   using std::filesystem::perms;
-  std::filesystem::permissions(folder.Path(""), perms::others_read | perms::others_exec,
-                               std::filesystem::perm_options::add);
+  for (const char* name : {"", "a", "a/x.csv"}) {
+    std::filesystem::permissions(folder.Path(name), perms::all);
+  }
   std::filesystem::permissions(folder.Path("b"), perms::none);
   const std::unique_ptr<const Source> files = NewLocalFiles();
   {
     const AsNobody nobody;
     const absl::Status unlisted = files->List(folder.Path("*/*.csv")).status();
     EXPECT_TRUE(absl::IsPermissionDenied(unlisted)) << unlisted;
-    EXPECT_THAT(unlisted.message(), HasSubstr(folder.Path("b") + ": cannot be listed"));
+    EXPECT_THAT(std::string(unlisted.message()),
+                HasSubstr(folder.Path("b") + ": cannot be listed"));
     EXPECT_EQ(files->List(folder.Path("a/*.csv"))->size(), 1u) << "what is listed next";
   }
   std::filesystem::permissions(folder.Path("b"), perms::owner_all);
@@ -54,6 +55,27 @@ TEST(LocalFilesTest, AFileWhereThePatternHasAFolderIsPassedBy) {
   folder.Write("a/x.csv", "1,2\n");
   folder.Write("notes", "of nobody");
   EXPECT_EQ(NewLocalFiles()->List(folder.Path("*/*.csv"))->size(), 1u);
+}
+
+TEST(LocalFilesTest, SaysWhatIsWrongWithAPath) {
+  TestFolder folder;
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  EXPECT_EQ(files->List(folder.Path("none.csv")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(files->List(folder.Path("*.csv")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(files->List(folder.Path("")).status().message()),
+              HasSubstr("is a folder"));
+  EXPECT_EQ(files->List("s3://bucket/a.csv").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(LocalFilesTest, ListsAGlobInOrderAndTakesFileUris) {
+  TestFolder folder;
+  folder.Write("b.csv", "22");
+  folder.Write("a.csv", "1");
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  const auto found = files->List("file://" + folder.Path("*.csv"));
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].path, folder.Path("a.csv"));
+  EXPECT_EQ((*found)[1].bytes, 2u);
 }
 
 }  // namespace
