@@ -13,6 +13,7 @@ import sys
 import torch
 from torch import nn
 
+from capstan_ps import blas as _blas
 from capstan_ps import loop as _loop
 from capstan_ps import worker as _worker
 from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
@@ -107,6 +108,9 @@ def train(build, step, predict=None):
 
 def _begin(build, job):
     """The module as the job begins, and its tensors."""
+    if not torch.backends.mkl.is_available() and _blas.library()[1]:
+        print("capstan_ps: PyTorch multiplies matrices with the reference BLAS, which is some twenty times slower than OpenBLAS; on Debian: "
+              "apt-get install libopenblas0-openmp", file=sys.stderr, flush=True)
     torch.set_num_threads(job.step_threads)
     if job.synchronous:
         torch.use_deterministic_algorithms(True)
@@ -121,7 +125,7 @@ def _train(model, tensors, step, taken, job):
     for rows in batch.tables:
         rows.requires_grad_(rows.numel() > 0)
     _seed(_loop.number_of(taken, job))
-    model.train()
+    tensors.set_training()
     losses = step(model, batch)
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
         hint = "; use reduction=\"none\": the mean of them is taken afterwards" if isinstance(losses, torch.Tensor) and not losses.dim() else ""
@@ -130,10 +134,10 @@ def _train(model, tensors, step, taken, job):
         raise ValueError("the losses that step gave depend on no parameter: they were detached, computed under no_grad, or by another library")
     if batch.weights is not None:
         losses = losses * batch.weights
-    if losses.requires_grad:
-        (losses.sum() if job.sum_loss else losses.mean()).backward()
+    if losses.requires_grad:  # As by their sum, or their mean, without a tensor for it.
+        losses.backward(torch.full_like(losses, 1 if job.sum_loss else 1 / len(losses)))
     gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
-    return _loop.Computed(float(losses.detach().double().sum()), gradients, tensors.results())
+    return _loop.Computed(losses.detach().sum(dtype=torch.float64).item(), gradients, tensors.results())
 
 
 def _lacks_parameters(model, batch, job):
@@ -173,13 +177,17 @@ class _Tensors:
         self._find(found)
         # As the chief sorts them: by their bytes.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
+        self._sizes = [tensor.numel() for _, tensor, _ in self._all]
         self._untouched = self._versions()
         self._unused = _loop.Unused([name for name, _, role in self._all if role == "trained"],
                                     "is it used? declare what is not trained frozen, with requires_grad=False")
 
     def _find(self, names):
         """Notes where the tensors of these names are, as looking each up by its whole name takes microseconds a step."""
-        self._modules = [(parent._modules, leaf, child) for parent in self._model.modules() for leaf, child in parent._modules.items()]
+        self._every = list(self._model.modules())
+        self._modules = [(parent._modules, leaf, child) for parent in self._every for leaf, child in parent._modules.items()]
+        # A module of the program's own may do anything when it is told that it is trained.
+        self._plain = all(type(module).train is nn.Module.train for module in self._every)
         self._holders = {}
         for name in names:
             where, _, leaf = name.rpartition(".")
@@ -197,15 +205,20 @@ class _Tensors:
     def shapes(self):
         return {name: list(tensor.shape) for name, tensor, _ in self._all}
 
+    def set_training(self):
+        """As the module's train(), which is only called where that may change something: it takes microseconds a module."""
+        if not self._plain or not all(module.training for module in self._every):
+            self._model.train()
+
     def take(self, taken):
         """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""
-        pieces = Batch.array(taken.parameters()).split([tensor.numel() for _, tensor, _ in self._all])
-        with torch.no_grad():
-            for (name, tensor, role), piece in zip(self._all, pieces):
-                if role == "running":
+        pieces = Batch.array(taken.parameters()).split_with_sizes(self._sizes)
+        for (name, tensor, role), piece in zip(self._all, pieces):
+            if role == "running":
+                with torch.no_grad():
                     self._present(name).copy_(piece.view(tensor.shape))
-                else:
-                    tensor.data, tensor.grad = piece.view(tensor.shape), None
+            else:
+                tensor.data, tensor.grad = piece.view(tensor.shape), None
         self._untouched = self._versions()
 
     def _versions(self):
@@ -256,5 +269,5 @@ def _seed(number):
 def _facts(job):
     capability = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
     return {"torch": torch.__version__, "threads": str(job.step_threads), "python": sys.version.split()[0],
-            "blas": "mkl" if torch.backends.mkl.is_available() else "other",
+            "blas": "mkl" if torch.backends.mkl.is_available() else _blas.library()[0],
             "instructions": capability.group(1) if capability else "unknown"}

@@ -41,7 +41,7 @@ def taken_step():
         values=lambda: None, rows=lambda table: torch.zeros(0, 0), offsets=lambda: torch.zeros(4, dtype=torch.int32),
         index=lambda table: torch.zeros(0, dtype=torch.int32), keys=lambda table: torch.zeros(0, dtype=torch.int64))
     job = types.SimpleNamespace(labels=[], dims=[], features=[], image=(0, 0), channels=1, seed=1, sum_loss=False, outputs=1)
-    return step, job, types.SimpleNamespace(take=lambda taken: None)
+    return step, job, types.SimpleNamespace(take=lambda taken: None, set_training=lambda: None)
 
 
 class HangsTest(unittest.TestCase):
@@ -187,6 +187,23 @@ class WordsTest(unittest.TestCase):
         model.mask[1] = 0
         with self.assertRaisesRegex(TypeError, r"^buffer mask of torch\.float32 has changed; only buffers of finite floats reach other workers$"):
             tensors.results()
+
+    def test_a_module_that_a_step_has_put_into_evaluation_is_trained_in_the_next_one(self):
+        class Frozen(torch.nn.BatchNorm1d):
+            def train(self, mode=True):
+                self.asked = getattr(self, "asked", 0) + 1
+                return super().train(False)
+
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.Dropout()))
+        tensors = ct._Tensors(model)
+        model[1][0].eval()
+        tensors.set_training()
+        self.assertTrue(model[1][0].training)
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2), Frozen(2))
+        tensors = ct._Tensors(model)
+        for asked in (1, 2):
+            tensors.set_training()
+            self.assertEqual((model[1].training, model[1].asked), (False, asked), "a module's own train() is called each time")
 
     def test_a_buffer_that_a_step_puts_in_the_place_of_another_is_the_one_that_is_told_and_renewed(self):
         class Mean(torch.nn.Module):

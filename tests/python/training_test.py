@@ -260,7 +260,7 @@ train: {{batch_size: 1}}
             return done.returncode, done.stdout + done.stderr
         code, said = train("--workers", "2", "--shards", "2")
         self.assertEqual(code, 0, said)
-        self.assertIn(f"--worker '{program}' --fresh", said)
+        self.assertIn(f"--worker '{program}' --run-dir {self.folder}/run --fresh", said)
         code, said = train("--set", "train.epochs=2", WIDTH="7")
         self.assertNotEqual(code, 0, said)
         self.assertIn("the model differs from the job's", said)
