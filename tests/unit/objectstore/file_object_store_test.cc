@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/objectstore/piece_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -42,7 +43,8 @@ class FileObjectStoreTest : public testing::Test {
 
 INSTANTIATE_TEST_SUITE_P(File, ObjectStoreContract, testing::Values([] {
                            static const TestFolder folder;
-                           return MakeFileObjectStore(folder.Path("root"));
+                           static int made = 0;
+                           return MakeFileObjectStore(folder.Path(absl::StrCat("root", ++made)));
                          }));
 
 TEST_F(FileObjectStoreTest, AFolderInWhichAStoreHasWrittenGoesWithItsLastObject) {
