@@ -22,5 +22,5 @@ def library(loaded=None):
     for begins in _LIBRARIES:
         found = sorted(path for path in loaded if path.name.startswith(begins))
         if found:
-            return found[0].name, begins == "libblas"
+            return found[0].name, found[0].parent.name == "blas"  # Debian's folder of it: others' files have its name, in theirs.
     return "unknown", False

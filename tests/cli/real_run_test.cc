@@ -344,6 +344,11 @@ TEST_F(RealRunTest, ShowsTheStatusOfTheRunOfThisFolderAndStopsIt) {
     std::filesystem::remove("status");
   }
   EXPECT_THAT(status.output, HasSubstr("\"job\":\"demo\""));
+  // Its folder knows where its chief is.
+  const Result by_folder = Run({"status", "model/demo"});
+  EXPECT_EQ(by_folder.exit_code, 0);
+  EXPECT_THAT(by_folder.output,
+              testing::AllOf(HasSubstr("demo  "), Not(HasSubstr("nobody trains"))));
   // The last run is also the one that `shards` asks.
   absl::StatusOr<Process> shards =
       Process::Start({.argv = {"bin/capstan", "shards"}, .log_path = "shards"});

@@ -23,6 +23,7 @@ class BlasTest(unittest.TestCase):
                 ([f"{DEBIAN}/blas/libblas.so.3.11.0", f"{DEBIAN}/libm.so.6"], "libblas.so.3.11.0", True),
                 ([f"{DEBIAN}/openblas-openmp/libblas.so.3", f"{DEBIAN}/openblas-openmp/libopenblasp-r0.3.21.so"], "libopenblasp-r0.3.21.so", False),
                 (["/env/torch/lib/libmkl_rt.so.2", f"{DEBIAN}/blas/libblas.so.3.11.0"], "libmkl_rt.so.2", False),
+                ([f"{DEBIAN}/atlas/libblas.so.3.10.3"], "libblas.so.3.10.3", False),
                 ([f"{DEBIAN}/libm.so.6"], "unknown", False)):
             self.assertEqual(blas.library(loaded), (name, is_reference), loaded)
 

@@ -78,6 +78,7 @@ absl::Status MakeRoot(const std::string& path) {
        folder = folder.parent_path()) {
     changed.push_back(folder.parent_path());
   }
+  if (changed.empty()) return absl::OkStatus();
   std::filesystem::create_directories(path, error);
   if (error) return SystemError(path, error.value());
   for (const std::filesystem::path& parent : changed) {

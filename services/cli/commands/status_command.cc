@@ -189,16 +189,15 @@ ExitCode ShowStored(const v1::GetStatusReply& status, const StatusOptions& optio
   return ShowEnd(status, options, progress, shutdown);
 }
 
-// Where the chief answers that trains the job of this folder now; empty: nobody does.
-std::string RunningChief(const std::string& folder, const v1::GetStatusReply& stored) {
-  if (IsOver(stored)) return "";
-  const absl::StatusOr<std::string> address = StoredChief(folder);
-  if (!address.ok() || address->empty()) return "";
-  const absl::StatusOr<v1::GetStatusReply> status =
-      ChiefClient(*address).GetStatus(kStatusDeadline);
+// Where the chief answers that trains this job now; empty: nobody does.
+std::string RunningChief(const StoredJob& stored) {
+  if (stored.chief.empty() || IsOver(stored.status)) return "";
+  const absl::StatusOr<v1::GetStatusReply> now =
+      ChiefClient(stored.chief).GetStatus(kStatusDeadline);
   // Another job's chief may have its port by now.
-  const bool same = status.ok() && status->job() == stored.job() && status->term() == stored.term();
-  return same ? *address : "";
+  const bool same =
+      now.ok() && now->job() == stored.status.job() && now->term() == stored.status.term();
+  return same ? stored.chief : "";
 }
 
 ExitCode ShowStatus(const StatusOptions& options) {
@@ -206,11 +205,11 @@ ExitCode ShowStatus(const StatusOptions& options) {
   absl::StatusOr<Target> target = FindTarget(options.folder, options.chief);
   if (!target.ok()) return ReportEnd(target.status());
   const Shutdown shutdown;
-  absl::StatusOr<v1::GetStatusReply> stored = absl::NotFoundError("");
-  if (!target->folder.empty()) stored = StoredStatus(target->folder, absl::Now());
-  if (target->chief.empty() && stored.ok()) target->chief = RunningChief(target->folder, *stored);
+  absl::StatusOr<StoredJob> stored = absl::NotFoundError("");
+  if (!target->folder.empty()) stored = ReadStoredJob(target->folder, absl::Now());
+  if (target->chief.empty() && stored.ok()) target->chief = RunningChief(*stored);
   if (target->chief.empty()) {
-    return stored.ok() ? ShowStored(*stored, options, shutdown) : ReportEnd(stored.status());
+    return stored.ok() ? ShowStored(stored->status, options, shutdown) : ReportEnd(stored.status());
   }
   ChiefClient chief(target->chief);
   if (options.answer_lines) {
@@ -218,14 +217,15 @@ ExitCode ShowStatus(const StatusOptions& options) {
     return kDone;
   }
   // The chief of a job that is over has gone, or will soon.
-  const bool over = stored.ok() && IsOver(*stored);
-  if (over && !chief.GetStatus(kStatusDeadline).ok()) return ShowStored(*stored, options, shutdown);
+  const bool over = stored.ok() && IsOver(stored->status);
+  if (over && !chief.GetStatus(kStatusDeadline).ok())
+    return ShowStored(stored->status, options, shutdown);
   if (options.watch) return Watch(chief, options, shutdown);
   const absl::Duration limit = absl::Seconds(options.wait_seconds);
   const absl::StatusOr<v1::GetStatusReply> status = AskPatiently(chief, limit, shutdown);
   if (status.ok()) return PrintOnce(*status, options.json);
   PrintError(std::string(status.status().message()));
-  if (stored.ok()) return ShowStored(*stored, options, shutdown);
+  if (stored.ok()) return ShowStored(stored->status, options, shutdown);
   return kFailed;
 }
 

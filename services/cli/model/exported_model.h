@@ -20,7 +20,7 @@
 
 namespace capstan::cli {
 
-// The file of the parameters in such a folder.
+// The files of the parameters, and of the job, in such a folder.
 inline constexpr char kParametersFile[] = "model.safetensors";
 inline constexpr char kJobFile[] = "job.json";
 

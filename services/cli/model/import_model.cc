@@ -103,12 +103,12 @@ bool IsExportedModel(ObjectStore& folder) {
 }
 
 absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path) {
+  const absl::StatusOr<v1::JobSpec> job = ReadJob(folder);
+  if (job.ok() && job->partition_count() > 0) return absl::OkStatus();
   for (const char* const name : {kJobFile, kParametersFile}) {
     const absl::Status there = folder.Stat(name).status();
     if (absl::IsNotFound(there)) continue;
     CAPSTAN_RETURN_IF_ERROR(there);
-    const absl::StatusOr<v1::JobSpec> job = ReadJob(folder);
-    if (job.ok() && job->partition_count() > 0) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         path, "/", name, ": is of no exported model, and would be overwritten; expected ",
         "a folder without such a file, or one with an exported model"));

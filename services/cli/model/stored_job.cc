@@ -185,15 +185,11 @@ absl::StatusOr<v1::JobSpec> StoredSpec(const std::string& folder) {
   return state.job();
 }
 
-absl::StatusOr<std::string> StoredChief(const std::string& folder) {
-  CAPSTAN_ASSIGN_OR_RETURN(const v1::ChiefState state, StateOf(folder));
-  return state.chief_address();
-}
-
-absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl::Time now) {
+absl::StatusOr<StoredJob> ReadStoredJob(const std::string& folder, absl::Time now) {
   const absl::StatusOr<v1::ChiefState> state = StateOf(folder);
   CAPSTAN_RETURN_IF_ERROR(state.status());
-  v1::GetStatusReply reply;
+  StoredJob job{.status = {}, .chief = state->chief_address()};
+  v1::GetStatusReply& reply = job.status;
   const bool over =
       state->state() == v1::JOB_STATE_COMPLETED || state->state() == v1::JOB_STATE_FAILED;
   reply.set_job(state->job().job());
@@ -219,7 +215,7 @@ absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl:
   if (const absl::StatusOr<ListedCheckpoint> newest = Newest(checkpoints); newest.ok()) {
     FillCheckpoint(*newest, Within(checkpoints, newest->id), now, *reply.mutable_checkpoint());
   }
-  return reply;
+  return job;
 }
 
 absl::StatusOr<std::string> ModelIn(const std::string& uri) {

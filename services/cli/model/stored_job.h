@@ -12,14 +12,15 @@
 
 namespace capstan::cli {
 
-// What its chief has stored last, as the chief would say it: without workers and shards. One that
-// had not ended is pending. `folder`: a path, file:// or s3://. NOT_FOUND: it holds no job.
-// DATA_LOSS: what it holds is damaged.
-absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl::Time now);
+struct StoredJob {
+  // As the chief would say it: without workers and shards. A job that had not ended is pending.
+  v1::GetStatusReply status;
+  std::string chief;  // Where its last chief answered, HOST:PORT; empty: its state does not say.
+};
 
-// Where the job's chief of last answered, HOST:PORT; empty: its state does not say. Errors as
-// above.
-absl::StatusOr<std::string> StoredChief(const std::string& folder);
+// What the chief of a job has stored last. `folder`: a path, file:// or s3://. NOT_FOUND: it holds
+// no job. DATA_LOSS: what it holds is damaged.
+absl::StatusOr<StoredJob> ReadStoredJob(const std::string& folder, absl::Time now);
 
 // The job as its chief has stored it, with the tensors that its first worker has declared. Errors
 // as above.

@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace capstan::ps {
-
 namespace {
 
 v1::Operation OperationOf(const RoundCommit& closed) {
@@ -16,13 +15,13 @@ v1::Operation OperationOf(const RoundCommit& closed) {
 }  // namespace
 
 std::shared_ptr<ReplicaStream> ReplicaStreams::To(const ReplicaTarget& target, uint64_t timeline,
-                                                  const std::vector<RoundCommit>& kept) {
+                                                  const ClosedLog& kept) {
   absl::MutexLock lock(&mu_);
   std::shared_ptr<ReplicaStream>& stream = streams_[target.incarnation];
   if (stream != nullptr && stream->name().timeline == timeline) return stream;
   stream = std::make_shared<ReplicaStream>(target, ReplicaStreamName{++last_number_, timeline},
                                            limit_, [this] { Wake(); });
-  for (const RoundCommit& closed : kept) stream->Append(OperationOf(closed));
+  for (const RoundCommit& closed : kept.After(0)) stream->Append(OperationOf(closed));
   if (!kept.empty()) stream->Wake();
   return stream;
 }

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/ids.h"
 #include "capstan/consistency/round_commit.h"
+#include "ps/machines/closed_log.h"
 #include "ps/shard/replica_stream.h"
 
 namespace capstan::ps {
@@ -25,7 +26,7 @@ class ReplicaStreams {
   // rounds that are `kept` here: its process may have heard of none of them, as one that nobody
   // pushes to yet.
   std::shared_ptr<ReplicaStream> To(const ReplicaTarget& target, uint64_t timeline,
-                                    const std::vector<RoundCommit>& kept);
+                                    const ClosedLog& kept);
   // Those to other processes than `targets` are over: no pair uses them.
   void KeepOnly(const std::set<Incarnation>& targets);
   std::vector<std::shared_ptr<ReplicaStream>> All() const;

@@ -75,9 +75,9 @@ bool Rounds::KeepsAny() const {
   return !log_.empty();
 }
 
-void Rounds::WithKept(absl::FunctionRef<void(const std::vector<RoundCommit>&)> call) const {
+void Rounds::WithKept(absl::FunctionRef<void(const ClosedLog&)> call) const {
   absl::MutexLock lock(&mu_);
-  call(log_.After(0));
+  call(log_);
 }
 
 void Rounds::Forget(uint64_t round) {

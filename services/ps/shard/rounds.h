@@ -52,9 +52,9 @@ class Rounds {
   void Forget(uint64_t round);
   // Whether some are not forgotten, which a partition may have to pass yet.
   bool KeepsAny() const;
-  // Calls with those, in order. None is learned meanwhile: who is told of these, and of what is
-  // learned from then on, misses none.
-  void WithKept(absl::FunctionRef<void(const std::vector<RoundCommit>&)> call) const;
+  // Calls with those. None is learned meanwhile: who is told of these, and of what is learned from
+  // then on, misses none.
+  void WithKept(absl::FunctionRef<void(const ClosedLog&)> call) const;
 
   uint64_t last_round() const { return last_.load(std::memory_order_acquire); }
 

@@ -91,7 +91,7 @@ void Shard::FollowPairs() {
 
 std::shared_ptr<ReplicaStream> Shard::StreamTo(const ViewedPair& pair) {
   std::shared_ptr<ReplicaStream> stream;
-  rounds_.WithKept([&](const std::vector<RoundCommit>& kept) {
+  rounds_.WithKept([&](const ClosedLog& kept) {
     stream = streams_.To({pair.address, pair.incarnation}, moves()->timeline(), kept);
   });
   return stream;

@@ -32,132 +32,125 @@ TestMove HandOverOf(const LocalShards& shards, int from, int to) {
   return move;
 }
 
-TEST(HandOverTest, BackupsOwnWhatTheyHaveOnceAllThatTheyWereToldIsThere) {
-  LocalShards shards(HandOverJob(), 3);
-  Crowd crowd(shards);
-  crowd.AwaitPushes(20);
-  ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
-  crowd.AwaitPushes(100);
-  TestMove move = HandOverOf(shards, 0, 1);
-  Announce(shards, move);
-  ASSERT_TRUE(AwaitCopies(shards, move).ok());
-  crowd.AwaitPushes(50);
-  ASSERT_TRUE(AwaitEnd(shards, move).ok());
-  const absl::StatusOr<v1::MovePartitionsReply> reply = Ask(shards, move, /*finish=*/true);
+// Three shards that back each other up, while a crowd pushes.
+class HandOverTest : public testing::Test {
+ protected:
+  // Shard 0 has handed over to shard 1 all that it owns, and stands still: of that the next view
+  // is to tell.
+  TestMove HandOverFromShard0() {
+    EXPECT_TRUE(PairAll(shards_, {0, 1, 2}).ok());
+    crowd_.AwaitPushes(50);
+    TestMove move = HandOverOf(shards_, 0, 1);
+    Announce(shards_, move);
+    EXPECT_TRUE(AwaitEnd(shards_, move).ok());
+    return move;
+  }
+  // Everybody goes on by the view as it is.
+  void GoOn() {
+    crowd_.Tell(shards_.view());
+    crowd_.AwaitPushes(100);
+  }
+
+  LocalShards shards_{HandOverJob(), 3};
+  Crowd crowd_{shards_};
+};
+
+TEST_F(HandOverTest, BackupsOwnWhatTheyHaveOnceAllThatTheyWereToldIsThere) {
+  crowd_.AwaitPushes(20);
+  ASSERT_TRUE(PairAll(shards_, {0, 1, 2}).ok());
+  crowd_.AwaitPushes(100);
+  TestMove move = HandOverOf(shards_, 0, 1);
+  Announce(shards_, move);
+  ASSERT_TRUE(AwaitCopies(shards_, move).ok());
+  crowd_.AwaitPushes(50);
+  ASSERT_TRUE(AwaitEnd(shards_, move).ok());
+  const absl::StatusOr<v1::MovePartitionsReply> reply = Ask(shards_, move, /*finish=*/true);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->bytes(), 0u) << "nothing is sent";
-  shards.Change([&](v1::View& view) {
+  shards_.Change([&](v1::View& view) {
     HandOver(view, move);
     DropBackup(view, 0);
   });
   for (const uint32_t partition : move.partitions) {
-    EXPECT_FALSE(shards.at(0).shard().partition(static_cast<PartitionIndex>(partition)).loaded());
+    EXPECT_FALSE(shards_.at(0).shard().partition(static_cast<PartitionIndex>(partition)).loaded());
   }
-  shards.Kill(0);
-  crowd.Tell(shards.view());
-  crowd.AwaitPushes(100);
-  crowd.ExpectExact();
+  shards_.Kill(0);
+  GoOn();
+  crowd_.ExpectExact();
 }
 
 // As where another shard has come, and gets its share.
-TEST(HandOverTest, WhoHandsOverAndStaysBacksUpWhatItHadAndTakesItsPlaceAgain) {
-  LocalShards shards(HandOverJob(), 3);
-  Crowd crowd(shards);
-  ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
-  crowd.AwaitPushes(50);
-  TestMove move = HandOverOf(shards, 0, 1);
-  Announce(shards, move);
-  ASSERT_TRUE(AwaitEnd(shards, move).ok());
-  shards.Change([&](v1::View& view) { HandOverAndStay(view, move); });
-  crowd.Tell(shards.view());
+TEST_F(HandOverTest, WhoHandsOverAndStaysBacksUpWhatItHadAndTakesItsPlaceAgain) {
+  const TestMove move = HandOverFromShard0();
+  shards_.Change([&](v1::View& view) { HandOverAndStay(view, move); });
+  crowd_.Tell(shards_.view());
   for (const uint32_t partition : move.partitions) {
-    ps::Partition& stays = shards.at(0).shard().partition(static_cast<PartitionIndex>(partition));
+    ps::Partition& stays = shards_.at(0).shard().partition(static_cast<PartitionIndex>(partition));
     EXPECT_TRUE(stays.loaded());
     EXPECT_FALSE(stays.serves());
   }
-  crowd.AwaitPushes(100);
-  EXPECT_THAT(shards.at(0).shard().Report().broken_pairs(), testing::IsEmpty());
-  KillAndPromote(shards, 1);
-  crowd.Tell(shards.view());
-  crowd.AwaitPushes(100);
-  crowd.ExpectExact();
+  crowd_.AwaitPushes(100);
+  EXPECT_THAT(shards_.at(0).shard().Report().broken_pairs(), testing::IsEmpty());
+  KillAndPromote(shards_, 1);
+  GoOn();
+  crowd_.ExpectExact();
 }
 
 // The chief orders a hand-over whose view it has not published yet when the new owner is lost: the
 // next view is the first that the owner before hears.
-TEST(HandOverTest, AnOwnerThatHearsOfNothingBeforeItsNewOwnerIsLostServesAgain) {
-  LocalShards shards(HandOverJob(), 3);
-  Crowd crowd(shards);
-  ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
-  crowd.AwaitPushes(50);
-  TestMove move = HandOverOf(shards, 0, 1);
-  Announce(shards, move);
-  ASSERT_TRUE(AwaitEnd(shards, move).ok());
-  shards.ChangeFor({1, 2}, [&](v1::View& view) { HandOverAndStay(view, move); });
-  KillAndPromote(shards, 1);
-  crowd.Tell(shards.view());
-  crowd.AwaitPushes(100);
-  EXPECT_EQ(shards.at(0).shard().CheckOwned(), absl::OkStatus());
-  crowd.ExpectExact();
+TEST_F(HandOverTest, AnOwnerThatHearsOfNothingBeforeItsNewOwnerIsLostServesAgain) {
+  const TestMove move = HandOverFromShard0();
+  shards_.ChangeFor({1, 2}, [&](v1::View& view) { HandOverAndStay(view, move); });
+  KillAndPromote(shards_, 1);
+  GoOn();
+  EXPECT_EQ(shards_.at(0).shard().CheckOwned(), absl::OkStatus());
+  crowd_.ExpectExact();
 }
 
-TEST(HandOverTest, AnOwnerThatHearsOfNothingBeforeItIsGivenBackServesAgainWithTheOtherAsBackup) {
-  LocalShards shards(HandOverJob(), 3);
-  Crowd crowd(shards);
-  ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
-  crowd.AwaitPushes(50);
-  TestMove move = HandOverOf(shards, 0, 1);
-  Announce(shards, move);
-  ASSERT_TRUE(AwaitEnd(shards, move).ok());
-  shards.ChangeFor({1, 2}, [&](v1::View& view) { HandOverAndStay(view, move); });
+TEST_F(HandOverTest, AnOwnerThatHearsOfNothingBeforeItIsGivenBackServesAgainWithTheOtherAsBackup) {
+  const TestMove move = HandOverFromShard0();
+  shards_.ChangeFor({1, 2}, [&](v1::View& view) { HandOverAndStay(view, move); });
   TestMove back{.partitions = move.partitions, .from = 1, .to = 0, .hand_over = true};
-  AnnounceTo({1, 2}, shards, back);
-  ASSERT_TRUE(AwaitEnd(shards, back).ok());
-  shards.Change([&](v1::View& view) { HandOverAndStay(view, back); });
-  crowd.Tell(shards.view());
-  crowd.AwaitPushes(100);
-  EXPECT_THAT(shards.at(1).shard().Report().broken_pairs(), testing::IsEmpty());
-  KillAndPromote(shards, 0);
-  crowd.Tell(shards.view());
-  crowd.AwaitPushes(100);
-  crowd.ExpectExact();
+  AnnounceTo({1, 2}, shards_, back);
+  ASSERT_TRUE(AwaitEnd(shards_, back).ok());
+  shards_.Change([&](v1::View& view) { HandOverAndStay(view, back); });
+  GoOn();
+  EXPECT_THAT(shards_.at(1).shard().Report().broken_pairs(), testing::IsEmpty());
+  KillAndPromote(shards_, 0);
+  GoOn();
+  crowd_.ExpectExact();
 }
 
 // As where a pod that is to end is not given the time for it.
-TEST(HandOverTest, AShardThatIsKilledMeanwhileIsReplacedByItsBackups) {
-  for (const bool stands_still : {false, true}) {
-    LocalShards shards(HandOverJob(), 3);
-    Crowd crowd(shards);
-    ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
-    crowd.AwaitPushes(50);
-    TestMove move = HandOverOf(shards, 0, 1);
-    Announce(shards, move);
-    ASSERT_TRUE((stands_still ? AwaitEnd : AwaitCopies)(shards, move).ok());
-    if (!stands_still) crowd.AwaitPushes(20);
-    KillAndPromote(shards, 0);
-    crowd.Tell(shards.view());
-    crowd.AwaitPushes(100);
-    crowd.ExpectExact();
-  }
+TEST_F(HandOverTest, AShardThatIsKilledOnceItStandsStillIsReplacedByItsBackups) {
+  (void)HandOverFromShard0();
+  KillAndPromote(shards_, 0);
+  GoOn();
+  crowd_.ExpectExact();
 }
 
-TEST(HandOverTest, WhereItIsGivenUpTheOwnerGoesOnAndTellsItsBackupAsBefore) {
-  LocalShards shards(HandOverJob(), 3);
-  Crowd crowd(shards);
-  ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
-  TestMove move = HandOverOf(shards, 0, 1);
-  Announce(shards, move);
-  ASSERT_TRUE(AwaitEnd(shards, move).ok());
-  shards.Change(Cancel);
-  crowd.Tell(shards.view());
-  crowd.AwaitPushes(100);
-  KillAndPromote(shards, 0);
-  crowd.Tell(shards.view());
-  crowd.AwaitPushes(50);
-  crowd.ExpectExact();
+TEST_F(HandOverTest, AShardThatIsKilledBeforeItStandsStillIsReplacedByItsBackups) {
+  ASSERT_TRUE(PairAll(shards_, {0, 1, 2}).ok());
+  crowd_.AwaitPushes(50);
+  TestMove move = HandOverOf(shards_, 0, 1);
+  Announce(shards_, move);
+  ASSERT_TRUE(AwaitCopies(shards_, move).ok());
+  crowd_.AwaitPushes(20);
+  KillAndPromote(shards_, 0);
+  GoOn();
+  crowd_.ExpectExact();
 }
 
-TEST(HandOverTest, ABackupThatDoesNotAnswerTakesNothingOver) {
+TEST_F(HandOverTest, WhereItIsGivenUpTheOwnerGoesOnAndTellsItsBackupAsBefore) {
+  (void)HandOverFromShard0();
+  shards_.Change(Cancel);
+  GoOn();
+  KillAndPromote(shards_, 0);
+  GoOn();
+  crowd_.ExpectExact();
+}
+
+TEST(TwoShardsHandOverTest, ABackupThatDoesNotAnswerTakesNothingOver) {
   LocalShards shards(HandOverJob(), 2);
   ASSERT_TRUE(PairAll(shards, {0, 1}).ok());
   Trainer trainer(shards);

@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<Input>> ListFolders(const Source& source, const v1::D
 }
 
 absl::StatusOr<std::vector<Input>> ListInputs(const Source& source, const v1::DataSpec& data,
-                                              Split split, Labels labels) {
+                                              Split split) {
   if (data.format() == v1::DATA_FORMAT_FOLDER) return ListFolders(source, data, split);
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, split));
   std::vector<Input> inputs;
@@ -50,7 +50,8 @@ absl::StatusOr<std::vector<Input>> ListInputs(const Source& source, const v1::Da
     for (FileInfo& file : files) inputs.push_back({std::move(file)});
     return inputs;
   }
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs, PairIdxFiles(source, files, labels));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs,
+                           PairIdxFiles(source, files, Labels::kRequired));
   for (IdxPair& pair : pairs) inputs.push_back({std::move(pair.images), std::move(pair.labels)});
   return inputs;
 }
@@ -118,8 +119,7 @@ absl::Status CheckFirstRecords(const Source& source, const v1::JobSpec& job, siz
   // Once, for all files: those of a job may take a hundred megabytes.
   CAPSTAN_ASSIGN_OR_RETURN(options.vocabularies, ReadKnownVocabularies(source, job.data()));
   for (const Split split : {Split::kTrain, Split::kEval}) {
-    CAPSTAN_ASSIGN_OR_RETURN(std::vector<Input> inputs,
-                             ListInputs(source, job.data(), split, options.labels));
+    CAPSTAN_ASSIGN_OR_RETURN(std::vector<Input> inputs, ListInputs(source, job.data(), split));
     CAPSTAN_RETURN_IF_ERROR(
         CheckFiles(source, options, ChooseEvenly(std::move(inputs), most_files)));
   }

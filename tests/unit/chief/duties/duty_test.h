@@ -122,6 +122,17 @@ class DutyTest : public testing::Test {
     Publish();
   }
 
+  // The view orders that the partition's owner hands it over to this shard, its backup.
+  void OrderHandOver(uint32_t partition, uint32_t to) {
+    v1::PartitionMove move;
+    move.set_partition(partition);
+    move.set_to(to);
+    move.set_to_incarnation(Raw(shard(to).incarnation));
+    move.set_hand_over(true);
+    job_.placement.views.SetMoves({move});
+    Publish();
+  }
+
   // Everybody hears of the view as it is.
   void Publish() {
     job_.placement.views.Update(job_.state, job_.placement.shards, job_.training.workers);

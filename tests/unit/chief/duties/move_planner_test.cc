@@ -98,13 +98,7 @@ class UnevenReplicaMovePlannerTest : public ReplicaMovePlannerTest {
     ASSERT_EQ(job_.placement.moves.Status().why(), "somebody has asked for it");
     ASSERT_THAT(Planned(), testing::ElementsAre(PlannedMove{0, 0, 1, /*replica=*/true}));
     Pair({0}, 1);
-    v1::PartitionMove move;
-    move.set_partition(0);
-    move.set_to(1);
-    move.set_to_incarnation(101);
-    move.set_hand_over(true);
-    job_.placement.views.SetMoves({move});
-    Publish();
+    OrderHandOver(0, /*to=*/1);
     job_.placement.views.CarryOutMoves();
     Publish();
     ASSERT_EQ(job_.placement.views.current().owners(0), 1u);
@@ -274,8 +268,12 @@ TEST_F(UnevenReplicaMovePlannerTest, AfterARebalanceBackupsGoToAnotherZoneThanTh
   EXPECT_FALSE(job_.placement.moves.planned()) << "and that is that";
 }
 
-TEST_F(UnevenReplicaMovePlannerTest, WhereThereIsNoOtherZoneBackupsStayWhereARebalanceLeavesThem) {
-  for (uint32_t index = 0; index < 3; ++index) shard(index).zone = "a";
+// The one zone of all, or none that anybody knows.
+class OneZoneMovePlannerTest : public UnevenReplicaMovePlannerTest,
+                               public testing::WithParamInterface<const char*> {};
+
+TEST_P(OneZoneMovePlannerTest, BackupsStayWhereARebalanceLeavesThem) {
+  for (uint32_t index = 0; index < 3; ++index) shard(index).zone = GetParam();
   Pair({0, 1, 4, 7}, /*backup=*/2);
   Pair({3, 6}, /*backup=*/1);
   Pair({2, 5}, /*backup=*/0);
@@ -284,14 +282,7 @@ TEST_F(UnevenReplicaMovePlannerTest, WhereThereIsNoOtherZoneBackupsStayWhereAReb
   EXPECT_FALSE(job_.placement.moves.planned());
 }
 
-TEST_F(UnevenReplicaMovePlannerTest, WhereZonesAreNotKnownBackupsStayWhereARebalanceLeavesThem) {
-  Pair({0, 1, 4, 7}, /*backup=*/2);
-  Pair({3, 6}, /*backup=*/1);
-  Pair({2, 5}, /*backup=*/0);
-  RebalancePartition0();
-  planner_.Plan(now_);
-  EXPECT_FALSE(job_.placement.moves.planned());
-}
+INSTANTIATE_TEST_SUITE_P(Zones, OneZoneMovePlannerTest, testing::Values("a", ""));
 
 TEST_F(ReplicaMovePlannerTest,
        WhereTheLastButOneLeavesButStillBacksUpItIsNotSaidThatNothingHasABackup) {

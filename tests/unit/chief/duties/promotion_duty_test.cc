@@ -33,13 +33,7 @@ class PromotionDutyTest : public DutyTest {
     PartitionMoves& moves = job_.placement.moves;
     moves.Plan({PlannedMove{.partition = 0, .from = 0, .to = 1}}, "somebody has asked for it");
     moves.Begin([](const PlannedMove&) { return uint64_t{0}; }, now_);
-    v1::PartitionMove move;
-    move.set_partition(0);
-    move.set_to(1);
-    move.set_to_incarnation(101);
-    move.set_hand_over(true);
-    job_.placement.views.SetMoves({move});
-    Publish();
+    OrderHandOver(0, /*to=*/1);
     moves.OnView(job_.placement.gate.published(), now_, job_.calls);
     v1::MovePartitionsReply reply;
     reply.set_copied(true);

@@ -64,24 +64,28 @@ TEST_F(StoredJobTest, TellsOfAJobThatHasEnded) {
   state_.set_model_uri("/m/7");
   (*state_.add_evaluations()->mutable_metrics())["logloss"] = 295832;
   Store();
-  const auto status = StoredStatus(folder_, absl::Now());
-  ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_EQ(status->job(), "demo");
-  EXPECT_EQ(status->state(), v1::JOB_STATE_COMPLETED);
-  EXPECT_EQ(status->progress(), 1);
-  EXPECT_EQ(status->model_uri(), "/m/7");
-  EXPECT_THAT(status->warnings(), ElementsAre(HasSubstr("worse than none")));
+  const auto stored = ReadStoredJob(folder_, absl::Now());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const v1::GetStatusReply& status = stored->status;
+  EXPECT_EQ(status.job(), "demo");
+  EXPECT_EQ(status.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(status.progress(), 1);
+  EXPECT_EQ(status.model_uri(), "/m/7");
+  EXPECT_THAT(status.warnings(), ElementsAre(HasSubstr("worse than none")));
 }
 
-TEST_F(StoredJobTest, TellsThatNobodyTrainsAJobThatHasNotEnded) {
+TEST_F(StoredJobTest, TellsThatNobodyTrainsAJobThatHasNotEndedAndWhereItsChiefWas) {
   state_.set_state(v1::JOB_STATE_RUNNING);
+  state_.set_chief_address("here:7000");
   Store();
-  const auto status = StoredStatus(folder_, absl::Now());
-  ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_EQ(status->state(), v1::JOB_STATE_PENDING);
-  EXPECT_EQ(status->progress(), 0.25);
-  EXPECT_EQ(status->examples_expected(), 2000u);
-  EXPECT_THAT(status->reason(), HasSubstr("nobody trains it now"));
+  const auto stored = ReadStoredJob(folder_, absl::Now());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const v1::GetStatusReply& status = stored->status;
+  EXPECT_EQ(status.state(), v1::JOB_STATE_PENDING);
+  EXPECT_EQ(status.progress(), 0.25);
+  EXPECT_EQ(status.examples_expected(), 2000u);
+  EXPECT_THAT(status.reason(), HasSubstr("nobody trains it now"));
+  EXPECT_EQ(stored->chief, "here:7000");
 }
 
 TEST_F(StoredJobTest, CountsTheRecordsOfFilesByTheTasksThatWereKept) {
@@ -99,14 +103,15 @@ TEST_F(StoredJobTest, CountsTheRecordsOfFilesByTheTasksThatWereKept) {
   run.set_record_bytes(4);
   const auto store = OpenObjectStore(folder_);
   ASSERT_EQ((*store)->Put("state/tasks-0000000000000abc.json", *SealJson(tasks)), absl::OkStatus());
-  const auto status = StoredStatus(folder_, absl::Now());
-  ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_EQ(status->examples_expected(), 2000u) << "two epochs of a thousand";
-  EXPECT_EQ(status->progress(), 0.25);
+  const auto stored = ReadStoredJob(folder_, absl::Now());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const v1::GetStatusReply& status = stored->status;
+  EXPECT_EQ(status.examples_expected(), 2000u) << "two epochs of a thousand";
+  EXPECT_EQ(status.progress(), 0.25);
 }
 
 TEST_F(StoredJobTest, SaysWhatItExpectsOfAFolderThatHoldsNoJob) {
-  const auto status = StoredStatus(folder_, absl::Now());
+  const auto status = ReadStoredJob(folder_, absl::Now());
   EXPECT_EQ(status.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(status.status().message(),
               HasSubstr("holds no job; expected <checkpoint.uri>/<job>"));

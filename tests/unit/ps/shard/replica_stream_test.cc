@@ -297,21 +297,21 @@ TEST_F(ReplicaStreamTest, WhoWaitsIsToldThatTheShardEnds) {
 TEST(ReplicaStreamsTest, ThereIsOneForEachProcessAndTimelineAndLaterOnesHaveHigherNumbers) {
   ReplicaStreams streams;
   const ReplicaTarget target = {"here", Incarnation{5}};
-  const auto first = streams.To(target, 1, {});
-  EXPECT_EQ(streams.To(target, 1, {}), first);
-  const auto second = streams.To(target, 2, {});
+  const auto first = streams.To(target, 1, ClosedLog());
+  EXPECT_EQ(streams.To(target, 1, ClosedLog()), first);
+  const auto second = streams.To(target, 2, ClosedLog());
   EXPECT_NE(second, first);
   EXPECT_GT(second->name().number, first->name().number);
   streams.KeepOnly({});
   EXPECT_TRUE(streams.All().empty());
-  EXPECT_GT(streams.To(target, 2, {})->name().number, second->name().number);
+  EXPECT_GT(streams.To(target, 2, ClosedLog())->name().number, second->name().number);
 }
 
 TEST(ReplicaStreamsTest, WhatIsNotTakenIsToldOfAllAndOfTheOneThatHasMost) {
   ReplicaStreams streams;
   EXPECT_EQ(streams.most_bytes(), 0u);
-  const auto one = streams.To({"here", Incarnation{5}}, 1, {});
-  const auto two = streams.To({"there", Incarnation{6}}, 1, {});
+  const auto one = streams.To({"here", Incarnation{5}}, 1, ClosedLog());
+  const auto two = streams.To({"there", Incarnation{6}}, 1, ClosedLog());
   one->Append(Flush(kFirst));
   two->Append(Flush(kFirst));
   two->Append(Flush(kSecond));
@@ -324,7 +324,7 @@ TEST(ReplicaStreamsTest, EveryBackupIsToldOfEveryRound) {
   ReplicaStreams streams;
   int woken = 0;
   streams.SetWake([&woken] { ++woken; });
-  const auto stream = streams.To({"here", Incarnation{5}}, 1, {});
+  const auto stream = streams.To({"here", Incarnation{5}}, 1, ClosedLog());
   streams.TellClosed({9, {}});
   EXPECT_EQ(woken, 1);
   EXPECT_EQ(Next(*stream, 100).operations(0).closed().round(), 9u);
@@ -335,9 +335,11 @@ TEST(ReplicaStreamsTest, EveryBackupIsToldOfEveryRound) {
 
 TEST(ReplicaStreamsTest, AStreamThatBeginsTellsFirstOfTheRoundsThatAreKept) {
   ReplicaStreams streams;
-  const auto stream = streams.To({"here", Incarnation{5}}, 1, {{7, {}}, {8, {}}});
+  ClosedLog kept(/*passed=*/6);
+  for (const uint64_t round : {7, 8}) kept.Learn({round, {}});
+  const auto stream = streams.To({"here", Incarnation{5}}, 1, kept);
   streams.TellClosed({9, {}});
-  (void)streams.To({"here", Incarnation{5}}, 1, {{7, {}}});
+  (void)streams.To({"here", Incarnation{5}}, 1, kept);
   const v1::ReplicateRequest request = Next(*stream, 100);
   ASSERT_EQ(request.operations_size(), 3) << "once";
   for (int i = 0; i < 3; ++i) EXPECT_EQ(request.operations(i).closed().round(), 7u + i);

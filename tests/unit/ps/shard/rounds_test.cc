@@ -62,8 +62,8 @@ TEST(RoundsTest, ShowsWhatIsKept) {
   rounds.Reset(Timeline{3}, 4);
   const auto kept = [&rounds] {
     std::vector<uint64_t> found;
-    rounds.WithKept([&found](const std::vector<RoundCommit>& sets) {
-      for (const RoundCommit& set : sets) found.push_back(set.round);
+    rounds.WithKept([&found](const ClosedLog& log) {
+      for (const RoundCommit& set : log.After(0)) found.push_back(set.round);
     });
     return found;
   };

@@ -1,16 +1,14 @@
 #include "worker/shell/trainer.h"
 
-#include <grpcpp/security/server_credentials.h>
-#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "capstan/v1/ps.grpc.pb.h"
+#include "tests/unit/worker/shell/local_service.h"
 
 namespace capstan::worker {
 namespace {
@@ -41,23 +39,19 @@ v1::JobSpec JobOfOneTensor() {
   return job;
 }
 
-v1::View ViewOf(int port) {
+v1::View ViewOf(const std::string& address) {
   v1::View view;
   view.mutable_epoch()->set_term(1);
   view.mutable_epoch()->set_n(1);
   view.set_timeline(1);
   view.add_owners(0);
-  view.add_shards()->set_address(absl::StrCat("127.0.0.1:", port));
+  view.add_shards()->set_address(address);
   return view;
 }
 
 TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
   SilentCoordinator coordinator;
-  int port = 0;
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&coordinator);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  const LocalService server(coordinator);
 
   const v1::JobSpec job = JobOfOneTensor();
   const ParameterMap parameters = *ParameterMap::Create(job);
@@ -80,7 +74,7 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
                               .metrics = metrics};
   auto trainer = std::make_unique<Trainer>(
       context, TrainerId{1}, std::make_shared<ProcessChannels>(), std::make_unique<NoComputer>());
-  trainer->OnView(ViewOf(port), {});
+  trainer->OnView(ViewOf(server.address()), {});
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_LANE);
   lease.set_timeline(1);
@@ -95,7 +89,6 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
   while (loop.calls_under_way() > 0) loop.Poll(absl::Milliseconds(10));
   EXPECT_LT(absl::Now() - begin, absl::Seconds(1));
   coordinator.over.Notify();
-  server->Shutdown();
 }
 
 }  // namespace
