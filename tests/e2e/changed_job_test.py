@@ -6,7 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from ledger import ledger_times, write_ledger_file
+from ledger import RATE, ledger_times, write_ledger_file
 from ledger_case import LedgerCase, RECORDS
 
 PENDING = "capstan_job_change_pending"
@@ -56,6 +56,34 @@ class ChangedJobTest(LedgerCase):
             crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
             self.assertEqual(crew.status().job_change, "")
             self.check_exact(crew)
+
+    def test_rounds_go_on_to_a_limit_that_is_raised(self):
+        with self.crew("sync", every=None, batch=50, overrides=["train.max_steps=20"], chief_flags=["--on-changed-job=keep"]) as crew:
+            crew.until_examples(5 * 3 * 50)
+            timeline = crew.status().timeline
+            crew.overrides[crew.overrides.index("train.max_steps=20")] = "train.max_steps=30"
+            crew.restart_chief()
+            last = crew.wait(120)
+            self.assertEqual(last.timeline, timeline, "nothing was thrown away")
+            self.assertGreater(last.examples, 20 * 3 * 50)  # The last batch of a task is smaller.
+            self.assertLessEqual(last.examples, 30 * 3 * 50)
+
+    def test_shards_train_a_fresh_start_as_its_file_says(self):
+        with self.crew("sync", epochs=1) as crew:
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            crew.kill("chief")
+            # One lane fewer would stand still, and twice the rate is twice the ledger, where a shard went by the job before.
+            rate = f"learning_rate: {RATE}"
+            text = crew.job_file.read_text().replace("lanes: 3", "lanes: 2")
+            crew.job_file.write_text(text.replace(rate, f"learning_rate: {2 * RATE}"))
+            crew.add_chief(crew.address, "--fresh-once=another rate")
+            for index in range(crew.shards):
+                self.assertEqual(crew.processes[f"ps-{index}"].wait(30), 1)
+                self.assertIn("has begun anew", crew.log(f"ps-{index}"))
+                crew.add_shard(index)
+            last = crew.wait(180)
+            self.assertEqual(last.examples, RECORDS)
+            self.assertEqual(set(ledger_times(crew.predict(self.data))), {2})
 
     def test_data_that_come_while_the_job_runs_are_told_of_and_left_for_the_next_one(self):
         everything = f"data.train={self.folder.name}/*.csv"

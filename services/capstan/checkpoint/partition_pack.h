@@ -34,6 +34,8 @@ class PartitionPack {
   absl::Status Begin(PartitionIndex partition);
   // The next piece of the file. Does not wait for the store: what it has not taken is in memory.
   absl::Status Append(std::string piece);
+  // Bytes that were appended and that the store has not taken yet.
+  size_t waiting_bytes() const { return object_ ? object_->waiting_bytes() : 0; }
   // Ends the file, and waits until the store has taken it. `delta`: it needs the parent's.
   absl::Status End(uint64_t rows, bool delta);
 

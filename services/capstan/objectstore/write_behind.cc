@@ -1,5 +1,6 @@
 #include "capstan/objectstore/write_behind.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "capstan/base/status.h"
@@ -10,12 +11,18 @@ absl::Status WriteBehind::Append(std::string piece) {
   {
     absl::MutexLock lock(&mu_);
     CAPSTAN_RETURN_IF_ERROR(failure_);
+    waiting_bytes_ += piece.size();
     waiting_.push_back(std::move(piece));
     if (std::exchange(writing_, true)) return absl::OkStatus();
   }
   work_.reset();  // It has nothing to do any more, and is about to end.
   work_ = background_.Begin([this] { WriteWaiting(); });
   return absl::OkStatus();
+}
+
+size_t WriteBehind::waiting_bytes() const {
+  absl::MutexLock lock(&mu_);
+  return waiting_bytes_;
 }
 
 absl::Status WriteBehind::Flush() {
@@ -35,20 +42,24 @@ void WriteBehind::WriteWaiting() {
       waiting_.pop_front();
     }
     const absl::Status status = writer_->Append(piece);
-    if (status.ok()) {
-      if (taken_ != nullptr) *taken_ += piece.size();
-      continue;
-    }
+    if (status.ok() && taken_ != nullptr) *taken_ += piece.size();
     absl::MutexLock lock(&mu_);
+    waiting_bytes_ -= std::min(waiting_bytes_, piece.size());
+    if (status.ok()) continue;
     failure_ = status;
-    waiting_.clear();
+    DropWaiting();
   }
+}
+
+void WriteBehind::DropWaiting() {
+  waiting_.clear();
+  waiting_bytes_ = 0;
 }
 
 void WriteBehind::Abandon() {
   {
     absl::MutexLock lock(&mu_);
-    waiting_.clear();
+    DropWaiting();
   }
   work_.reset();
 }

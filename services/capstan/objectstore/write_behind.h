@@ -3,6 +3,7 @@
 #define CAPSTAN_OBJECTSTORE_WRITE_BEHIND_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -30,6 +31,8 @@ class WriteBehind {
 
   // Does not wait for the writer. The first error of pieces before this one, which is dropped then.
   absl::Status Append(std::string piece) ABSL_LOCKS_EXCLUDED(mu_);
+  // Bytes that were appended and are not with the writer yet; 0 once it has failed.
+  size_t waiting_bytes() const ABSL_LOCKS_EXCLUDED(mu_);
   // Waits until the writer has every piece, or has failed.
   absl::Status Flush() ABSL_LOCKS_EXCLUDED(mu_);
   // At most once, after Flush.
@@ -38,15 +41,17 @@ class WriteBehind {
  private:
   void WriteWaiting() ABSL_LOCKS_EXCLUDED(mu_);
   void Abandon() ABSL_LOCKS_EXCLUDED(mu_);
+  void DropWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::unique_ptr<ObjectWriter> writer_;  // Used by the work, while there is some.
   Background& background_;
   std::atomic<uint64_t>* const taken_;
   std::unique_ptr<Background::Work> work_;
 
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
   std::deque<std::string> waiting_ ABSL_GUARDED_BY(mu_);
-  bool writing_ ABSL_GUARDED_BY(mu_) = false;  // The work will look at what waits once more.
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // With the piece that the writer is taking.
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;      // The work will look at what waits once more.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
 };
 

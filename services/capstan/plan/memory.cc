@@ -139,6 +139,12 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
   const uint64_t clients = ClientsOf(job, scale, traffic.worker.floats * kFloat);
   const uint64_t shard = ShardMemoryOf(scale);
   const Share& busiest = traffic.busiest;
+  // A checkpoint copies one partition after the other. In rounds the limit of the images may make all of it
+  // wait for the store; elsewhere what waits has been read, and needs no image.
+  const bool in_rounds = LanesOf(job) > 0;
+  const uint64_t partition =
+      DivideUp(parameters * static_cast<uint64_t>(scale.shards), job.partition_count());
+  const uint64_t read = in_rounds ? partition : std::min(partition, kWaitingForStoreLimit);
   ProcessMemory memory;
   memory.parts = {
       {"dense parameters and slots", dense},
@@ -154,10 +160,8 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
       {"pushes that come in pieces, at most",
        PieceBytes(busiest, clients, MemoryLimit(MemoryUse::kPushPieces, shard))},
       {"images while a checkpoint is taken, at most",
-       LanesOf(job) > 0 ? std::min(parameters, KeptImagesLimit(parameters))
-                        : DivideUp(parameters, job.partition_count())},
-      {"a partition that waits for the store, at most",
-       DivideUp(parameters * static_cast<uint64_t>(scale.shards), job.partition_count())}};
+       in_rounds ? std::min(parameters, KeptImagesLimit(parameters)) : partition - read},
+      {"what is read and waits for the store, at most", read}};
   return memory;
 }
 

@@ -67,6 +67,10 @@ inline uint64_t KeptImagesLimit(uint64_t parameter_bytes) {
   return std::max(kLeast, parameter_bytes / kShare);
 }
 
+// What a checkpoint has read of a partition and the object store has not taken yet: some seconds of
+// what a store takes.
+inline constexpr uint64_t kWaitingForStoreLimit = uint64_t{256} << 20;
+
 }  // namespace capstan
 
 #endif  // CAPSTAN_STORE_MEMORY_LIMITS_H_

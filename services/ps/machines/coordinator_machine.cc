@@ -19,14 +19,11 @@ OpenAnswer Only(v1::OpenRoundReply::Answer answer) { return {answer, 0, {}, 0}; 
 
 }  // namespace
 
-CoordinatorMachine::CoordinatorMachine(int lanes, int backup_workers, uint64_t max_rounds)
-    : backup_workers_(backup_workers),
-      max_rounds_(max_rounds),
-      lanes_(static_cast<size_t>(lanes)) {}
+CoordinatorMachine::CoordinatorMachine(int lanes, int backup_workers)
+    : backup_workers_(backup_workers), lanes_(static_cast<size_t>(lanes)) {}
 
-CoordinatorMachine::CoordinatorMachine(int backup_workers, const CoordinatorState& state,
-                                       uint64_t max_rounds)
-    : CoordinatorMachine(static_cast<int>(state.lanes.size()), backup_workers, max_rounds) {
+CoordinatorMachine::CoordinatorMachine(int backup_workers, const CoordinatorState& state)
+    : CoordinatorMachine(static_cast<int>(state.lanes.size()), backup_workers) {
   last_ = state.last;
   for (size_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].cursor = state.lanes[i].cursor;

@@ -108,9 +108,12 @@ class CoordinatorMachine {
   static constexpr size_t kMaxHoldWaiters = 8;
   static constexpr size_t kMaxNewsWaiters = 1024;  // A shard has one.
 
-  // After `max_rounds` none opens; 0: there is no limit.
-  CoordinatorMachine(int lanes, int backup_workers, uint64_t max_rounds = 0);
-  CoordinatorMachine(int backup_workers, const CoordinatorState& state, uint64_t max_rounds = 0);
+  CoordinatorMachine(int lanes, int backup_workers);
+  CoordinatorMachine(int backup_workers, const CoordinatorState& state);
+
+  // After so many rounds none opens; 0, as at first: there is no limit. Who waits at the limit
+  // before hears of another one when they ask again.
+  void SetMaxRounds(uint64_t max_rounds) { max_rounds_ = max_rounds; }
 
   // A lane runner announces its generation, which from now on fences lower ones off, and asks for
   // the round that is open. A lane that has reported waits for the next; a runner that is new to it
@@ -195,7 +198,7 @@ class CoordinatorMachine {
   void AnswerWaiters(CoordinatorAnswers& answers);
 
   int backup_workers_;
-  uint64_t max_rounds_;
+  uint64_t max_rounds_ = 0;
   RoundCommit last_;
   std::vector<Lane> lanes_;
   bool round_opened_ = false;  // Somebody has been answered OPEN for the open round.

@@ -21,6 +21,13 @@ constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 
+// With replicas a shard lives by its lease, and asks for it in good time.
+absl::Duration HeartbeatOf(const v1::JobSpec& job) {
+  const absl::Duration beat = absl::Seconds(job.lease().heartbeat_seconds());
+  if (job.replicas() == 0) return beat;
+  return std::min(beat, absl::Seconds(job.lease().shard_lease_seconds()) / 4);
+}
+
 // Not the time of day, which may jump.
 absl::Time Now() { return SteadyClock().Now(); }
 
@@ -67,6 +74,7 @@ absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutd
         channel_, kRegister, RegistrationOf(options_, /*loaded_timeline=*/0), kAttempt,
         [&reply](absl::StatusOr<v1::RegisterShardReply> r) { reply = std::move(r); });
     while (!reply) loop_.Poll(kAttempt);
+    if (reply->ok()) SetHeartbeat((*reply)->job());
     if (reply->ok() || !IsWorthRepeating(reply->status())) return *std::move(reply);
     const absl::Time now = Now();
     if (now - began >= options_.give_up_after) {
@@ -83,11 +91,10 @@ absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutd
   }
 }
 
-void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat, Learn learn, See see) {
+void ChiefLink::Follow(Shard& shard, Learn learn, See see) {
   shard_ = &shard;
   learn_ = std::move(learn);
   see_ = std::move(see);
-  heartbeat_ = heartbeat;
 }
 
 absl::Status ChiefLink::Poll(absl::Duration at_most) {
@@ -141,24 +148,35 @@ void ChiefLink::Heartbeat() {
         }
         may_leave_ = reply->may_leave();
         const bool doubt = shard_->seals().TakeDoubt();
-        if (!reply->known() || doubt) RegisterAgain();
+        if (!reply->known() || !registered_ || doubt) RegisterAgain();
       });
 }
 
 // The chief has restarted, or has given this shard up, or its key may not be known: it hears of us
 // again.
 void ChiefLink::RegisterAgain() {
+  registered_ = false;
+  if (registering_) return;
+  registering_ = true;
   log::Info(
       "registering again: another chief, one that does not know this shard, or seals that are "
       "wrong",
       {{"chief", options_.chief}});
   loop_.Call<v1::RegisterShardReply>(
       channel_, kRegister, RegistrationOf(options_, shard_->timeline()), kAttempt,
-      [this](const absl::StatusOr<v1::RegisterShardReply>& reply) {
-        if (reply.ok()) learn_(*reply);
-        if (reply.ok() || IsWorthRepeating(reply.status()) || !failure_.ok()) return;
-        failure_ = reply.status();
+      [this, term = term_](const absl::StatusOr<v1::RegisterShardReply>& reply) {
+        registering_ = false;
+        if (IsWorthRepeating(reply.status())) return;  // At the next heartbeat.
+        registered_ = term == term_;
+        if (reply.ok()) SetHeartbeat(reply->job());
+        const absl::Status learned = reply.ok() ? learn_(*reply) : reply.status();
+        if (!learned.ok() && failure_.ok()) failure_ = learned;
       });
+}
+
+void ChiefLink::SetHeartbeat(const v1::JobSpec& job) {
+  heartbeat_ = HeartbeatOf(job);
+  if (draining_) heartbeat_ = std::min(heartbeat_, kDrainingBeat);
 }
 
 void ChiefLink::Drain() {

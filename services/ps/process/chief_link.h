@@ -37,10 +37,11 @@ class ChiefLink {
 
   // From now on views go to the shard, and reports to the chief: in Poll. The shard registers again
   // with a chief that does not know it, or that has come after the one it knows, which may say
-  // other things: `learn` is told. So is `see` of every view. `shard` must outlive the link.
-  using Learn = absl::AnyInvocable<void(const v1::RegisterShardReply&)>;
-  using See = absl::AnyInvocable<absl::Status(const v1::View&)>;  // An error ends the shard.
-  void Follow(Shard& shard, absl::Duration heartbeat, Learn learn, See see);
+  // other things: `learn` is told. So is `see` of every view. An error of theirs ends the shard.
+  // `shard` must outlive the link. REQUIRES: Register() has returned an answer.
+  using Learn = absl::AnyInvocable<absl::Status(const v1::RegisterShardReply&)>;
+  using See = absl::AnyInvocable<absl::Status(const v1::View&)>;
+  void Follow(Shard& shard, Learn learn, See see);
   // Polls the loop for at most `at_most` and does what is due. An error: the shard cannot go on.
   absl::Status Poll(absl::Duration at_most);
   // From now on the chief is told that this shard is about to leave.
@@ -53,6 +54,7 @@ class ChiefLink {
   void Watch();
   void Heartbeat();
   void RegisterAgain();
+  void SetHeartbeat(const v1::JobSpec& job);
 
   EventLoop& loop_;
   const ChiefLinkOptions options_;
@@ -61,9 +63,11 @@ class ChiefLink {
   Learn learn_;
   See see_;
   uint64_t term_ = 0;  // The term of the chief that is followed; 0: none has been heard of yet.
-  absl::Duration heartbeat_;
+  absl::Duration heartbeat_;  // As the chief said at the last registration.
   bool watching_ = false;
-  bool beating_ = false;  // A heartbeat is under way.
+  bool beating_ = false;      // A heartbeat is under way.
+  bool registering_ = false;  // A registration is under way.
+  bool registered_ = true;    // What the present chief answers to one has been learned.
   bool draining_ = false;
   bool may_leave_ = false;
   bool job_over_ = false;

@@ -73,13 +73,6 @@ absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness
   return absl::OkStatus();
 }
 
-// With replicas a shard lives by its lease, and asks for it in good time.
-absl::Duration HeartbeatOf(const v1::JobSpec& job) {
-  const absl::Duration beat = absl::Seconds(job.lease().heartbeat_seconds());
-  if (job.replicas() == 0) return beat;
-  return std::min(beat, absl::Seconds(job.lease().shard_lease_seconds()) / 4);
-}
-
 }  // namespace
 
 absl::StatusOr<int> OrdinalOf(const std::string& hostname) {
@@ -124,10 +117,12 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
                            Shard::Create(job, identity, metrics, clock));
   shard->SetMemory(memory);
   const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
+    CAPSTAN_RETURN_IF_ERROR(shard.LearnJob(reply.job()));
     places.Learn({.checkpoints = reply.job().checkpoint().uri(), .from = reply.from()});
     shard.seals().SetSealer(Sealer(reply.seal_key()));
+    return absl::OkStatus();
   };
-  learn(*registered);
+  CAPSTAN_RETURN_IF_ERROR(learn(*registered));
   Threads threads;
   Threads gentle_threads(Saver::kNiceness);
   Saver saver(*shard, {.background = gentle_threads, .places = &places});
@@ -142,7 +137,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   std::optional<ReplicaSender> replicas;
   if (job.replicas() > 0) replicas.emplace(*shard);
   ViewFollowers followers(*shard, mover, staged, replicator);
-  link.Follow(*shard, HeartbeatOf(job), learn, [&coordinator, &followers](const v1::View& view) {
+  link.Follow(*shard, learn, [&coordinator, &followers](const v1::View& view) {
     const absl::Status followed = followers.Follow();
     if (coordinator) coordinator->SetView(view);
     return followed;

@@ -7,11 +7,32 @@
 #include "capstan/placement/placement.h"
 
 namespace capstan::ps {
+namespace {
+
+v1::JobSpec WhatShardsUse(const v1::JobSpec& job) {
+  v1::JobSpec used;
+  used.set_seed(job.seed());
+  used.set_partition_count(job.partition_count());
+  used.set_replicas(job.replicas());
+  *used.mutable_dense_update() = job.dense_update();
+  *used.mutable_sparse_update() = job.sparse_update();
+  *used.mutable_tables() = job.tables();
+  *used.mutable_tensors() = job.tensors();
+  used.mutable_train()->set_batch_size(job.train().batch_size());
+  used.mutable_train()->set_sum_loss(job.train().sum_loss());
+  return used;
+}
+
+}  // namespace
 
 absl::StatusOr<Catalog> Catalog::Create(const v1::JobSpec& job) {
   CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
                            DenseLayout::Create(job.tensors(), job.partition_count()));
-  return Catalog(job, std::move(layout));
+  return Catalog(WhatShardsUse(job), std::move(layout));
+}
+
+bool Catalog::IsOf(const v1::JobSpec& job) const {
+  return job_.SerializeAsString() == WhatShardsUse(job).SerializeAsString();
 }
 
 Catalog::Catalog(const v1::JobSpec& job, DenseLayout layout)

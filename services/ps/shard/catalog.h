@@ -24,7 +24,11 @@ class Catalog {
   // INVALID_ARGUMENT names what is wrong with the job.
   static absl::StatusOr<Catalog> Create(const v1::JobSpec& job);
 
+  // The job, but only what a shard holds, checks and applies by, which never changes while a job
+  // goes on. All else is left out, so that nothing of it is taken from here: it may change.
   const v1::JobSpec& job() const { return job_; }
+  // Returns whether `job` has the same of that.
+  bool IsOf(const v1::JobSpec& job) const;
   const DenseLayout& layout() const { return layout_; }
   const v1::UpdatePolicy& policy(Part part) const {
     return part == Part::kDense ? job_.dense_update() : job_.sparse_update();

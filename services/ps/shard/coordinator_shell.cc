@@ -13,6 +13,12 @@
 
 namespace capstan::ps {
 
+void CoordinatorShell::SetMaxRounds(uint64_t max_rounds) {
+  absl::MutexLock lock(&mu_);
+  max_rounds_ = max_rounds;
+  if (machine_) machine_->SetMaxRounds(max_rounds);
+}
+
 // ---- whether it is here ----
 
 const v1::UpdatePolicy& CoordinatorShell::policy() const {
@@ -23,9 +29,8 @@ CoordinatorMachine CoordinatorShell::NewMachine(
     const std::optional<CoordinatorState>& state) const {
   const v1::UpdatePolicy& policy = this->policy();
   const int backups = static_cast<int>(policy.backup_workers());
-  const uint64_t max_rounds = catalog_.job().train().max_steps();
-  return state ? CoordinatorMachine(backups, *state, max_rounds)
-               : CoordinatorMachine(static_cast<int>(policy.lanes()), backups, max_rounds);
+  return state ? CoordinatorMachine(backups, *state)
+               : CoordinatorMachine(static_cast<int>(policy.lanes()), backups);
 }
 
 void CoordinatorShell::Begin(uint64_t timeline, const std::optional<CoordinatorState>& state) {
@@ -67,6 +72,7 @@ void CoordinatorShell::Replace(uint64_t timeline, std::optional<CoordinatorMachi
     told_.clear();
     standby_.reset();
     machine_ = std::move(machine);
+    if (machine_) machine_->SetMaxRounds(max_rounds_);
     timeline_ = timeline;
     silent_ = false;
     if (machine_) TraceCoordinates(timeline, policy(), machine_->last_closed().round);

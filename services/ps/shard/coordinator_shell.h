@@ -40,6 +40,9 @@ class CoordinatorShell {
                    const Clock& clock)
       : catalog_(catalog), identity_(identity), seals_(seals), clock_(clock) {}
 
+  // So many rounds are opened in all, here and wherever it may come from; 0: any number.
+  void SetMaxRounds(uint64_t max_rounds);
+
   // ---- whether it is here ----
 
   // The coordinator is here from now on, in the place of one that was; without `state` the first
@@ -108,6 +111,7 @@ class CoordinatorShell {
   const SealCheck& seals_;
   const Clock& clock_;
   absl::Mutex mu_;
+  uint64_t max_rounds_ ABSL_GUARDED_BY(mu_) = 0;
   std::optional<CoordinatorMachine> machine_ ABSL_GUARDED_BY(mu_);
   uint64_t timeline_ ABSL_GUARDED_BY(mu_) = 0;
   bool silent_ ABSL_GUARDED_BY(mu_) = false;  // It is about to leave.

@@ -17,10 +17,11 @@ bool SameOrder(const v1::LoadPartitionsRequest& a, const v1::LoadPartitionsReque
                     b.partitions().end());
 }
 
-// The store may answer later what it does not answer now.
-bool MayPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status) || absl::IsCancelled(status);
+// What is stored does not fit, is damaged or is gone. All else may pass: a store may be away, and
+// the keys to it may come later, or be replaced.
+bool Lasts(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
+         absl::IsFailedPrecondition(status);
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ absl::StatusOr<v1::LoadPartitionsReply> Loader::Order(const v1::LoadPartitionsRe
     }
     if (!load_->ended) return ReplyOf(*load_);
     if (load_->status.ok() && shard_.timeline() == timeline) return ReplyOf(*load_);
-    if (!load_->status.ok() && !MayPass(load_->status)) return load_->status;
+    if (!load_->status.ok() && Lasts(load_->status)) return load_->status;
   }
   CAPSTAN_RETURN_IF_ERROR(shard_.BeginLoad(timeline));
   if (load_ && !load_->ended) {  // It gives up soon; this order begins when it is repeated.

@@ -26,8 +26,9 @@ class Loader {
   ~Loader();  // Gives up the load under way.
 
   // Begins the load of a timeline, or says how that under way or done stands; never waits for it.
-  // A failure is answered until another timeline is ordered, or (one of the store, which may pass)
-  // once; then the load begins again. INVALID_ARGUMENT: an impossible order.
+  // A failure by what is stored (it is damaged, gone, or of another job) is answered until another
+  // timeline is ordered; after any other one the next order begins the load again.
+  // INVALID_ARGUMENT: an impossible order.
   absl::StatusOr<v1::LoadPartitionsReply> Order(const v1::LoadPartitionsRequest& request);
 
  private:

@@ -10,9 +10,15 @@
 #include "ps/shard/read_copy.h"
 
 namespace capstan::ps {
+namespace {
 
-SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside)
-    : shard_(shard), order_(order), outside_(std::move(outside)) {
+constexpr absl::Duration kGlance = absl::Milliseconds(5);  // How often a copy looks at the store.
+
+}  // namespace
+
+SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside,
+                 size_t may_wait)
+    : shard_(shard), order_(order), outside_(std::move(outside)), may_wait_(may_wait) {
   (void)shard_.ForEachPartition([this](PartitionIndex index, Partition& partition) {
     items_.push_back({.index = index, .partition = &partition});
     return absl::OkStatus();
@@ -65,6 +71,13 @@ absl::Status SaveJob::SaveAll() {
   return absl::OkStatus();
 }
 
+absl::Status SaveJob::WaitForStore(const PartitionPack& pack) const {
+  while (!cancelled_ && pack.waiting_bytes() >= may_wait_ && !shard_.kept().full()) {
+    outside_.background.SleepFor(kGlance);
+  }
+  return cancelled_ ? absl::CancelledError("another order has come") : absl::OkStatus();
+}
+
 absl::Status SaveJob::Copy(Item& item, PartitionPack& pack) {
   CAPSTAN_RETURN_IF_ERROR(pack.Begin(item.index));
   if (!item.copy) CAPSTAN_RETURN_IF_ERROR(Begin(item));
@@ -72,13 +85,10 @@ absl::Status SaveJob::Copy(Item& item, PartitionPack& pack) {
                             .timeline = order_.header().timeline(),
                             .machine = EncodeMachineState(item.copy->state),
                             .parent = item.copy->parent});
-  const auto check = [this] {
-    return cancelled_ ? absl::CancelledError("another order has come") : absl::OkStatus();
-  };
-  CAPSTAN_ASSIGN_OR_RETURN(const bool all,
-                           ReadCopy(*item.partition, encoder, check, [&pack](std::string piece) {
-                             return pack.Append(std::move(piece));
-                           }));
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const bool all, ReadCopy(
+                          *item.partition, encoder, [this, &pack] { return WaitForStore(pack); },
+                          [&pack](std::string piece) { return pack.Append(std::move(piece)); }));
   if (!all) return TimelineIsOver(item);
   item.partition->EndCopy(shard_.clock().Now());
   const uint64_t rows = encoder.rows();

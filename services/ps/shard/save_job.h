@@ -3,6 +3,7 @@
 #define CAPSTAN_PS_SHARD_SAVE_JOB_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "capstan/checkpoint/partition_encoder.h"
 #include "capstan/checkpoint/partition_pack.h"
+#include "capstan/store/memory_limits.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/outside.h"
 #include "ps/shard/partition.h"
@@ -21,12 +23,15 @@ namespace capstan::ps {
 
 // Mark(), then Run(), by one thread, which gets help in the background; Cancel() and the numbers by
 // any. What is copied goes to the store behind the copying, and the next partition is begun when
-// the store has taken the last one: so at most one is in memory, and in no policy does one that is
-// marked wait for the store while it is copied.
+// the store has taken the last one. A copy is ahead of the store by at most kWaitingForStoreLimit
+// bytes, unless training would have to stop for it: where the shard keeps as many images of rows
+// and blocks for its copies as it may, the copy is read to its end at once, and what is read of it
+// waits in memory.
 class SaveJob {
  public:
-  // The shard must outlive it.
-  SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside);
+  // The shard must outlive it. `may_wait`: so many bytes may be ahead of the store.
+  SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside,
+          size_t may_wait = kWaitingForStoreLimit);
 
   // Where a part is synchronous, the moment of which all partitions are saved. Otherwise each has
   // its own, in Run().
@@ -53,6 +58,8 @@ class SaveJob {
 
   absl::Status Begin(Item& item);
   absl::Status SaveAll();
+  // Returns when little enough waits for the store. CANCELLED.
+  absl::Status WaitForStore(const PartitionPack& pack) const;
   // Adds the partition to the pack.
   absl::Status Copy(Item& item, PartitionPack& pack);
   absl::Status Publish(PartitionPack& pack);
@@ -61,6 +68,7 @@ class SaveJob {
   Shard& shard_;
   const v1::SavePartitionsRequest order_;
   const Outside outside_;
+  const size_t may_wait_;
   std::vector<Item> items_;
   std::vector<v1::SavedFile> files_;  // Those that are in the store.
   std::atomic<bool> cancelled_{false};

@@ -36,7 +36,9 @@ absl::StatusOr<std::unique_ptr<Shard>> Shard::Create(const v1::JobSpec& job,
                                                      const ShardIdentity& identity,
                                                      ShardMetrics& metrics, const Clock& clock) {
   CAPSTAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::Create(job));
-  return std::unique_ptr<Shard>(new Shard(std::move(catalog), identity, metrics, clock));
+  std::unique_ptr<Shard> shard(new Shard(std::move(catalog), identity, metrics, clock));
+  CAPSTAN_RETURN_IF_ERROR(shard->LearnJob(job));
+  return shard;
 }
 
 Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics,
@@ -54,6 +56,16 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
   for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
     partitions_.push_back(std::make_unique<Partition>(static_cast<PartitionIndex>(i), context_));
   }
+}
+
+absl::Status Shard::LearnJob(const v1::JobSpec& job) {
+  if (!catalog_.IsOf(job)) {
+    return absl::AbortedError(absl::StrCat(
+        "job ", job.job(), " has begun anew with other tables, tensors, optimizers or policies; ",
+        "shard ", Raw(identity_.index), " ends, so that one that has these takes its place"));
+  }
+  coordinator_.SetMaxRounds(job.train().max_steps());
+  return absl::OkStatus();
 }
 
 // ---- the view ----

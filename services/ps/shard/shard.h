@@ -71,6 +71,10 @@ class Shard {
                                                        const ShardIdentity& identity,
                                                        ShardMetrics& metrics, const Clock& clock);
 
+  // What the chief says of the job now, which may be another chief: takes up what may change while
+  // a job goes on. ABORTED: the job has begun anew as one that this shard cannot serve.
+  absl::Status LearnJob(const v1::JobSpec& job);
+
   // Takes a newer view; older ones are ignored. One of a later timeline ends what is served.
   absl::Status SetView(const v1::View& view);
 
@@ -206,6 +210,7 @@ class Shard {
   ShardMetrics& metrics() { return metrics_; }
   // What copies may keep: with synchronous parts, a share of what the shard holds.
   void LimitKept();
+  KeptBytes& kept() { return kept_; }
 
   // ---- memory beside the parameters ----
 

@@ -50,8 +50,10 @@ TEST_F(WriteBehindTest, DoesNotWaitForAStoreThatTakesNothing) {
   OnAppend({.pause = [&awake] { awake.WaitForNotification(); }});
   const auto object = Create();
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(object->Append("x").ok());
+  EXPECT_EQ(object->waiting_bytes(), 100u);
   awake.Notify();
   ASSERT_TRUE(object->Flush().ok());
+  EXPECT_EQ(object->waiting_bytes(), 0u);
   ASSERT_TRUE(object->Commit().ok());
   EXPECT_EQ(memory_->Get("a")->size(), 100u);
 }
@@ -61,6 +63,7 @@ TEST_F(WriteBehindTest, TellsTheFirstErrorFromThenOn) {
   const auto object = Create();
   ASSERT_TRUE(object->Append("x").ok());
   EXPECT_TRUE(absl::IsPermissionDenied(object->Flush()));
+  EXPECT_EQ(object->waiting_bytes(), 0u);
   OnAppend({});
   EXPECT_TRUE(absl::IsPermissionDenied(object->Append("y")));
   EXPECT_TRUE(absl::IsPermissionDenied(object->Flush()));

@@ -40,7 +40,8 @@ TEST(CoordinatorTest, WhoHasReportedWaitsForTheNextRound) {
 }
 
 TEST(CoordinatorTest, AfterTheLastRoundNoneOpensAndWhoeverWaitsHearsThatItIsClosed) {
-  CoordinatorMachine coordinator(/*lanes=*/2, /*backup_workers=*/0, /*max_rounds=*/1);
+  CoordinatorMachine coordinator(/*lanes=*/2, /*backup_workers=*/0);
+  coordinator.SetMaxRounds(1);
   Open(coordinator, 0, kFirst);
   Report(coordinator, 0, kFirst, 1);
   Open(coordinator, 0, kFirst, 7);
@@ -54,8 +55,20 @@ TEST(CoordinatorTest, AfterTheLastRoundNoneOpensAndWhoeverWaitsHearsThatItIsClos
   EXPECT_FALSE(coordinator.ended());
 }
 
+TEST(CoordinatorTest, WithAHigherLimitRoundsGoOn) {
+  CoordinatorMachine coordinator(/*lanes=*/1, /*backup_workers=*/0);
+  coordinator.SetMaxRounds(1);
+  Open(coordinator, 0, kFirst);
+  Report(coordinator, 0, kFirst, 1);
+  coordinator.SetMaxRounds(2);
+  const OpenAnswer told = Open(coordinator, 0, kSecond, 7);
+  EXPECT_EQ(told.answer, Opened::ANSWER_OPEN);
+  EXPECT_EQ(told.round, 2u);
+}
+
 TEST(CoordinatorTest, ALaneThatWaitsInAnOpenRoundIsToldOfTheRoundBefore) {
-  CoordinatorMachine coordinator(/*lanes=*/2, /*backup_workers=*/0, /*max_rounds=*/1);
+  CoordinatorMachine coordinator(/*lanes=*/2, /*backup_workers=*/0);
+  coordinator.SetMaxRounds(1);
   Open(coordinator, 0, kFirst);
   Report(coordinator, 0, kFirst, 1);
   const OpenAnswer told = Open(coordinator, 0, kSecond, 8);
