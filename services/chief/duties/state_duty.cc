@@ -64,9 +64,10 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   }
   const bool runs =
       state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
+  // What is stored of one that has failed says why it did.
+  if (state.state() != v1::JOB_STATE_FAILED) job_->stop = state.reason();
   if (!runs || !same_data) return;
   job_->state = v1::JOB_STATE_RUNNING;
-  job_->stop = state.reason();
   for (const v1::Evaluation& evaluation : job_->training.evaluations.history()) {
     if (!evaluation.final()) (void)job_->training.early_stop.Add(evaluation);
   }

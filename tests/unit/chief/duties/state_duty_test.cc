@@ -96,6 +96,26 @@ TEST_F(StateDutyTest, AStopOutlivesTheChiefThatWasToldOfIt) {
   EXPECT_EQ(next.job.stop, "stopped: enough");
 }
 
+TEST_F(StateDutyTest, AStopOutlivesTheChiefThatWasToldOfItOnTheWayToACheckpoint) {
+  v1::ChiefState state = StateOfNow();
+  state.set_state(v1::JOB_STATE_RESTORING);
+  state.set_reason("stopped: enough");
+  Successor next(state, *this);
+  EXPECT_EQ(next.job.state, v1::JOB_STATE_PENDING);
+  EXPECT_EQ(next.job.stop, "stopped: enough");
+  next.duty.RefreshView(now_);
+  const std::vector<v1::ChiefState> stored = next.Stored();
+  ASSERT_THAT(stored, testing::SizeIs(1));
+  EXPECT_EQ(stored[0].reason(), "stopped: enough") << "for the chief after that";
+}
+
+TEST_F(StateDutyTest, WhyAJobHasFailedDoesNotStopItWhenItIsStartedAgain) {
+  v1::ChiefState state = StateOfNow();
+  state.set_state(v1::JOB_STATE_FAILED);
+  state.set_reason("the model cannot be saved");
+  EXPECT_EQ(Successor(state, *this).job.stop, "");
+}
+
 TEST_F(StateDutyTest, NobodyHearsOfOwnersBeforeTheyAreStored) {
   v1::ChiefState claimed;
   claimed.set_state(v1::JOB_STATE_PENDING);
