@@ -124,6 +124,25 @@ TEST(ChiefTakeoverTest,
   EXPECT_EQ(crew.Status().model_uri(), crew.manifests.back().uri);
 }
 
+TEST(ChiefTakeoverTest, AJobThatIsStoppedWhileItWaitsForItsShardsAgainEndsWithItsModel) {
+  Crew first(TenTasks());
+  first.RegisterShards();
+  first.TakeCheckpoint();
+  first.hold_calls = true;
+  ASSERT_TRUE(first.RegisterShard(0, 999).ok());
+  ASSERT_EQ(first.states.back().state(), v1::JOB_STATE_RESTORING);
+  Crew second = Crew::Successor(TenTasks(), first);
+  second.machine.StopJob("enough", second.now);
+  second.Advance(absl::Seconds(2));
+  EXPECT_EQ(second.machine.state(), v1::JOB_STATE_PENDING);
+  Crew third = Crew::Successor(TenTasks(), second);
+  third.RegisterShards();
+  third.Advance(absl::Seconds(2));
+  EXPECT_EQ(third.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(third.Status().reason(), "stopped: enough");
+  EXPECT_EQ(third.Status().model_uri(), third.manifests.back().uri);
+}
+
 TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
   Crew before(TenTasks(/*lanes=*/2));
   const v1::WorkerHeartbeatReply held = BothLanesOf(before);
