@@ -20,7 +20,7 @@ void EndDuty::Stop(std::string_view reason) {
   if (job_->ended() || !job_->stop.empty()) return;
   const std::string why =
       absl::StrCat("stopped: ", reason.empty() ? std::string("on request") : std::string(reason));
-  if (job_->state == v1::JOB_STATE_PENDING) {
+  if (job_->state == v1::JOB_STATE_PENDING && !job_->recovery.begins_again) {
     return job_->Fail(v1::FAILURE_KIND_ERROR, absl::StrCat(why, ", before it had begun"));
   }
   job_->stop = why;

@@ -20,9 +20,9 @@ std::set<uint32_t> KeysOf(const std::map<uint32_t, v1::RecoveryLoss>& losses) {
 }  // namespace
 
 void RecoveryDuty::Start(absl::Time now) {
-  if (!job_->placement.shards.complete() ||
-      job_->placement.shards.SilentFor(job_->worker_lease(), now) != nullptr)
-    return;
+  std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
+  if (!job_->AreThere(shards, now)) return;
+  job_->placement.next_map = std::move(shards);
   orders_->ReturnToCheckpoint(job_->recovery.begins_again ? "the job was started again" : "", 0,
                               now);
 }
@@ -105,12 +105,13 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
     job_->recovery.resumed_from = job_->recovery.rollback.source().uri;
   // A map holds for a timeline: nobody hears of it before.
   if (!job_->placement.views.has_map()) {
-    const std::set<uint32_t> shards = ShardsOfNextMap();
+    const std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
     // What has been trained had room.
     if (absl::Status fits = own ? absl::OkStatus() : CheckFit(shards); !fits.ok()) {
       return job_->Fail(v1::FAILURE_KIND_BAD_INPUT, std::string(fits.message()));
     }
     job_->placement.views.MakeMap(job_->plan.spec.partition_count(), shards);
+    job_->placement.next_map.clear();
   }
   job_->placement.views.SetTimeline(job_->recovery.next_timeline++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
@@ -121,13 +122,6 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
 absl::Status RecoveryDuty::CheckFit(const std::set<uint32_t>& shards) const {
   return CheckShardsFit(job_->plan.spec, job_->plan.keys_a_batch, static_cast<int>(shards.size()),
                         job_->placement.shards.LeastMemory());
-}
-
-std::set<uint32_t> RecoveryDuty::ShardsOfNextMap() {
-  std::set<uint32_t> shards = std::exchange(job_->placement.next_map, {});
-  if (!shards.empty()) return shards;
-  for (uint32_t index = 0; index < job_->options.shards; ++index) shards.insert(index);
-  return shards;
 }
 
 void RecoveryDuty::RestoreProgress(const v1::Manifest& manifest, absl::Time now) {

@@ -21,7 +21,8 @@ class RecoveryDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // REQUIRES: the job is PENDING. Orders the way to the first values once the quorum is there.
+  // REQUIRES: the job is PENDING. Orders the way to the first values, or back to a checkpoint, once
+  // the shards of the next map are there.
   void Start(absl::Time now);
   // See Orders::ReturnToCheckpoint. REQUIRES: nothing moves, and no backup is taking over.
   void Return(std::string_view cause, uint32_t shard, absl::Time now);
@@ -32,7 +33,6 @@ class RecoveryDuty : public Duty {
  private:
   void EnterTimeline(absl::Time now);
   absl::Status CheckFit(const std::set<uint32_t>& shards) const;
-  std::set<uint32_t> ShardsOfNextMap();
   void RestoreProgress(const v1::Manifest& manifest, absl::Time now);
   void End(absl::Time now);
 

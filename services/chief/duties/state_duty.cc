@@ -64,9 +64,10 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   }
   const bool runs =
       state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
-  if (!runs || !same_data) return;
+  // What is stored of one that has failed says why it did.
+  if (state.state() != v1::JOB_STATE_FAILED) job_->stop = state.reason();
+  if (!runs || !same_data) return InheritShards(state);
   job_->state = v1::JOB_STATE_RUNNING;
-  job_->stop = state.reason();
   for (const v1::Evaluation& evaluation : job_->training.evaluations.history()) {
     if (!evaluation.final()) (void)job_->training.early_stop.Add(evaluation);
   }
@@ -77,6 +78,13 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   job_->takeover = Takeover(state.view(), job_->worker_lease(), now);
   job_->placement.hearing.lease().Inherit(state.view(), now);
   StartCheckpointClock(now);
+}
+
+// The way to a checkpoint is begun anew, and with it the map: the next one is made over the shards
+// of that which is over, as far as they come.
+void StateDuty::InheritShards(const v1::ChiefState& state) {
+  const auto& shards = state.next_map().empty() ? state.view().owners() : state.next_map();
+  job_->placement.next_map = {shards.begin(), shards.end()};
 }
 
 // For a chief that takes over, what its predecessors trained since the last checkpoint counts, or
@@ -99,6 +107,8 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   *state.mutable_view() = job_->placement.views.ToStore(job_->training.workers);
   // Whoever ends before its time: no timeline is begun twice, and no job.
   state.mutable_view()->set_timeline(job_->recovery.next_timeline - 1);
+  const std::set<uint32_t>& next_map = job_->placement.next_map;
+  state.mutable_next_map()->Assign(next_map.begin(), next_map.end());
   const bool waits_again = job_->state == v1::JOB_STATE_PENDING && job_->recovery.begins_again;
   *state.mutable_progress() = job_->training.ProgressOfNow();
   state.set_state(waits_again ? v1::JOB_STATE_RESTORING : job_->state);

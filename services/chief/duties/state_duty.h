@@ -40,6 +40,7 @@ class StateDuty : public Duty {
   void StoreAndPublish(absl::Time now);
   bool BeginsOrEnds(const Trainer& trainer) const;
   void StartCheckpointClock(absl::Time now);
+  void InheritShards(const v1::ChiefState& state);
   v1::ChiefState State(absl::Time now) const;
 
   uint64_t seen_ = 0;     // Workers that had come when ThoseWhoBeginOrEnd looked last.

@@ -54,10 +54,8 @@ std::string WaitingFor(const JobContext& job, absl::Time now) {
   std::vector<std::string> awaited;
   if (std::string end = EndWaitsFor(job); !end.empty()) awaited.push_back(std::move(end));
   if (job.ended()) return absl::StrJoin(awaited, "; ");
-  std::set<uint32_t> shards = job.placement.views.owners();
-  for (uint32_t index = 0; !job.placement.views.has_map() && index < job.options.shards; ++index) {
-    shards.insert(index);
-  }
+  const ViewBuilder& views = job.placement.views;
+  const std::set<uint32_t> shards = views.has_map() ? views.owners() : job.ShardsOfNextMap(now);
   for (uint32_t index : shards) {
     const Shard* shard = job.placement.shards.Find(index);
     if (shard == nullptr || !shard->present || job.placement.hearing.IsSilent(*shard, now)) {

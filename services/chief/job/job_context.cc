@@ -32,6 +32,19 @@ bool JobContext::CheckpointDue(absl::Time now) const {
   return !checkpoints.frozen && (checkpoints.closed || !placement.ShardsToSave(now).empty());
 }
 
+std::set<uint32_t> JobContext::ShardsOfNextMap(absl::Time now) const {
+  std::set<uint32_t> wished;
+  for (uint32_t index = 0; index < options.shards; ++index) wished.insert(index);
+  const std::set<uint32_t>& before = placement.next_map;
+  if (before.empty()) return wished;
+  if (state != v1::JOB_STATE_PENDING) return before;  // It is decided.
+  const bool grows = wished.size() > before.size();
+  const std::set<uint32_t>& more = grows ? wished : before;
+  const std::set<uint32_t>& fewer = grows ? before : wished;
+  const absl::Time since = placement.shards.ThereSince(fewer, worker_lease(), now);
+  return now >= since + worker_lease() && !AreThere(more, now) ? fewer : more;
+}
+
 std::vector<RecoverySource> JobContext::Sources() const {
   std::vector<RecoverySource> sources;
   for (const CheckpointFacts& facts : checkpoints.catalog.all()) {

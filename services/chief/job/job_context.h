@@ -4,7 +4,9 @@
 #ifndef CAPSTAN_CHIEF_JOB_JOB_CONTEXT_H_
 #define CAPSTAN_CHIEF_JOB_JOB_CONTEXT_H_
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +70,14 @@ struct JobContext {
   bool MayRecoverPartially() const {
     return partial_recovery() && state == v1::JOB_STATE_RUNNING && !training.end.begun() &&
            training.closes.log().whole();
+  }
+  // The shards over which the next map is made, or may be if they come: those of the map before, or
+  // those that are wished. The more they are the more room there is, so the more are waited for
+  // until the others have been there for as long as a worker's lease.
+  std::set<uint32_t> ShardsOfNextMap(absl::Time now) const;
+  // All of these are there, and have been heard of within a worker's lease.
+  bool AreThere(const std::set<uint32_t>& shards, absl::Time now) const {
+    return placement.shards.ThereSince(shards, worker_lease(), now) <= now;
   }
   // The checkpoints to return to, the best last; the initial values only where there is none.
   std::vector<RecoverySource> Sources() const;

@@ -59,7 +59,8 @@ struct Placement {
   // Something was heard of shards since members and balance were looked at: workers' heartbeats,
   // which are many, say nothing of either.
   bool heard_of_shards = true;
-  // The next map is made over these shards, if it is another one; empty: over the quorum.
+  // The next map is made over these shards, if it is another one; empty: over those wished. While
+  // the job is PENDING they are those of the map before. See JobContext::ShardsOfNextMap.
   std::set<uint32_t> next_map;
 };
 

@@ -65,6 +65,12 @@ double CpuShare(const v1::ShardReport& now, const Shard& before, double seconds)
          (share - before.cpu_share) * (1 - std::exp(-seconds / kCpuShareSeconds));
 }
 
+void Arrive(Shard& shard, absl::Time now) {
+  if (!shard.present) shard.came = now;
+  shard.present = true;
+  shard.heard = now;
+}
+
 }  // namespace
 
 absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
@@ -97,8 +103,7 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
   CAPSTAN_RETURN_IF_ERROR(Check(request));
   const auto present = shards_.find(request.index());
   if (present != shards_.end() && Raw(present->second.incarnation) == request.incarnation()) {
-    present->second.heard = now;
-    present->second.present = true;
+    Arrive(present->second, now);
     present->second.address = request.address();
     present->second.loaded_timeline = request.loaded_timeline();
     // The view of an earlier chief knows neither.
@@ -112,6 +117,7 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
   shard.index = request.index();
   shard.address = request.address();
   shard.incarnation = Incarnation{request.incarnation()};
+  shard.came = now;
   shard.heard = now;
   shard.report_at = now;
   shard.memory_bytes = request.memory_bytes();
@@ -187,8 +193,7 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.report = Kept(request.report());
   shard.full.Hear(shard.report, now);
   shard.report_at = now;
-  shard.heard = now;
-  shard.present = true;
+  Arrive(shard, now);
   // What it sent before it ended would have come by now: it lives after all.
   if (now - shard.gone_at > kOnTheWay) shard.gone = false;
   // Whoever leaves does not change its mind: what says otherwise was sent before.
@@ -196,11 +201,15 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.loaded_timeline = request.loaded_timeline();
 }
 
-const Shard* ShardTable::SilentFor(absl::Duration patience, absl::Time now) const {
-  for (const auto& [index, shard] : shards_) {
-    if (index < quorum_ && now - shard.heard > patience) return &shard;
+absl::Time ShardTable::ThereSince(const std::set<uint32_t>& shards, absl::Duration patience,
+                                  absl::Time now) const {
+  absl::Time since = absl::InfinitePast();
+  for (uint32_t index : shards) {
+    const Shard* shard = Find(index);
+    const bool there = shard != nullptr && shard->present && now - shard->heard <= patience;
+    since = there ? std::max(since, shard->came) : absl::InfiniteFuture();
   }
-  return nullptr;
+  return since;
 }
 
 uint64_t ShardTable::StalenessMedian() const {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Shard {
   uint32_t index = 0;
   std::string address;
   Incarnation incarnation;
+  absl::Time came;  // Heard of by this chief since then, as this process.
   absl::Time heard;
   bool present = true;  // Heard of by this chief.
   bool draining = false;
@@ -77,8 +79,10 @@ class ShardTable {
   const Shard* Find(uint32_t index) const;
   Shard* Find(uint32_t index);
 
-  // A shard of the quorum from which nothing was heard for longer than `patience`, or none.
-  const Shard* SilentFor(absl::Duration patience, absl::Time now) const;
+  // When the last of these came. InfiniteFuture: one has not come, or nothing was heard from it for
+  // longer than `patience`.
+  absl::Time ThereSince(const std::set<uint32_t>& shards, absl::Duration patience,
+                        absl::Time now) const;
 
   // Median and maximum of the staleness of all gradients so far, in versions.
   uint64_t StalenessMedian() const;

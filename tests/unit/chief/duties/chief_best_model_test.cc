@@ -146,6 +146,7 @@ TEST(ChiefBestModelTest, MoreEpochsOfAJobThatHasStoppedEarlyGoOnFromItsResult) {
   // As ClaimJob opens it again.
   v1::ChiefState& state = before.states.back();
   state.set_state(v1::JOB_STATE_RESTORING);
+  state.clear_reason();
   state.set_opened_from(before.manifests[0].manifest.id());
   state.set_opened_after(state.view().timeline());
   options.epochs = 60;

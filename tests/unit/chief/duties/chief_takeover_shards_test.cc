@@ -168,6 +168,105 @@ TEST(ChiefTakeoverShardsTest, AJobThatWasMadeLargerWhileItRanIsLoadedByTheShards
   EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
 }
 
+TEST(ChiefTakeoverShardsTest,
+     AJobThatWasMadeSmallerAndIsOnItsWayBackGetsThereOnTheShardsThatItHad) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  before.Heartbeat("w");
+  before.draining = {1};
+  before.Advance(absl::Seconds(2));
+  before.TakeCheckpoint();
+  before.Stop(1);
+  before.hold_calls = true;
+  ASSERT_TRUE(before.RegisterShard(0, 70).ok());
+  ASSERT_EQ(before.states.back().state(), v1::JOB_STATE_RESTORING);
+  ASSERT_THAT(before.machine.view().owners(), Each(0u));
+  Crew crew = Crew::Successor(TenTasks(), before);
+  ASSERT_TRUE(crew.RegisterShard(0).ok());
+  crew.Advance(absl::Seconds(9));
+  EXPECT_THAT(crew.loads, IsEmpty()) << "the other, which is wished, may yet come";
+  EXPECT_EQ(crew.Status().waiting_for(), "shard 1");
+  crew.Advance(absl::Seconds(2));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.machine.view().owners(), Each(0u));
+  EXPECT_EQ(crew.Status().waiting_for(), "");
+}
+
+// A job of two shards that a third has joined, and that is on its way back to its checkpoint.
+Crew LargerOnItsWayBack() {
+  Crew crew(TenTasks());
+  crew.RegisterShards();
+  EXPECT_TRUE(crew.RegisterShard(2).ok());
+  crew.Advance(absl::Seconds(5));
+  crew.TakeCheckpoint();
+  crew.hold_calls = true;
+  EXPECT_TRUE(crew.RegisterShard(1, 71).ok());
+  EXPECT_EQ(crew.states.back().state(), v1::JOB_STATE_RESTORING);
+  EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
+  return crew;
+}
+
+TEST(ChiefTakeoverShardsTest, AJobThatWasMadeLargerAndIsOnItsWayBackIsLoadedByTheShardsThatItHad) {
+  const Crew before = LargerOnItsWayBack();
+  Crew crew = Crew::Successor(TenTasks(), before);
+  for (uint32_t index : {0u, 1u}) ASSERT_TRUE(crew.RegisterShard(index, 80 + index).ok());
+  crew.Advance(absl::Seconds(9));
+  EXPECT_THAT(crew.loads, IsEmpty()) << "two may not have room for what three had";
+  EXPECT_EQ(crew.Status().waiting_for(), "shard 2");
+  ASSERT_TRUE(crew.RegisterShard(2, 82).ok());
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.loads, SizeIs(3));
+  EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
+}
+
+TEST(ChiefTakeoverShardsTest, EveryChiefOnTheWayBackKnowsTheShardsThatTheJobHad) {
+  const Crew first = LargerOnItsWayBack();
+  Crew second = Crew::Successor(TenTasks(), first);
+  second.Advance(absl::Seconds(2));
+  ASSERT_THAT(second.states, Not(IsEmpty())) << "what is stored has no map any more";
+  EXPECT_THAT(second.states.back().view().owners(), IsEmpty());
+  Crew third = Crew::Successor(TenTasks(), second);
+  for (uint32_t index : {0u, 1u}) ASSERT_TRUE(third.RegisterShard(index, 80 + index).ok());
+  EXPECT_THAT(third.loads, IsEmpty());
+  ASSERT_TRUE(third.RegisterShard(2, 82).ok());
+  EXPECT_THAT(third.machine.view().owners(), Contains(2u));
+}
+
+TEST(ChiefTakeoverShardsTest, OneThatIsNotWishedAndDoesNotComeIsNotWaitedForOnTheWayBackEither) {
+  const Crew before = LargerOnItsWayBack();
+  Crew crew = Crew::Successor(TenTasks(), before);
+  ASSERT_TRUE(crew.RegisterShard(0, 80).ok());
+  crew.Stop(2);
+  crew.Advance(absl::Seconds(20));
+  ASSERT_TRUE(crew.RegisterShard(1, 81).ok());
+  crew.Advance(absl::Seconds(9));
+  EXPECT_THAT(crew.loads, IsEmpty()) << "those that are wished have not been there for a lease";
+  crew.Advance(absl::Seconds(2));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.machine.view().owners(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+}
+
+TEST(ChiefTakeoverShardsTest, AShardThatLeftAndWasGivenUpIsNotWaitedForByTheNextChief) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.TakeCheckpoint();
+  ASSERT_THAT(before.manifests, SizeIs(1));
+  before.damaged[before.manifests[0].uri] = absl::UnavailableError("the store is away");
+  before.hold_calls = true;  // It has nothing handed over yet.
+  before.draining = {1};
+  before.Advance(absl::Seconds(1));
+  before.Stop(1);
+  before.Advance(absl::Seconds(35));
+  ASSERT_EQ(before.states.back().state(), v1::JOB_STATE_RESTORING);
+  ASSERT_THAT(before.states.back().view().owners(), IsEmpty());
+  Crew crew = Crew::Successor(TenTasks(), before);
+  ASSERT_TRUE(crew.RegisterShard(0).ok());
+  crew.Advance(absl::Seconds(11));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.machine.view().owners(), Each(0u));
+}
+
 TEST(ChiefTakeoverShardsTest, MoreShardsThanThisChiefWasToldOfStayAtWork) {
   Crew before(TenTasks());
   before.RegisterShards();

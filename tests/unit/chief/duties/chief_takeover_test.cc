@@ -104,6 +104,45 @@ TEST(ChiefTakeoverTest, AChiefThatEndsBeforeItsShardsAreThereLeavesTheJobBegun) 
   EXPECT_EQ(third.machine.view().timeline(), 3u) << "timeline 2 has been heard of";
 }
 
+TEST(ChiefTakeoverTest,
+     AJobThatWasStoppedBeforeAShardWasLostEndsUnderTheNextChiefOnceItIsRestored) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  before.Heartbeat("w");
+  before.TakeCheckpoint();
+  before.machine.StopJob("enough", before.now);
+  before.hold_calls = true;
+  ASSERT_TRUE(before.RegisterShard(0, 999).ok());
+  ASSERT_EQ(before.machine.state(), v1::JOB_STATE_RESTORING);
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(TenTasks(), before);
+  crew.RegisterShards();
+  crew.Advance(absl::Seconds(2));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().reason(), "stopped: enough");
+  EXPECT_EQ(crew.Status().model_uri(), crew.manifests.back().uri);
+}
+
+TEST(ChiefTakeoverTest, AJobThatIsStoppedWhileItWaitsForItsShardsAgainEndsWithItsModel) {
+  Crew first(TenTasks());
+  first.RegisterShards();
+  first.TakeCheckpoint();
+  first.hold_calls = true;
+  ASSERT_TRUE(first.RegisterShard(0, 999).ok());
+  ASSERT_EQ(first.states.back().state(), v1::JOB_STATE_RESTORING);
+  Crew second = Crew::Successor(TenTasks(), first);
+  second.machine.StopJob("enough", second.now);
+  second.Advance(absl::Seconds(2));
+  EXPECT_EQ(second.machine.state(), v1::JOB_STATE_PENDING);
+  Crew third = Crew::Successor(TenTasks(), second);
+  third.RegisterShards();
+  third.Advance(absl::Seconds(2));
+  EXPECT_EQ(third.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(third.Status().reason(), "stopped: enough");
+  EXPECT_EQ(third.Status().model_uri(), third.manifests.back().uri);
+}
+
 TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
   Crew before(TenTasks(/*lanes=*/2));
   const v1::WorkerHeartbeatReply held = BothLanesOf(before);

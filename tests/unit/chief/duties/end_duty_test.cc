@@ -67,6 +67,15 @@ TEST_F(EndDutyTest, AJobThatIsStoppedEndsInOrderUnlessItHasNotBegun) {
   EXPECT_EQ(job_.reason, "stopped: enough, before it had begun");
 }
 
+TEST_F(EndDutyTest, AJobThatHasBegunUnderAnEarlierChiefIsStoppedThoughItWaitsForItsShards) {
+  job_.state = v1::JOB_STATE_PENDING;
+  job_.recovery.begins_again = true;
+  duty_.Stop("enough");
+  EXPECT_EQ(job_.state, v1::JOB_STATE_PENDING) << "it ends once it is restored";
+  EXPECT_EQ(job_.stop, "stopped: enough");
+  EXPECT_EQ(job_.reason, "");
+}
+
 TEST_F(EndDutyTest, AStopDoesNotChangeWhyAJobEndsThatEndsAlready) {
   job_.BeginEnd("early stop");
   duty_.Stop("enough");

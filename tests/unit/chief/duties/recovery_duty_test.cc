@@ -51,6 +51,20 @@ TEST_F(RecoveryDutyTest, AJobBeginsOnceItsQuorumIsThereAndHasBeenHeardOfOfLate) 
   EXPECT_THAT(orders_.orders, testing::ElementsAre("return:  (0)"));
 }
 
+TEST_F(RecoveryDutyTest, ABegunJobGoesOnOverThoseWishedOnceTheMoreThatItHadHaveHadTheirTime) {
+  job_.recovery.begins_again = true;
+  job_.placement.next_map = {0, 1, 2};
+  AddShard(0);
+  AddShard(1);
+  now_ += absl::Seconds(9);
+  duty_.Start(now_);
+  EXPECT_THAT(orders_.orders, testing::IsEmpty());
+  now_ += absl::Seconds(1);
+  duty_.Start(now_);
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("return: the job was started again (0)"));
+  EXPECT_THAT(job_.placement.next_map, testing::ElementsAre(0u, 1u));
+}
+
 TEST_F(RecoveryDutyTest, TheFirstWayToTheInitialValuesIsNoLoss) {
   AddShard(0);
   AddShard(1);

@@ -96,6 +96,43 @@ TEST_F(StateDutyTest, AStopOutlivesTheChiefThatWasToldOfIt) {
   EXPECT_EQ(next.job.stop, "stopped: enough");
 }
 
+TEST_F(StateDutyTest, AStopOutlivesTheChiefThatWasToldOfItOnTheWayToACheckpoint) {
+  v1::ChiefState state = StateOfNow();
+  state.set_state(v1::JOB_STATE_RESTORING);
+  state.set_reason("stopped: enough");
+  Successor next(state, *this);
+  EXPECT_EQ(next.job.state, v1::JOB_STATE_PENDING);
+  EXPECT_EQ(next.job.stop, "stopped: enough");
+  next.duty.RefreshView(now_);
+  const std::vector<v1::ChiefState> stored = next.Stored();
+  ASSERT_THAT(stored, testing::SizeIs(1));
+  EXPECT_EQ(stored[0].reason(), "stopped: enough") << "for the chief after that";
+}
+
+TEST_F(StateDutyTest, WhyAJobHasFailedDoesNotStopItWhenItIsStartedAgain) {
+  v1::ChiefState state = StateOfNow();
+  state.set_state(v1::JOB_STATE_FAILED);
+  state.set_reason("the model cannot be saved");
+  EXPECT_EQ(Successor(state, *this).job.stop, "");
+}
+
+TEST_F(StateDutyTest, TheNextMapOfABegunJobIsOverTheShardsThatItHadHoweverManyChiefsCome) {
+  for (const v1::JobState before : {v1::JOB_STATE_RESTORING, v1::JOB_STATE_FAILED}) {
+    v1::ChiefState state = StateOfNow();
+    state.set_state(before);
+    Successor next(state, *this);
+    EXPECT_THAT(next.job.placement.next_map, testing::ElementsAre(0u, 1u));
+    next.duty.RefreshView(now_);
+    const std::vector<v1::ChiefState> stored = next.Stored();
+    ASSERT_THAT(stored, testing::SizeIs(1));
+    EXPECT_THAT(stored[0].view().owners(), testing::IsEmpty());
+    const Successor after(stored[0], *this);
+    EXPECT_THAT(after.job.placement.next_map, testing::ElementsAre(0u, 1u));
+  }
+  EXPECT_THAT(Successor(StateOfNow(), *this).job.placement.next_map, testing::IsEmpty())
+      << "its map is that of before";
+}
+
 TEST_F(StateDutyTest, NobodyHearsOfOwnersBeforeTheyAreStored) {
   v1::ChiefState claimed;
   claimed.set_state(v1::JOB_STATE_PENDING);

@@ -29,6 +29,16 @@ TEST_F(WaitingTest, AJobBeginsWhenTheShardsOfTheFirstMapAreThere) {
   EXPECT_EQ(WaitingFor(job_, now_), "");
 }
 
+TEST_F(WaitingTest, ABegunJobWaitsForTheShardsThatItHadWhereTheyAreMoreThanThoseWished) {
+  job_.placement.next_map = {0, 1, 2};
+  AddShard(0);
+  AddShard(1);
+  EXPECT_EQ(WaitingFor(job_, now_), "shard 2");
+  job_.state = v1::JOB_STATE_RESTORING;
+  job_.placement.next_map = {0};
+  EXPECT_EQ(WaitingFor(job_, now_), "") << "nobody but shard 0 is to load";
+}
+
 TEST_F(WaitingTest, AShardIsNamedThatHasFallenSilentOrStillLoads) {
   Run(2);
   EXPECT_EQ(WaitingFor(job_, now_), "");

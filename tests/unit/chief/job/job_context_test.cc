@@ -93,5 +93,35 @@ TEST_F(JobContextTest, TheFirstFailureIsTheOneThatIsTold) {
   EXPECT_EQ(job_.reason, "part-3.csv is gone");
 }
 
+TEST_F(JobContextTest, TheNextMapIsOverTheShardsOfTheOneBeforeOrOverThoseWishedWhicheverAreMore) {
+  job_.state = v1::JOB_STATE_PENDING;
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::ElementsAre(0u, 1u)) << "there was none";
+  job_.placement.next_map = {0};
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::ElementsAre(0u, 1u));
+  job_.placement.next_map = {0, 1, 2};
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::ElementsAre(0u, 1u, 2u));
+  job_.placement.next_map = {0, 2};
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::ElementsAre(0u, 2u));
+  job_.state = v1::JOB_STATE_RESTORING;
+  job_.placement.next_map = {0};
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::ElementsAre(0u)) << "it is decided";
+}
+
+TEST_F(JobContextTest, TheMoreHaveALeaseToComeFromWhenTheFewerAreThere) {
+  job_.state = v1::JOB_STATE_PENDING;
+  job_.placement.next_map = {0, 1, 2};
+  AddShard(0, /*incarnation=*/200);
+  now_ += absl::Seconds(10);
+  AddShard(0, /*incarnation=*/200);  // It has been heard of again.
+  AddShard(1, /*incarnation=*/201);
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::SizeIs(3)) << "shard 1 has come only now";
+  now_ += absl::Seconds(10);
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::ElementsAre(0u, 1u));
+  AddShard(2);
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::SizeIs(3)) << "all have come after all";
+  now_ += absl::Seconds(1);
+  EXPECT_THAT(job_.ShardsOfNextMap(now_), testing::SizeIs(3)) << "the fewer are silent as well";
+}
+
 }  // namespace
 }  // namespace capstan::chief

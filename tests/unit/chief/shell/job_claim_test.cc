@@ -48,6 +48,7 @@ class ClaimJobTest : public testing::Test {
     Train();
     v1::ChiefState state = **store_->ReadState();
     state.set_state(v1::JOB_STATE_COMPLETED);
+    state.set_reason("stopped: enough");
     state.set_model_uri("/models/7");
     state.add_evaluations()->set_final(true);
     ASSERT_TRUE(store_->WriteState(state).ok());
@@ -110,6 +111,7 @@ TEST_F(ClaimJobTest, AJobThatHasEndedGoesOnForMoreEpochs) {
   const absl::StatusOr<Claim> claim = Start({});
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_EQ(claim->history.state->state(), v1::JOB_STATE_RESTORING);
+  EXPECT_EQ(claim->history.state->reason(), "") << "it is not to end at once";
   EXPECT_EQ(claim->history.state->progress().examples(), 100u);
   EXPECT_EQ(claim->history.state->model_uri(), "");
   EXPECT_EQ(claim->history.state->opened_from(), "7") << "not from a later checkpoint";

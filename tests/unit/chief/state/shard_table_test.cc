@@ -156,5 +156,33 @@ TEST(ShardTableTest, TellsARepeatedRegistrationFromANewProcess) {
   EXPECT_EQ(table.Find(0, Incarnation{7}), nullptr);
 }
 
+TEST(ShardTableTest, ShardsAreThereSinceTheLastOfThemCameAndOnlyWhileAllAreHeardOf) {
+  const absl::Duration patience = absl::Seconds(10);
+  ShardTable table(2, 8);
+  const auto since = [&](absl::Time now) { return table.ThereSince({0, 1}, patience, now); };
+  ASSERT_TRUE(table.Register(Registration(0, 1), kNow).ok());
+  EXPECT_EQ(since(kNow), absl::InfiniteFuture());
+  const absl::Time came = kNow + absl::Seconds(5);
+  ASSERT_TRUE(table.Register(Registration(1, 2), came).ok());
+  EXPECT_EQ(since(came), came);
+  EXPECT_EQ(since(kNow + patience), came);
+  EXPECT_EQ(since(came + patience), absl::InfiniteFuture()) << "shard 0 is silent";
+  ShardTable::Hear(*table.Find(0), {}, came + patience);
+  EXPECT_EQ(since(came + patience), came) << "it has been there all the while";
+  ASSERT_TRUE(table.Register(Registration(0, 3), came + patience).ok());
+  EXPECT_EQ(since(came + patience), came + patience) << "another process has come";
+}
+
+TEST(ShardTableTest, AShardOfTheChiefBeforeIsThereOnceThisOneHearsOfIt) {
+  v1::View view;
+  view.add_shards()->set_index(0);
+  ShardTable table(1, 1);
+  table.Inherit(view, kNow);
+  EXPECT_EQ(table.ThereSince({0}, absl::Seconds(10), kNow), absl::InfiniteFuture());
+  const absl::Time came = kNow + absl::Seconds(5);
+  ShardTable::Hear(*table.Find(0), {}, came);
+  EXPECT_EQ(table.ThereSince({0}, absl::Seconds(10), came), came);
+}
+
 }  // namespace
 }  // namespace capstan::chief
