@@ -139,8 +139,8 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
   const uint64_t clients = ClientsOf(job, scale, traffic.worker.floats * kFloat);
   const uint64_t shard = ShardMemoryOf(scale);
   const Share& busiest = traffic.busiest;
-  // A checkpoint copies one partition after the other. In rounds the limit of the images may make all of it
-  // wait for the store; elsewhere what waits has been read, and needs no image.
+  // A checkpoint copies one partition after the other. In rounds the limit of the images may make
+  // all of it wait for the store; elsewhere what waits has been read, and needs no image.
   const bool in_rounds = LanesOf(job) > 0;
   const uint64_t partition =
       DivideUp(parameters * static_cast<uint64_t>(scale.shards), job.partition_count());
