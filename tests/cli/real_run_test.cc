@@ -211,6 +211,13 @@ TEST_F(RealRunTest, NothingOfAStrangersIsDeletedByTheChiefOrByPrune) {
   EXPECT_EQ(job.exit_code, 2);
   EXPECT_THAT(job.output, HasSubstr("its checkpoints are in model/demo/checkpoints"));
   EXPECT_TRUE(std::filesystem::exists("model/demo/state/chief.json"));
+
+  std::filesystem::create_directory_symlink(folder, "link");
+  EXPECT_THAT(Run({"checkpoint", "prune", "link"}).output, Not(HasSubstr("no job's state")));
+  std::filesystem::remove("model/demo/state/chief.json");
+  EXPECT_THAT(Run({"checkpoint", "prune", "link"}).output,
+              HasSubstr("no job's state (state/chief.json) is beside link: which checkpoints a job "
+                        "needs is not known; --exempt ID keeps one\n"));
 }
 
 TEST_F(RealRunTest, TakesTheModelOfAJobWhoseFolderIsNamed) {
