@@ -42,6 +42,13 @@ TEST(CheckpointsToPruneTest, KeepsWhatAChainNeeds) {
   EXPECT_THAT(CheckpointsToPrune(list, 1, {}), ElementsAre("3-c"));
 }
 
+TEST(CheckpointsToPruneTest, NamesTheNewestFirstSoThatNoParentGoesBeforeWhatBuildsOnIt) {
+  const std::vector<ListedCheckpoint> list = {Without("9-half", absl::NotFoundError("")),
+                                              Whole("1-a", 1), Whole("2-b", 2, "1-a"),
+                                              Whole("3-c", 3, "2-b"), Whole("4-d", 4)};
+  EXPECT_THAT(CheckpointsToPrune(list, 1, {}), ElementsAre("3-c", "2-b", "1-a", "9-half"));
+}
+
 TEST(CheckpointsToPruneTest, TakesWhatHasNoManifestForGarbageAndKeepsTheDamagedForPeople) {
   const std::vector<ListedCheckpoint> list = {
       Without("1-a", absl::NotFoundError("")), Without("2-b", absl::DataLossError("")),
