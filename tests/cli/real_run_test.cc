@@ -148,6 +148,17 @@ TEST_F(RealRunTest, EvaluateTellsWhatItLeftOutAndFailsWhereNothingIsLeft) {
   EXPECT_THAT(none.output, HasSubstr("none.csv:1"));
 }
 
+TEST_F(RealRunTest, WhereAJobHoldsNoRecordsOutThereIsNothingToEvaluateOrPredict) {
+  const Result train = Run({"train", "job.yaml", "--set", "data.synthetic.eval_rows=0"});
+  ASSERT_EQ(train.exit_code, 0) << train.output;
+  EXPECT_THAT(train.output, Not(HasSubstr(" predict ")));
+  for (const char* command : {"evaluate", "predict"}) {
+    const Result nothing = Run({command, "model/demo"});
+    EXPECT_EQ(nothing.exit_code, 2) << nothing.output;
+    EXPECT_THAT(nothing.output, HasSubstr(absl::StrCat("nothing to ", command, ": the ")));
+  }
+}
+
 TEST_F(RealRunTest, RefusesAModelOfWhichAByteHasChanged) {
   const Result train = Run({"train", "job.yaml"});
   ASSERT_EQ(train.exit_code, 0) << train.output;
@@ -211,6 +222,13 @@ TEST_F(RealRunTest, NothingOfAStrangersIsDeletedByTheChiefOrByPrune) {
   EXPECT_EQ(job.exit_code, 2);
   EXPECT_THAT(job.output, HasSubstr("its checkpoints are in model/demo/checkpoints"));
   EXPECT_TRUE(std::filesystem::exists("model/demo/state/chief.json"));
+
+  std::filesystem::create_directory_symlink(folder, "link");
+  EXPECT_THAT(Run({"checkpoint", "prune", "link"}).output, Not(HasSubstr("no job's state")));
+  std::filesystem::remove("model/demo/state/chief.json");
+  EXPECT_THAT(Run({"checkpoint", "prune", "link"}).output,
+              HasSubstr("no job's state (state/chief.json) is beside link: which checkpoints a job "
+                        "needs is not known; --exempt ID keeps one\n"));
 }
 
 TEST_F(RealRunTest, TakesTheModelOfAJobWhoseFolderIsNamed) {

@@ -176,7 +176,8 @@ std::vector<std::string> CheckpointsToPrune(absl::Span<const ListedCheckpoint> c
     }
   }
   std::vector<std::string> prune;
-  for (const ListedCheckpoint& checkpoint : checkpoints) {
+  for (size_t i = checkpoints.size(); i-- > 0;) {
+    const ListedCheckpoint& checkpoint = checkpoints[i];
     const bool damaged = !checkpoint.status.ok() && !absl::IsNotFound(checkpoint.status);
     if (damaged || !checkpoint.foreign.empty() || kept.contains(checkpoint.id)) continue;
     prune.push_back(checkpoint.id);

@@ -48,8 +48,9 @@ absl::StatusOr<std::vector<ListedCheckpoint>> ListCheckpoints(ObjectStore& check
 
 // Ids that need not be kept: all but the `keep` newest, those of `exempt`, and what the chains of
 // these need. One whose manifest cannot be read is kept if it is damaged, for people to look at;
-// one without any is garbage, unless it is in `exempt`. One with a foreign object stays. A pure
-// function.
+// one without any is garbage, unless it is in `exempt`. One with a foreign object stays. The newest
+// come first, and no parent before what builds on it: deleted in this order, what is left of them
+// can be read, wherever that is broken off. A pure function.
 std::vector<std::string> CheckpointsToPrune(absl::Span<const ListedCheckpoint> checkpoints,
                                             size_t keep, const std::set<std::string>& exempt);
 

@@ -14,6 +14,19 @@
 #include "capstan/checkpoint/partition_pack.h"
 
 namespace capstan {
+namespace {
+
+// An object that is written takes the place of one before: nothing is written where a checkpoint
+// is, which may be the one that is read.
+absl::Status CheckFree(ObjectStore& folder, const std::string& uri) {
+  const absl::Status manifest = folder.Stat(kManifestName).status();
+  if (absl::IsNotFound(manifest)) return absl::OkStatus();
+  CAPSTAN_RETURN_IF_ERROR(manifest);
+  return absl::AlreadyExistsError(
+      absl::StrCat(uri, ": there is a checkpoint of this id; expected a new one"));
+}
+
+}  // namespace
 
 absl::StatusOr<v1::Manifest> CompactCheckpoint(const std::string& uri, const std::string& id) {
   if (!IsCheckpointName(id)) {
@@ -21,8 +34,9 @@ absl::StatusOr<v1::Manifest> CompactCheckpoint(const std::string& uri, const std
         absl::StrCat("the id \"", id, "\" is no name of a checkpoint; expected <step>-<id>"));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
-  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
-                           OpenObjectStore(CheckpointBeside(uri, id)));
+  const std::string beside = CheckpointBeside(uri, id);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(beside));
+  CAPSTAN_RETURN_IF_ERROR(CheckFree(*folder, beside));
   v1::Manifest manifest = reader.manifest();
   const v1::JobSpec& job = manifest.job();
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,

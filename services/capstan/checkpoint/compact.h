@@ -12,7 +12,8 @@ namespace capstan {
 // Writes what the checkpoint at `uri` holds, read through its chain, as a full one of the name `id`
 // beside it: the same step, progress and metrics. One partition is in memory at a time. Returns its
 // manifest. Errors are CheckpointReader's and the store's; ALREADY_EXISTS if there is one of this
-// name, INVALID_ARGUMENT unless it is "<step>-<id>".
+// name, which stays as it is, INVALID_ARGUMENT unless it is "<step>-<id>". What is broken off has
+// no manifest, and can be begun again.
 absl::StatusOr<v1::Manifest> CompactCheckpoint(const std::string& uri, const std::string& id);
 
 }  // namespace capstan

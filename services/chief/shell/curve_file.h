@@ -25,7 +25,7 @@ class CurveFile {
 };
 
 // Goes on with the curve that is there, unless `anew`. Does nothing without a checkpoint uri.
-// `thread` must outlive it. INVALID_ARGUMENT: the uri is not usable, or the files cannot be
+// `thread` must outlive it. INVALID_ARGUMENT: the uri is not usable, or the files cannot be read or
 // written.
 absl::StatusOr<std::unique_ptr<CurveFile>> OpenCurveFile(const v1::JobSpec& spec, bool anew,
                                                          StoreThread& thread);

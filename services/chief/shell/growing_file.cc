@@ -1,9 +1,10 @@
 #include "chief/shell/growing_file.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -20,9 +21,17 @@ namespace {
 constexpr absl::Duration kWriteEvery = absl::Seconds(5);
 
 // Empty if there is none.
-std::string Contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+absl::StatusOr<std::string> Contents(const std::filesystem::path& path) {
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error == std::errc::no_such_file_or_directory) return "";
+  errno = error.value();
+  std::string text(error ? 0 : bytes, '\0');
+  std::ifstream file;
+  if (!error) file.open(path, std::ios::binary);
+  if (!error && file.read(text.data(), static_cast<std::streamsize>(bytes))) return text;
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot read ", path.string(), ": ", std::strerror(errno)));
 }
 
 // What is appended at once reaches the file at once.
@@ -30,7 +39,7 @@ class AppendedFile : public GrowingFile {
  public:
   static absl::StatusOr<std::unique_ptr<GrowingFile>> Open(const std::filesystem::path& path,
                                                            bool anew, GoOnWith go_on) {
-    const std::string before = anew ? "" : Contents(path);
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string before, anew ? "" : Contents(path));
     const std::string begin = go_on(before);
     if (!before.empty() && begin != before) CAPSTAN_RETURN_IF_ERROR(Replace(path, begin));
     auto file = std::make_unique<AppendedFile>();
@@ -55,12 +64,26 @@ class AppendedFile : public GrowingFile {
   std::ofstream stream_;
 };
 
-// It has some hundred lines per order of magnitude of time: it is kept whole. Thread-safe; Write by
-// one thread at a time.
+// It has some hundred lines per order of magnitude of time: it is kept whole. Thread-safe; Begin
+// and Write by one thread at a time.
 class KeptObject {
  public:
-  KeptObject(std::shared_ptr<ObjectStore> folder, std::string name, std::string text)
-      : folder_(std::move(folder)), name_(std::move(name)), text_(std::move(text)) {}
+  KeptObject(std::shared_ptr<ObjectStore> folder, std::string name, GoOnWith go_on)
+      : folder_(std::move(folder)), name_(std::move(name)), go_on_(go_on) {}
+
+  // What there is of the object. A store that has not said what that is is asked again before the
+  // next write: what nobody has read is not written over.
+  void Begin(const absl::StatusOr<std::string>& before) {
+    if (!before.ok() && !absl::IsNotFound(before.status())) {
+      log::Warn("what there is of the learning curve cannot be read; it is written when it can",
+                {{"object", name_}, {"error", before.status()}});
+      return;
+    }
+    std::string begin = go_on_(before.value_or(""));
+    absl::MutexLock lock(&mu_);
+    text_.insert(0, begin);
+    begun_ = true;
+  }
 
   // Returns whether it is time to write.
   bool Append(const std::string& text) {
@@ -73,10 +96,11 @@ class KeptObject {
   }
 
   void Write() {
+    if (!begun()) Begin(folder_->Get(name_));
     std::string text;
     {
       absl::MutexLock lock(&mu_);
-      if (text_.size() == written_) return;
+      if (!begun_ || text_.size() == written_) return;
       text = text_;
     }
     const absl::Status status = folder_->Put(name_, text);
@@ -86,10 +110,17 @@ class KeptObject {
   }
 
  private:
+  bool begun() {
+    absl::MutexLock lock(&mu_);
+    return begun_;
+  }
+
   const std::shared_ptr<ObjectStore> folder_;
   const std::string name_;
+  const GoOnWith go_on_;
   absl::Mutex mu_;
-  std::string text_ ABSL_GUARDED_BY(mu_);
+  std::string text_ ABSL_GUARDED_BY(mu_);    // Until it has begun: what is appended alone.
+  bool begun_ ABSL_GUARDED_BY(mu_) = false;  // What there was of it is known.
   size_t written_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time next_write_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
@@ -124,9 +155,9 @@ absl::StatusOr<std::unique_ptr<GrowingFile>> OpenGrowingFile(const std::filesyst
 std::unique_ptr<GrowingFile> NewGrowingObject(std::shared_ptr<ObjectStore> folder,
                                               const std::string& name, bool anew, GoOnWith go_on,
                                               StoreThread& thread) {
-  const absl::StatusOr<std::string> before = anew ? absl::NotFoundError("") : folder->Get(name);
-  return std::make_unique<GrowingObject>(
-      std::make_shared<KeptObject>(std::move(folder), name, go_on(before.value_or(""))), thread);
+  auto object = std::make_shared<KeptObject>(folder, name, go_on);
+  object->Begin(anew ? absl::NotFoundError("") : folder->Get(name));
+  return std::make_unique<GrowingObject>(std::move(object), thread);
 }
 
 }  // namespace capstan::chief

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "capstan/objectstore/object_store.h"
 #include "chief/shell/store_thread.h"
@@ -21,16 +20,16 @@ class GrowingFile {
   virtual void Append(const std::string& text) = 0;
 };
 
-// What the file is to hold before anything is appended, given what there is of it.
-using GoOnWith = absl::FunctionRef<std::string(const std::string& before)>;
+// What the file is to hold before anything is appended, given what there is of it. A pure function.
+using GoOnWith = std::string (*)(const std::string& before);
 
 // A file of a folder that exists. `anew`: nothing counts as there. INVALID_ARGUMENT: it cannot be
-// written.
+// read or written.
 absl::StatusOr<std::unique_ptr<GrowingFile>> OpenGrowingFile(const std::filesystem::path& path,
                                                              bool anew, GoOnWith go_on);
 
 // An object of a store. What is not written yet is written when `thread`, which must outlive it,
-// ends.
+// ends. As long as the store does not say what there is of it, nothing is written.
 std::unique_ptr<GrowingFile> NewGrowingObject(std::shared_ptr<ObjectStore> folder,
                                               const std::string& name, bool anew, GoOnWith go_on,
                                               StoreThread& thread);

@@ -62,8 +62,8 @@ class JobStore {
   absl::StatusOr<std::vector<ListedCheckpoint>> List() { return ListCheckpoints(*checkpoints_); }
   // See GiveUpCheckpoint.
   absl::Status GiveUp(const std::string& id) { return GiveUpCheckpoint(*checkpoints_, id); }
-  // All of them but those that DeleteCheckpoint refuses; the first refusal, or the first failure,
-  // which ends it.
+  // All of them, in this order, but those that DeleteCheckpoint refuses; the first refusal, or the
+  // first failure, which ends it.
   absl::Status Delete(const std::vector<std::string>& ids);
   // The same, of those that have not been completed, nor ever will be.
   absl::Status DeleteUncompleted(const std::vector<std::string>& ids);

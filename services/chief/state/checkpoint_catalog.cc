@@ -122,9 +122,13 @@ std::vector<std::string> CheckpointCatalog::Superfluous() const {
   }
   keep(best());
   std::vector<std::string> superfluous;
-  for (const CheckpointFacts& facts : facts_) {
-    if (!kept.contains(facts.id)) superfluous.push_back(facts.id);
+  for (size_t i = facts_.size(); i-- > 0;) {
+    if (!kept.contains(facts_[i].id)) superfluous.push_back(facts_[i].id);
   }
+  // By age alone a checkpoint that is gone on from would come before what was built on it.
+  std::stable_sort(superfluous.begin(), superfluous.end(), [this](const auto& a, const auto& b) {
+    return DeltasOf(a).value_or(0) > DeltasOf(b).value_or(0);
+  });
   return superfluous;
 }
 

@@ -60,7 +60,8 @@ class CheckpointCatalog {
   std::optional<uint32_t> DeltasOf(const std::string& id) const;
 
   // Those that need not be kept: not among the newest `keep`, not the best, and no parent of one of
-  // these.
+  // these. In the order in which they are deleted, so that what is left of them can be read,
+  // wherever that is broken off: no parent before what builds on it, else the newest first.
   std::vector<std::string> Superfluous() const;
 
  private:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -146,7 +147,10 @@ absl::Status Prune(const CheckpointOptions& options) {
   if (options.keep == 0) return absl::InvalidArgumentError("--keep: at least 1");
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(options.uri));
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointFolder folder, ReadFolder(options.uri, *store));
-  CAPSTAN_ASSIGN_OR_RETURN(std::set<std::string> stay, CheckpointsInUse(options.uri));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<std::set<std::string>> in_use,
+                           CheckpointsInUse(options.uri));
+  if (!in_use) PrintLine(NoStateText(options.uri));
+  std::set<std::string> stay = in_use.value_or(std::set<std::string>());
   for (const std::string& id : options.exempt) {
     CAPSTAN_ASSIGN_OR_RETURN(std::string named, Named(folder, id));
     stay.insert(std::move(named));
@@ -233,8 +237,9 @@ void AddCheckpoint(CLI::App& app, Invocation& invocation) {
       "Example:\n  capstan checkpoint prune out/ctr/checkpoints --keep 2 --yes\n\n"
       "Says what it would delete before it deletes anything. What is not named and filled as a\n"
       "checkpoint is left alone, and so is what the job's state names: its newest checkpoint, its\n"
-      "best, and the model that it has ended with. Of a job that runs, the attempt under way\n"
-      "comes to nothing.");
+      "best, and the model that it has ended with. A folder without a job's state beside it, as\n"
+      "of checkpoints that were copied, is said to have none. Of a job that runs, the attempt\n"
+      "under way comes to nothing.");
   Verb compact = Add(checkpoint, invocation, Compact, "compact",
                      "Write a chain of deltas anew as one full checkpoint beside it", kOne);
   compact.app->add_option("--id", compact.options->id, "Its name; default: <id>-full")

@@ -139,6 +139,10 @@ absl::Status PredictInto(const FinishedModel& model, const ScoringOptions& scori
 
 absl::Status RunPredict(const ScoringCommandOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const FinishedModel model, LoadModel(options.model));
+  if (options.scoring.files.empty() && !HasHeldOut(model.job().data())) {
+    return absl::InvalidArgumentError(
+        "nothing to predict: the job has no eval data; expected FILEs in its format");
+  }
   const absl::Status status = PredictInto(model, options.scoring, options.output);
   return absl::IsCancelled(status) ? absl::OkStatus() : status;
 }

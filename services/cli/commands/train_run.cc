@@ -9,6 +9,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "capstan/config/config.h"
+#include "capstan/config/eval_sets.h"
 #include "cli/commands/command.h"
 #include "cli/local/crew.h"
 #include "cli/local/run_folder.h"
@@ -115,6 +116,7 @@ LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Fo
           .workers = options.workers,
           .epochs = plan.job.train().epochs(),
           .worked = follower.worked(),
+          .held_out = HasHeldOut(plan.job.data()),
           .overrides = options.overrides,
           .run_folder = options.run_folder,
           .worker = options.worker,

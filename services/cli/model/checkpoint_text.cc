@@ -89,6 +89,11 @@ std::vector<std::string> PruneText(const CheckpointFolder& folder,
   return lines;
 }
 
+std::string NoStateText(const std::string& uri) {
+  return absl::StrCat("no job's state (state/chief.json) is beside ", Printable(uri),
+                      ": which checkpoints a job needs is not known; --exempt ID keeps one");
+}
+
 absl::Status NoCheckpoints(const std::string& uri, absl::Span<const ForeignEntry> found) {
   for (const ForeignEntry& entry : found) {
     if (entry.name == "checkpoints") {

@@ -21,6 +21,8 @@ std::vector<std::string> ForeignText(const CheckpointFolder& folder);
 // What is deleted when these checkpoints are, and what is left alone.
 std::vector<std::string> PruneText(const CheckpointFolder& folder,
                                    absl::Span<const std::string> ids);
+// That no job's state says which checkpoints of the folder at `uri` are needed.
+std::string NoStateText(const std::string& uri);
 // Why there is nothing to look after at `uri`, and where to look instead.
 absl::Status NoCheckpoints(const std::string& uri, absl::Span<const ForeignEntry> found);
 std::vector<std::string> ShowText(const CheckpointReader& reader, absl::Time now);

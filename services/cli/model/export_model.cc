@@ -247,9 +247,12 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(folder));
   CAPSTAN_RETURN_IF_ERROR(CheckReplaceable(*store, folder));
   StagedFiles files(folder);
+  // Every export writes it: the first of several at once is the one that goes on.
+  StagedFiles::File& parameters = files.Add(kParametersFile);
+  CAPSTAN_RETURN_IF_ERROR(parameters.status());
   CAPSTAN_RETURN_IF_ERROR(CopyVocabularies(job.data(), files));
   Exporter exporter(reader, options, std::move(layout));
-  CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run(files.Add(kParametersFile)));
+  CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run(parameters));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, JobAsJson(job));
   files.AddText(kJobFile, text);
   if (options.python) files.AddText(kScoreProgramName, ScoreProgram());

@@ -1,36 +1,77 @@
 #include "cli/model/staged_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 
 namespace capstan::cli {
+namespace {
+
+// Each time another command has published its file, or removed it, since it was opened here.
+constexpr int kMostOpened = 100;
+
+bool HasName(const FileDescriptor& file, const std::string& path) {
+  struct stat opened, present;
+  return fstat(file.get(), &opened) == 0 && lstat(path.c_str(), &present) == 0 &&
+         opened.st_ino == present.st_ino && opened.st_dev == present.st_dev;
+}
+
+absl::Status Failed(int error, const std::string& path) {
+  return absl::ErrnoToStatus(error, absl::StrCat("writing ", path));
+}
+
+// Opens an empty file for this command alone, as long as it is open. If another one has it open,
+// nothing of it is changed. `path`: what it becomes, for messages.
+absl::StatusOr<FileDescriptor> OpenAlone(const std::string& unfinished, const std::string& path) {
+  for (int opened = 0; opened < kMostOpened; ++opened) {
+    FileDescriptor file(
+        open(unfinished.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+    if (!file.valid()) return Failed(errno, path);
+    const int error = flock(file.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (error != 0 && error != EWOULDBLOCK) return Failed(error, path);
+    if (!HasName(file, unfinished)) continue;
+    if (error != 0) break;
+    if (ftruncate(file.get(), 0) != 0) return Failed(errno, path);
+    return file;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("writing ", path, ": another command is writing it"));
+}
+
+}  // namespace
 
 StagedFiles::File::File(const std::string& folder, const std::string& name)
     : name_(name),
       path_(absl::StrCat(folder, "/", name)),
-      unfinished_(absl::StrCat(folder, "/.", name, ".unfinished")),
-      file_(open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-  if (file_ < 0) error_ = errno;
+      unfinished_(absl::StrCat(folder, "/.", name, ".unfinished")) {
+  absl::StatusOr<FileDescriptor> file = OpenAlone(unfinished_, path_);
+  if (file.ok()) {
+    file_ = *std::move(file);
+  } else {
+    status_ = file.status();
+  }
 }
 
 StagedFiles::File::~File() {
-  if (file_ >= 0) close(file_);
-  unlink(unfinished_.c_str());  // It is not there if the file has its name.
+  // Before it is closed, from when on another command may write it.
+  if (file_.valid() && !placed_) unlink(unfinished_.c_str());
 }
 
 void StagedFiles::File::Write(uint64_t at, const void* data, size_t bytes) {
   const char* from = static_cast<const char*>(data);
-  while (error_ == 0 && bytes > 0) {
-    const ssize_t written = pwrite(file_, from, bytes, static_cast<off_t>(at));
+  while (status_.ok() && bytes > 0) {
+    const ssize_t written = pwrite(file_.get(), from, bytes, static_cast<off_t>(at));
     if (written < 0) {
-      if (errno != EINTR) error_ = errno;
+      if (errno != EINTR) status_ = Failed(errno, path_);
       continue;
     }
     from += written;
@@ -40,19 +81,13 @@ void StagedFiles::File::Write(uint64_t at, const void* data, size_t bytes) {
 }
 
 absl::Status StagedFiles::File::Finish() {
-  if (error_ == 0 && fsync(file_) != 0) error_ = errno;
-  if (file_ >= 0 && close(std::exchange(file_, -1)) != 0 && error_ == 0) error_ = errno;
-  return status();
-}
-
-absl::Status StagedFiles::File::status() const {
-  if (error_ == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(error_, absl::StrCat("writing ", path_));
+  if (status_.ok() && fsync(file_.get()) != 0) status_ = Failed(errno, path_);
+  return status_;
 }
 
 absl::Status StagedFiles::File::Place() {
-  if (std::rename(unfinished_.c_str(), path_.c_str()) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("writing ", path_));
+  placed_ = std::rename(unfinished_.c_str(), path_.c_str()) == 0;
+  return placed_ ? absl::OkStatus() : Failed(errno, path_);
 }
 
 StagedFiles::File& StagedFiles::Add(const std::string& name) {
@@ -102,7 +137,7 @@ absl::Status StagedFiles::Sync() const {
   const int error = errno;
   if (folder >= 0) close(folder);
   if (synced) return absl::OkStatus();
-  return absl::ErrnoToStatus(error, absl::StrCat("writing ", folder_));
+  return Failed(error, folder_);
 }
 
 }  // namespace capstan::cli

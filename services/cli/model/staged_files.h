@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "capstan/objectstore/files.h"
 
 namespace capstan::cli {
 
-// Each file is written as `.NAME.unfinished`; what has not been published is removed.
-// Thread-compatible.
+// Each file is written as `.NAME.unfinished`, by one command at a time; what has not been published
+// is removed. Thread-compatible.
 class StagedFiles {
  public:
   // A file, written at places. What has gone wrong is told by Publish.
@@ -26,8 +27,9 @@ class StagedFiles {
 
     const std::string& name() const { return name_; }
     void Write(uint64_t at, const void* data, size_t bytes);
-    // What has gone wrong so far, for who would else work for nothing.
-    absl::Status status() const;
+    // What has gone wrong so far, for who would else work for nothing. FAILED_PRECONDITION: another
+    // command is writing it, which it does undisturbed.
+    const absl::Status& status() const { return status_; }
 
    private:
     friend class StagedFiles;
@@ -37,8 +39,9 @@ class StagedFiles {
     const std::string name_;
     const std::string path_;
     const std::string unfinished_;
-    int file_;
-    int error_ = 0;
+    FileDescriptor file_;  // Locked until it is closed, which is after it has its name.
+    absl::Status status_;
+    bool placed_ = false;
   };
 
   // `folder` exists.

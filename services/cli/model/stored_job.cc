@@ -117,16 +117,28 @@ bool ConsumeCheckpoints(absl::string_view& path) {
   return absl::ConsumeSuffix(&path, absl::StrCat("/", kCheckpoints));
 }
 
-// The job whose folder of checkpoints this is, also where that is the present folder; empty: it is
-// not called so.
-std::string JobOfCheckpoints(const std::string& uri) {
-  absl::string_view named = uri;
-  if (ConsumeCheckpoints(named)) return std::string(named);
-  if (absl::StrContains(uri, "://")) return "";
-  std::error_code error;
-  const std::string whole = std::filesystem::absolute(uri, error).lexically_normal().string();
-  absl::string_view found = whole;
-  return ConsumeCheckpoints(found) ? std::string(found) : "";
+bool IsRemote(const std::string& uri) {
+  return absl::StrContains(uri, "://") && !absl::StartsWith(uri, "file://");
+}
+
+// The jobs whose folder of checkpoints this may be by its names: the one that it is called by here,
+// also where that is the present folder, and the one that it has behind all links. Either may be
+// the job's: its own folder of checkpoints may be a link, too.
+std::vector<std::string> JobsOfCheckpoints(const std::string& uri) {
+  std::vector<std::string> names = {uri};
+  if (!IsRemote(uri)) {
+    std::error_code error;
+    const std::filesystem::path here =
+        std::filesystem::absolute(std::string(absl::StripPrefix(uri, "file://")), error);
+    names.push_back(here.lexically_normal().string());
+    names.push_back(std::filesystem::weakly_canonical(here, error).string());
+  }
+  std::vector<std::string> jobs;
+  for (absl::string_view name : names) {
+    if (!ConsumeCheckpoints(name) || name.empty()) continue;
+    if (std::find(jobs.begin(), jobs.end(), name) == jobs.end()) jobs.emplace_back(name);
+  }
+  return jobs;
 }
 
 // The jobs in a local folder.
@@ -139,10 +151,6 @@ std::vector<std::string> JobsIn(const std::string& uri) {
     if (std::filesystem::is_directory(Within(job, kCheckpoints), error)) folders.push_back(job);
   }
   return folders;
-}
-
-bool IsRemote(const std::string& uri) {
-  return absl::StrContains(uri, "://") && !absl::StartsWith(uri, "file://");
 }
 
 // Returns whether the store has not said what is there: it is away, or refuses who asks. That a
@@ -223,7 +231,7 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri) {
   CAPSTAN_ASSIGN_OR_RETURN(const bool is_model, HoldsModel(uri));
   if (is_model) return uri;
   std::vector<std::string> folders = {uri};
-  if (std::string job = JobOfCheckpoints(uri); !job.empty()) folders.push_back(std::move(job));
+  for (std::string& job : JobsOfCheckpoints(uri)) folders.push_back(std::move(job));
   const std::vector<std::string> jobs = JobsIn(uri);
   if (jobs.size() == 1) folders.push_back(jobs.front());
   // What a job has ended with need not be its newest checkpoint.
@@ -243,21 +251,24 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri) {
       jobs.size() > 1 ? absl::StrCat("; it holds ", jobs.size(), " jobs: name one") : ""));
 }
 
-absl::StatusOr<std::set<std::string>> CheckpointsInUse(const std::string& checkpoints) {
-  const std::string job = JobOfCheckpoints(checkpoints);
-  if (job.empty()) return std::set<std::string>();
-  const absl::StatusOr<v1::ChiefState> state = ReadState(job);
-  if (absl::IsNotFound(state.status())) return std::set<std::string>();
-  if (!state.ok()) {
-    return absl::Status(state.status().code(),
-                        absl::StrCat(Within(job, kState),
-                                     " says which checkpoints are needed, and "
-                                     "cannot be read: ",
-                                     state.status().message()));
+absl::StatusOr<std::optional<std::set<std::string>>> CheckpointsInUse(
+    const std::string& checkpoints) {
+  std::optional<std::set<std::string>> ids;
+  for (const std::string& job : JobsOfCheckpoints(checkpoints)) {
+    const absl::StatusOr<v1::ChiefState> state = ReadState(job);
+    if (absl::IsNotFound(state.status())) continue;
+    if (!state.ok()) {
+      return absl::Status(state.status().code(),
+                          absl::StrCat(Within(job, kState),
+                                       " says which checkpoints are needed, and "
+                                       "cannot be read: ",
+                                       state.status().message()));
+    }
+    if (!ids) ids.emplace();
+    ids->insert({state->manifest(), state->best_manifest(), state->opened_from(),
+                 IdOf(state->model_uri())});
+    ids->erase("");
   }
-  std::set<std::string> ids = {state->manifest(), state->best_manifest(), state->opened_from(),
-                               IdOf(state->model_uri())};
-  ids.erase("");
   return ids;
 }
 

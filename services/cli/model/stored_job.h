@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_CLI_MODEL_STORED_JOB_H_
 #define CAPSTAN_CLI_MODEL_STORED_JOB_H_
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -34,9 +35,10 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri);
 
 // The ids of the checkpoints that the state of a job names, which it, or whoever uses its model,
 // needs: the newest, the best, the model that it has ended with, and the one with which it was
-// opened again. `checkpoints`: the job's folder of that name; empty if no job's state is beside it.
-// Other errors: the state cannot be read, so nobody knows which are needed.
-absl::StatusOr<std::set<std::string>> CheckpointsInUse(const std::string& checkpoints);
+// opened again. `checkpoints`: the job's folder of that name, or a link to it; nothing if no job's
+// state is beside it, so nobody knows which are needed. Other errors: the state cannot be read.
+absl::StatusOr<std::optional<std::set<std::string>>> CheckpointsInUse(
+    const std::string& checkpoints);
 
 // The last part of a path or an address: a job's folder has the job's name, a checkpoint's its id.
 std::string NameOfFolder(const std::string& uri);

@@ -111,7 +111,7 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
   say("model     ", status.model_uri());
   say("curve     ", status.curve_uri());
   lines.insert(lines.end(), {"", "try next"});
-  if (!status.model_uri().empty() && options.worker.empty()) {
+  if (!status.model_uri().empty() && options.worker.empty() && options.held_out) {
     lines.push_back(absl::StrCat("  ", Word(options.program), " predict ", Word(status.model_uri()),
                                  "    # a score for each held-out record"));
   }

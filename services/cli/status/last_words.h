@@ -18,6 +18,7 @@ struct LastWordsOptions {
   int workers = 1;
   uint32_t epochs = 1;
   bool worked = true;                  // False: it had been completed before.
+  bool held_out = true;                // False: the job has no held-out records.
   std::vector<std::string> overrides;  // As the user gave them.
   std::string run_folder;              // As the user gave it; empty: not.
   std::string worker = {};             // The user's own program, as it was given; empty: none.

@@ -15,6 +15,7 @@ namespace capstan {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 ListedCheckpoint Whole(const std::string& id, uint64_t step, const std::string& parent = "") {
@@ -39,6 +40,13 @@ TEST(CheckpointsToPruneTest, KeepsWhatAChainNeeds) {
   const std::vector<ListedCheckpoint> list = {Whole("1-a", 1), Whole("2-b", 2, "1-a"),
                                               Whole("3-c", 3), Whole("4-d", 4, "2-b")};
   EXPECT_THAT(CheckpointsToPrune(list, 1, {}), ElementsAre("3-c"));
+}
+
+TEST(CheckpointsToPruneTest, NamesTheNewestFirstSoThatNoParentGoesBeforeWhatBuildsOnIt) {
+  const std::vector<ListedCheckpoint> list = {Without("9-half", absl::NotFoundError("")),
+                                              Whole("1-a", 1), Whole("2-b", 2, "1-a"),
+                                              Whole("3-c", 3, "2-b"), Whole("4-d", 4)};
+  EXPECT_THAT(CheckpointsToPrune(list, 1, {}), ElementsAre("3-c", "2-b", "1-a", "9-half"));
 }
 
 TEST(CheckpointsToPruneTest, TakesWhatHasNoManifestForGarbageAndKeepsTheDamagedForPeople) {
@@ -166,6 +174,31 @@ TEST_F(CheckpointFolderTest, ACompactedChainIsTheSameCheckpointWithoutItsParents
   EXPECT_EQ(EncodePartition(*decoded->store, options), EncodePartition(*second_, options));
   EXPECT_TRUE(absl::IsAlreadyExists(
       CompactCheckpoint(absl::StrCat(root_, "/10-b-full"), "10-b-full").status()));
+}
+
+TEST_F(CheckpointFolderTest, CompactingOntoACheckpointOfTheChainLeavesTheChainAsItWas) {
+  Write("9-a", 9, "");
+  Write("10-b", 10, "9-a");
+  for (const std::string id : {"10-b", "9-a"}) {
+    const absl::Status refused = CompactCheckpoint(root_ + "/10-b", id).status();
+    EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("/" + id + ": ")) << refused;
+  }
+  for (const std::string id : {"9-a", "10-b"}) {
+    const auto reader = CheckpointReader::Open(absl::StrCat(root_, "/", id));
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    for (const PartitionIndex partition : {PartitionIndex{0}, PartitionIndex{1}}) {
+      const auto decoded = reader->Read(partition, SmallJob(), LayoutOf(SmallJob()));
+      EXPECT_TRUE(decoded.ok()) << id << ": " << decoded.status();
+    }
+  }
+}
+
+TEST_F(CheckpointFolderTest, ACompactionThatWasBrokenOffCanBeRepeated) {
+  Write("9-a", 9, "");
+  ASSERT_TRUE((*OpenObjectStore(root_))->Put("9-a-full/partition-0000.capstan", "half").ok());
+  const auto compacted = CompactCheckpoint(absl::StrCat(root_, "/9-a"), "9-a-full");
+  EXPECT_TRUE(compacted.ok()) << compacted.status();
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "chief/shell/curve_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -83,6 +85,59 @@ TEST_F(CurveObjectTest, BeginsAnewWithTheJob) {
   curve_->Append(Point(2));
   End();
   EXPECT_EQ(Written(), Curve({2}));
+}
+
+TEST_F(CurveObjectTest, IsNotWrittenBeforeWhatThereIsOfItHasBeenRead) {
+  Begin();
+  curve_->Append(Point(1));
+  End();
+  const std::string events = *store_->Get(kEventsName);
+  auto owned = std::make_unique<FaultyObjectStore>(*store_);
+  FaultyObjectStore& faults = *owned;
+  faults.SetPlan([](const StoreCall& call) -> StoreFault {
+    if (call.kind != StoreCall::Kind::kRead) return {};
+    return {.status = absl::UnavailableError("away")};
+  });
+  thread_.emplace(/*most_waiting=*/8);
+  curve_ = NewCurveObject(std::move(owned), /*anew=*/false, *thread_);
+  curve_->Append(Point(2));
+  absl::Notification behind_it;
+  thread_->Post([&] { behind_it.Notify(); });
+  behind_it.WaitForNotification();
+  EXPECT_EQ(Written(), Curve({1}));
+  EXPECT_EQ(*store_->Get(kEventsName), events);
+  faults.Heal();
+  curve_->Append(Point(3));
+  End();
+  EXPECT_EQ(Written(), Curve({1, 2, 3}));
+  EXPECT_THAT(*store_->Get(kEventsName), testing::StartsWith(events));
+  EXPECT_GT(store_->Get(kEventsName)->size(), events.size());
+}
+
+// The error of a chief that goes on with the curve in this folder.
+std::string WhyNotOpened(const std::string& uri) {
+  v1::JobSpec spec;
+  spec.set_job("ctr");
+  spec.mutable_checkpoint()->set_uri(uri);
+  StoreThread thread(/*most_waiting=*/8);
+  return std::string(OpenCurveFile(spec, /*anew=*/false, thread).status().message());
+}
+
+TEST(CurveFolderTest, SaysWhatInItsPlaceCannotBeRead) {
+  const TestFolder temporary;
+  const std::string curve = temporary.Path("ctr/curve.csv");
+  std::filesystem::create_directories(curve);
+  EXPECT_EQ(WhyNotOpened(temporary.path()), "cannot read " + curve + ": Is a directory");
+}
+
+TEST(CurveFolderTest, WhatMayNotBeReadIsNotWrittenOver) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read every file";
+  const TestFolder temporary;
+  std::filesystem::create_directories(temporary.Path("ctr"));
+  const std::string curve = temporary.Write("ctr/curve.csv", Curve({1}));
+  std::filesystem::permissions(curve, std::filesystem::perms::owner_write);
+  EXPECT_EQ(WhyNotOpened(temporary.path()), "cannot read " + curve + ": Permission denied");
+  EXPECT_EQ(std::filesystem::file_size(curve), Curve({1}).size());
 }
 
 TEST(CurveFolderTest, IsFollowedLineByLineAndGoesOn) {

@@ -29,7 +29,7 @@ TEST(CheckpointCatalogTest, KeepsTheNewestByTimelineAndStep) {
   after_rollback.timeline = 2;
   catalog.Add(after_rollback);
   EXPECT_EQ(catalog.newest()->id, "d") << "a later timeline is newer, whatever its step";
-  EXPECT_THAT(catalog.Superfluous(), ElementsAre("a", "b"));
+  EXPECT_THAT(catalog.Superfluous(), ElementsAre("b", "a"));
 }
 
 TEST(CheckpointCatalogTest, WhatHasComeToNoNumberIsWorseThanAnyCheckpointThatHasOne) {
@@ -48,7 +48,7 @@ TEST(CheckpointCatalogTest, KeepsTheBestHoweverOldItIs) {
   catalog.Add(Facts("nan", 25, "", std::nan("")));
   catalog.Add(Facts("new", 30));
   EXPECT_EQ(catalog.best()->id, "good");
-  EXPECT_THAT(catalog.Superfluous(), ElementsAre("bad", "nan"));
+  EXPECT_THAT(catalog.Superfluous(), ElementsAre("nan", "bad"));
 }
 
 TEST(CheckpointCatalogTest, OfALossTheSmallestIsTheBest) {
@@ -102,6 +102,27 @@ TEST(CheckpointCatalogTest, KeepsWhatDeltasBuildOn) {
   EXPECT_EQ(catalog.DeltasOf("other"), 0u);
   catalog.Remove("full");
   EXPECT_EQ(catalog.DeltasOf("newest"), std::nullopt);
+}
+
+TEST(CheckpointCatalogTest, WhatIsSuperfluousGoesBeforeItsParents) {
+  CheckpointCatalog catalog({.keep = 1});
+  catalog.Add(Facts("full", 10));
+  catalog.Add(Facts("delta", 20, "full"));
+  catalog.Add(Facts("other", 25));
+  catalog.Add(Facts("last", 30, "delta"));
+  catalog.Add(Facts("newest", 40));
+  EXPECT_THAT(catalog.Superfluous(), ElementsAre("last", "delta", "other", "full"));
+}
+
+TEST(CheckpointCatalogTest, WhatWasBuiltOnTheOneThatIsGoneOnFromGoesBeforeIt) {
+  CheckpointCatalog catalog({.keep = 1});
+  catalog.Add(Facts("from", 10));
+  catalog.Add(Facts("worse", 20, "from"));
+  catalog.GoOnFrom("from", /*timeline=*/1);
+  CheckpointFacts newest = Facts("newest", 15);
+  newest.timeline = 2;
+  catalog.Add(newest);
+  EXPECT_THAT(catalog.Superfluous(), ElementsAre("worse", "from"));
 }
 
 TEST(CheckpointCatalogTest, AChainThatBitesItsTailHasAnEnd) {

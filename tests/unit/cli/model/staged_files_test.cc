@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 
 #include "tests/lib/test_folder.h"
 
@@ -62,6 +63,38 @@ TEST_F(StagedFilesTest, AFileThatCannotBeMadeSaysSoAtOnce) {
   StagedFiles files(folder_.Path("nowhere"));
   EXPECT_THAT(std::string(files.Add("other").status().message()),
               testing::StartsWith("writing " + folder_.Path("nowhere") + "/other: "));
+}
+
+TEST_F(StagedFilesTest, OneCommandWritesAFileUndisturbedAndAnotherOneIsRefused) {
+  auto first = std::make_unique<StagedFiles>(folder_.path());
+  StagedFiles::File& file = first->Add("other");
+  file.Write(0, "by the first", 12);
+  {
+    StagedFiles second(folder_.path());
+    const absl::Status refused = second.Add("other").status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_EQ(refused.message(),
+              "writing " + folder_.Path("other") + ": another command is writing it");
+    EXPECT_EQ(second.Publish(), refused);
+  }
+  EXPECT_EQ(Files().at(".other.unfinished"), "by the first");
+  ASSERT_EQ(first->Publish(), absl::OkStatus());
+  EXPECT_EQ(Files().at("other"), "by the first");
+  // The next one begins its own, which the first leaves alone.
+  StagedFiles third(folder_.path());
+  third.AddText("other", "next");
+  first.reset();
+  ASSERT_EQ(third.Publish(), absl::OkStatus());
+  EXPECT_EQ(Files().at("other"), "next");
+}
+
+TEST_F(StagedFilesTest, WhatACommandThatWasKilledHasLeftIsBegunAnew) {
+  folder_.Write(".other.unfinished", "longer than the new one");
+  StagedFiles files(folder_.path());
+  files.AddText("other", "new");
+  ASSERT_EQ(files.Publish(), absl::OkStatus());
+  EXPECT_THAT(Files(),
+              ElementsAre(Pair("marker", "old"), Pair("other", "new"), Pair("stale", "old")));
 }
 
 TEST_F(StagedFilesTest, WhatIsNotPublishedIsRemovedAndWhatWasBeforeStays) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -18,7 +20,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
+using testing::Optional;
 
 class StoredJobTest : public testing::Test {
  protected:
@@ -149,21 +151,48 @@ TEST_F(StoredJobTest, ItsCheckpointsMayBeNamedFromWithinItsFolder) {
        {std::pair("", "checkpoints"), std::pair("/checkpoints", ".")}) {
     std::filesystem::current_path(folder_ + present);
     EXPECT_EQ(*ModelIn(named), folder_ + "/checkpoints/200-y");
-    EXPECT_THAT(*CheckpointsInUse(named), ElementsAre("200-y"));
+    EXPECT_THAT(*CheckpointsInUse(named), Optional(ElementsAre("200-y")));
   }
   std::filesystem::current_path(before);
 }
 
+TEST_F(StoredJobTest, ItsCheckpointsMayBeNamedByALinkOrBeBehindOne) {
+  const std::string job = folder_ + "/demo";
+  Save(job, "100-x", 100);
+  Save(job, "200-y", 200);
+  state_.set_state(v1::JOB_STATE_COMPLETED);
+  state_.set_model_uri("s3://elsewhere/demo/checkpoints/100-x");
+  Store(job);
+  const std::filesystem::path links = folder_ + "/links";
+  std::filesystem::create_directories(links);
+  for (const char* link : {"ck", "checkpoints"}) {
+    const std::string named = links / link;
+    std::filesystem::create_directory_symlink(job + "/checkpoints", named);
+    for (const std::string& as : {named, named + "/", "file://" + named}) {
+      EXPECT_THAT(*CheckpointsInUse(as), Optional(ElementsAre("100-x"))) << as;
+      const absl::StatusOr<std::string> model = ModelIn(as);
+      ASSERT_TRUE(model.ok()) << model.status();
+      EXPECT_TRUE(std::filesystem::equivalent(*model, job + "/checkpoints/100-x")) << *model;
+    }
+  }
+  // The job's own folder of them is a link to where there is more room.
+  std::filesystem::rename(job + "/checkpoints", folder_ + "/room");
+  std::filesystem::create_directory_symlink(folder_ + "/room", job + "/checkpoints");
+  EXPECT_THAT(*CheckpointsInUse(job + "/checkpoints"), Optional(ElementsAre("100-x")));
+  EXPECT_EQ(*CheckpointsInUse(folder_ + "/room"), std::nullopt);
+}
+
 TEST_F(StoredJobTest, CheckpointsThatItsStateNamesAreInUse) {
   const std::string checkpoints = folder_ + "/checkpoints";
-  EXPECT_THAT(*CheckpointsInUse(checkpoints), IsEmpty()) << "there is no job";
+  EXPECT_EQ(*CheckpointsInUse(checkpoints), std::nullopt) << "there is no job";
   state_.set_manifest("300-c");
   state_.set_best_manifest("200-b");
   state_.set_opened_from("100-a");
   state_.set_model_uri("file:///out/demo/checkpoints/150-m");
   Store(folder_);
-  EXPECT_THAT(*CheckpointsInUse(checkpoints), ElementsAre("100-a", "150-m", "200-b", "300-c"));
-  EXPECT_THAT(*CheckpointsInUse(folder_), IsEmpty()) << "these are no checkpoints of a job";
+  EXPECT_THAT(*CheckpointsInUse(checkpoints),
+              Optional(ElementsAre("100-a", "150-m", "200-b", "300-c")));
+  EXPECT_EQ(*CheckpointsInUse(folder_), std::nullopt) << "these are no checkpoints of a job";
   ASSERT_EQ((*OpenObjectStore(folder_))->Put("state/chief.json", "damaged"), absl::OkStatus());
   EXPECT_THAT(CheckpointsInUse(checkpoints).status().message(),
               HasSubstr("says which checkpoints are needed, and cannot be read"));

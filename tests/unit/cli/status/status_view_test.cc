@@ -231,6 +231,8 @@ TEST(LastWordsTest, SayWhatCameOutAndWhereItIs) {
   EXPECT_THAT(words, HasSubstr("--workers 3 --set train.epochs=2"));
   EXPECT_THAT(words, Not(HasSubstr("warning")));
   EXPECT_THAT(LastWords(status, {.worked = false})[1], HasSubstr("had been done before"));
+  EXPECT_THAT(absl::StrJoin(LastWords(status, {.held_out = false}), "\n"),
+              Not(HasSubstr("capstan predict")));
 }
 
 TEST(LastWordsTest, SayWhatWasOdd) {
