@@ -547,6 +547,11 @@ class Model(Exported):
             yield self.score_records(records)
 
 
+def text_of(score):
+    """The scores of a record, with commas between them: each the shortest text that reads back as the same number of 32 bits."""
+    return ",".join(str(value).removesuffix(".0") for value in np.atleast_1d(score).astype(np.float32))
+
+
 def main(paths):
     if not paths or paths[0].startswith("-"):
         sys.exit(__doc__)
@@ -555,7 +560,7 @@ def main(paths):
         for path in paths:
             for scores in model.score_file(path):
                 for score in scores:
-                    print(",".join(f"{value:.6f}" for value in np.atleast_1d(score)))
+                    print(text_of(score))
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
 
