@@ -26,6 +26,7 @@ BATCH = 4096
 MASK = (1 << 64) - 1
 LONGEST_LINE = 16 << 20  # Bytes, as in training.
 MOST_KEYS_KEPT = 1 << 16  # Hashes of texts that are not computed again.
+ABOVE_ALL_FLOATS = 2.0**128 - 2.0**103  # From here on 32 bits round to infinity.
 
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
 
@@ -122,7 +123,7 @@ class Records:
 def number(text):
     """A number as the file has it, rounded to 32 bits."""
     value = float(text)
-    if not math.isfinite(value) or "_" in text:
+    if not abs(value) < ABOVE_ALL_FLOATS or "_" in text:
         raise ValueError(f"{text!r} is not a number")
     return np.float32(value)
 
