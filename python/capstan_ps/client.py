@@ -201,6 +201,11 @@ class _Named(collections.abc.Mapping):
         return repr(self._entries)
 
 
+def decimals(number):
+    """Four digits behind the point; of what is smaller than a thousandth, four significant ones, as `capstan status` has them."""
+    return f"{number:.4g}" if 0 < abs(number) < 1e-3 else f"{number:.4f}"
+
+
 class Status:
     """What the chief says of the job: `state`, `progress` (0 to 1), `examples`, `loss`, `workers`, `shards`, `evaluations`,
     each with `examples` and `metrics`, and all else of GetStatusReply in proto/capstan/v1/chief.proto. A table in a notebook,
@@ -214,10 +219,10 @@ class Status:
         of_all = f" of {self.examples_expected:,}" if self.examples_expected else ""
         found = [("job", self.job), ("state", self.state), ("progress", f"{self.progress:.1%}"),
                  ("examples", f"{self.examples:,}{of_all}, {self.examples_per_second:,.0f}/s"),
-                 ("step", f"{self.global_step:,}"), ("loss", f"{self.loss:.4f}" if self.loss else "not known yet")]
+                 ("step", f"{self.global_step:,}"), ("loss", decimals(self.loss) if self.loss else "not known yet")]
         if self.evaluations:
             metrics = self.evaluations[-1].metrics
-            found.append(("held out", "  ".join(f"{name} {metrics[name]:.4f}" for name in sorted(metrics))))
+            found.append(("held out", "  ".join(f"{name} {decimals(metrics[name])}" for name in sorted(metrics))))
         for what, text in (("waiting for", self.waiting_for), ("because", self.reason), *(("warning", text) for text in self.warnings)):
             if text:
                 found.append((what, text))

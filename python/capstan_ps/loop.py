@@ -11,6 +11,7 @@ from capstan_ps import serving as _serving
 from capstan_ps import worker as _worker
 
 UNUSED_AFTER = 10  # Steps without a gradient, of which it is told.
+SHOWN = 5  # Names in a line.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,9 +169,12 @@ class Unused:
         self._steps += 1
         self._names -= set(used)
         if self._steps == UNUSED_AFTER and self._names:
-            names = sorted(self._names)
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            print(f"capstan_ps: {', '.join(names[:5])}{more}: no gradient in {UNUSED_AFTER} steps; {self._advice}", file=sys.stderr)
+            print(f"capstan_ps: {some(sorted(self._names))}: no gradient in {UNUSED_AFTER} steps; {self._advice}", file=sys.stderr)
+
+
+def some(names):
+    """The first names, and how many there are besides."""
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def number_of(taken, job):

@@ -3,7 +3,7 @@
     python3 -m capstan_ps.mlflow --chief localhost:7000 --tracking-uri http://localhost:5000
 
 One run of MLflow is made, in an experiment named as the job is, or as --experiment says. Its parameters are what job.yaml says; its
-metrics are `loss`, `examples_per_second` and `progress`, and those of each evaluation, all by the examples trained so far.
+metrics are `loss`, once it is known, `examples_per_second` and `progress`, and those of each evaluation, all by the examples trained so far.
 It ends as the job does: with 0 if the job has completed, and with 1 if it has failed or its chief has gone before. SIGTERM ends it, too,
 with 143, and the run as killed."""
 
@@ -74,7 +74,8 @@ def write(tracking, run, status, last, told):
     """What is new since the status `last`, and of the evaluations whose numbers are not in `told`, where they are noted."""
     if last is None or status.examples > last.examples:
         for name, value in (("loss", status.loss), ("examples_per_second", status.examples_per_second), ("progress", status.progress)):
-            tracking.log_metric(run, name, value, step=status.examples)
+            if name != "loss" or value:  # A loss of 0 is not known yet, as of a chief that has just come.
+                tracking.log_metric(run, name, value, step=status.examples)
     for evaluation in status.evaluations:
         if evaluation.number in told:
             continue

@@ -7,6 +7,7 @@
 a batch that is held out: a tensor, or, of several labels, one for each by its name. The parameters live on the shards: each step sees those that it has pulled, and its gradients
 are pushed; what optimizers do with them is job.yaml's. docs/python.md tells the whole of it."""
 
+import operator
 import re
 import sys
 
@@ -19,6 +20,8 @@ from capstan_ps import worker as _worker
 from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
 from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  Likewise.
 from capstan_ps.torch_tensors import is_held
+
+_VERSION = operator.attrgetter("_version")
 
 
 class Embeddings(nn.Module):
@@ -179,6 +182,9 @@ class _Tensors:
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
         self._sizes = [tensor.numel() for _, tensor, _ in self._all]
         self._untouched = self._versions()
+        # What is trained, and whose first write has not been told. Taking what was pulled is none, for a tensor's counter.
+        self._unwritten = {name: tensor for name, tensor, role in self._all if role == "trained"}
+        self._writes = self._count_writes()
         self._unused = _loop.Unused([name for name, _, role in self._all if role == "trained"],
                                     "is it used? declare what is not trained frozen, with requires_grad=False")
 
@@ -241,7 +247,20 @@ class _Tensors:
             if not torch.equal(self._model.get_buffer(name), before):
                 raise TypeError(f"buffer {name} of {before.dtype} has changed; only buffers of finite floats reach other workers")
         self._unused.saw(name for name, tensor, _ in self._all if tensor.grad is not None)
+        if (writes := self._count_writes()) != self._writes:
+            self._tell_written([name for name, now, before in zip(self._unwritten, writes, self._writes) if now != before])
         return [self._result(name, tensor, role) for name, tensor, role in self._all]
+
+    def _count_writes(self):
+        return [*map(_VERSION, self._unwritten.values())]
+
+    def _tell_written(self, names):
+        """Not an error: an embedding with max_norm bounds what it looks up each time, before it is used."""
+        for name in names:
+            del self._unwritten[name]
+        self._writes = self._count_writes()
+        print(f"capstan_ps: {_loop.some(names)}: written to in place, which reaches no shard and is gone at the next step; only gradients change "
+              "what is trained: bound the values where they are used, as torch.nn.utils.parametrize does", file=sys.stderr, flush=True)
 
     def _result(self, name, tensor, role):
         if role == "running":  # `self.mean = 0.9 * self.mean + ...` puts another tensor there.
@@ -253,6 +272,9 @@ class _Tensors:
         elif role == "frozen" and tensor._version != self._untouched[name]:
             raise TypeError(f"parameter {name} has changed, and was frozen (requires_grad=False): nobody pulls it again; what steps change "
                             "are float buffers (register_buffer)")
+        elif role == "frozen" and tensor.grad is not None:
+            raise TypeError(f"parameter {name} has a gradient, and was frozen (requires_grad=False) when the job began: it stays as it is; "
+                            "declare it trained in build, with requires_grad=True")
         elif role == "frozen" or tensor.grad is None:
             return None
         else:

@@ -275,6 +275,20 @@ checkpoint: {{uri: out}}
                                  text=True, check=False)
         self.assertIn("column 4 is named 'price', expected 'n3.0'", swapped.stderr)
 
+    def test_scores_in_a_unit_of_small_numbers_keep_their_digits(self):
+        data = self.write_clicks(lambda draw: f"{draw.uniform(1e-7, 3e-7):.4g}") + ", label_transform: standard"
+        data = re.sub(r"schema: .*}(?=, label_transform)", "schema: {label: 0, categorical: [1]}", data, flags=re.S)
+        checkpoint = self.train(data, "preset: lr, loss: squared")
+        self.run_it(BIN / "capstan", "checkpoint", "export", checkpoint, "model", "--python")
+        told = self.run_it(BIN / "capstan", "predict", checkpoint, "test.csv").splitlines()
+        scored = self.run_it(self.python, "model/score.py", "test.csv").splitlines()
+        for one, other in zip(map(float, told), map(float, scored), strict=True):
+            self.assertTrue(0 < one < 1e-6, one)
+            self.assertAlmostEqual(one, other, delta=1e-4 * one)
+        self.assertGreater(len(set(told)), 20, "they are not all the same")
+        rmse = float(self.run_it(BIN / "capstan", "evaluate", checkpoint, "test.csv").split("RMSE ")[1].split()[0])
+        self.assertTrue(0 < rmse < 1e-6, rmse)
+
     def test_equal_models_are_equal_files(self):
         checkpoint = self.train(self.write_clicks(), "preset: deepfm, embedding_dim: 3, hidden: [4]", shards=2)
         copy = self.run_it(BIN / "capstan", "checkpoint", "compact", checkpoint).strip()

@@ -125,6 +125,9 @@ class ClientTest(unittest.TestCase):
             self.assertIn("serving", text)
         self.assertIn("<td>state</td><td>completed</td>", status._repr_html_())
         self.assertEqual(job.spec.train.batch_size, 125)
+        status.loss, status.evaluations[-1].metrics = 2.5e-9, {"rmse": 1.2346e-7}
+        self.assertRegex(str(status), r"loss +2\.5e-09\n")
+        self.assertRegex(str(status), r"held out +rmse 1\.235e-07\n")
         status.reason = "<b>"
         self.assertIn("&lt;b&gt;", status._repr_html_())
 

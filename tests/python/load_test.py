@@ -59,6 +59,18 @@ class RecordsTest(unittest.TestCase):
             self.assertEqual((records.keys, records.values), ([2, 3], [0.5, 1]), line)
 
 
+    def test_a_number_that_is_infinite_in_32_bits_is_refused_as_in_training(self):
+        parser = score.CellParser({"format": "DATA_FORMAT_CSV", "columns": 2, "numeric": [{"column": 1}]})
+        for cell in ("1e39", "-1e39", "3.4028236e38", "1e400", "inf", "nan", "1_0"):
+            with self.assertRaisesRegex(ValueError, f"^'{cell}' is not a number$"):
+                parser.parse(f"1,{cell}", self.records)
+            with self.assertRaisesRegex(ValueError, f"^'{cell}' is not a number$"):
+                score.PairParser({}).parse(f"1 2:{cell}", self.records)
+        for cell in ("3.4028235e38", "-3.4028235e38", "1e-50"):
+            parser.parse(f"1,{cell}", self.records)
+        self.assertTrue(all(map(math.isfinite, self.records.numbers(1)[:, 0])))
+
+
 class LoadTest(unittest.TestCase):
 
     def setUp(self):

@@ -248,6 +248,40 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(said.getvalue(), "capstan_ps: 1.bias: no gradient in 10 steps; is it used? declare what is not trained frozen, with "
                                           "requires_grad=False\n")
 
+    def test_a_trained_parameter_that_is_written_in_place_is_named_once(self):
+        model = torch.nn.ModuleDict({"bounded": torch.nn.Embedding(4, 2, max_norm=.1), "clipped": torch.nn.Linear(2, 1), "plain": torch.nn.Linear(2, 1)})
+        tensors, said = ct._Tensors(model), io.StringIO()
+        lost = ("written to in place, which reaches no shard and is gone at the next step; only gradients change what is trained: bound the values "
+                "where they are used, as torch.nn.utils.parametrize does\n")
+        with contextlib.redirect_stderr(said):
+            for step in range(20):
+                tensors.take(types.SimpleNamespace(parameters=lambda: torch.ones(8 + 2 * 3)))
+                if step >= 12:  # Those that are written to from their first steps on are not all.
+                    with torch.no_grad():
+                        model["clipped"].weight.clamp_(max=.5)
+                        model["clipped"].bias.zero_()
+                embedded = model["bounded"](torch.tensor([step % 2])) if step >= 2 else torch.ones(1, 2)
+                (model["clipped"](embedded) + model["plain"](embedded)).sum().backward()
+                tensors.results()
+                self.assertEqual(said.getvalue().count("written to"), (step >= 2) + (step >= 12))
+        self.assertEqual([line for line in said.getvalue().splitlines(True) if "written to" in line],
+                         [f"capstan_ps: bounded.weight: {lost}", f"capstan_ps: clipped.bias, clipped.weight: {lost}"])
+
+    def test_a_parameter_that_was_frozen_when_the_job_began_cannot_be_trained_later(self):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Linear(1, 1))
+        model[0].requires_grad_(False)
+        tensors = ct._Tensors(model)
+        for step in range(3):
+            tensors.take(types.SimpleNamespace(parameters=lambda: torch.ones(5)))
+            if step == 2:
+                model[0].weight.requires_grad_(True)
+            model(torch.ones(1, 2)).sum().backward()
+            if step < 2:
+                tensors.results()
+        with self.assertRaisesRegex(TypeError, r"^parameter 0\.weight has a gradient, and was frozen \(requires_grad=False\) when the job began: it "
+                                               r"stays as it is; declare it trained in build, with requires_grad=True$"):
+            tensors.results()
+
     def test_the_line_is_told_of_a_program_that_lies_below_the_prefix_of_python_or_beside_its_libraries(self):
         paths = sysconfig.get_paths()
         for folder in (paths["data"] + "/project", paths["purelib"] + "-project"):

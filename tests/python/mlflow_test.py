@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
@@ -17,6 +18,11 @@ if __name__ == "__main__":
     skip_if_lacking()
 
 from crew import Crew  # noqa: E402
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.environ["PYTHONPATH"])
+
+from capstan_ps import mlflow  # noqa: E402
 
 MLFLOW = ROOT / "build/mlflow"  # Where pip has put it.
 LONG = CLICKS % (100000, "preset: lr")
@@ -125,11 +131,22 @@ class MlflowTest(unittest.TestCase):
     def test_one_that_is_told_to_end_ends_its_run_first(self):
         with Crew(LONG, name="mlflow-told", **UNTIL_A_SECOND_COMES) as crew:
             follower = self.follow(crew, "--every", "60")
-            crew.until(lambda: list(self.folder.glob("runs/*/*/metrics/loss")), "metrics", 60)
+            crew.until(lambda: list(self.folder.glob("runs/*/*/metrics/progress")), "metrics", 60)
             follower.terminate()
             said, _ = follower.communicate(timeout=60)
             self.assertEqual((follower.returncode, said), (128 + signal.SIGTERM, ""))
         self.assertEqual(self.run_of_job()["status"], "KILLED")
+
+    def test_a_loss_that_is_not_known_is_not_written_as_one_of_0(self):
+        written = []
+        tracking = types.SimpleNamespace(log_metric=lambda run, name, value, step: written.append((name, value, step)))
+        last = None
+        for examples, loss in ((0, 0.0), (100, 0.5), (200, 0.0), (300, 0.25)):  # Another chief has come in between.
+            status = types.SimpleNamespace(examples=examples, loss=loss, examples_per_second=10.0, progress=examples / 400, evaluations=[])
+            mlflow.write(tracking, "run", status, last, set())
+            last = status
+        self.assertEqual([(value, step) for name, value, step in written if name == "loss"], [(0.5, 100), (0.25, 300)])
+        self.assertEqual([step for name, _, step in written if name == "progress"], [0, 100, 200, 300])
 
     def test_without_mlflow_one_line_says_so(self):
         if subprocess.run([PYTHON, "-c", "import mlflow"], capture_output=True).returncode == 0:

@@ -178,7 +178,7 @@ v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
   reply.set_examples_per_second(job.training.end.begun()
                                     ? MeanRate(job, until)
                                     : job.training.progress.examples_per_second());
-  reply.set_loss(job.training.progress.loss());
+  reply.set_loss(job.training.progress.loss().value_or(0));
   for (const v1::Evaluation& evaluation : job.training.evaluations.history()) {
     *reply.add_evaluations() = evaluation;
   }

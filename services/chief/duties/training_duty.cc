@@ -15,8 +15,9 @@ void TrainingDuty::Advance(absl::Time now) {
       steps != job_->training.progress.steps())
     job_->writer.Note();
   job_->training.progress.Update(totals.examples, steps, now);
-  job_->outbox.Warn("training loss", OddLoss(job_->plan.spec, job_->training.progress.loss(),
-                                             job_->training.progress.least_loss()));
+  job_->outbox.Warn("training loss",
+                    OddLoss(job_->plan.spec, job_->training.progress.loss().value_or(0),
+                            job_->training.progress.least_loss()));
   const uint64_t max_steps = job_->plan.spec.train().max_steps();
   if (!job_->stop.empty()) job_->BeginEnd(job_->stop);
   if (job_->training.work.all_done()) {
@@ -30,8 +31,8 @@ void TrainingDuty::Advance(absl::Time now) {
 }
 
 void TrainingDuty::DrawCurve(absl::Time now) {
-  if (job_->state == v1::JOB_STATE_RUNNING && job_->training.progress.TakeCurveDue(now))
-    job_->AddCurvePoint({}, now);
+  if (job_->state != v1::JOB_STATE_RUNNING || !job_->training.progress.loss()) return;
+  if (job_->training.progress.TakeCurveDue(now)) job_->AddCurvePoint({}, now);
 }
 
 }  // namespace capstan::chief

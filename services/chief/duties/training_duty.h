@@ -14,7 +14,7 @@ class TrainingDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance(absl::Time now);
-  // Adds a point to the learning curve, now and then.
+  // Adds a point to the learning curve, now and then, once there is a loss.
   void DrawCurve(absl::Time now);
 };
 

@@ -70,7 +70,7 @@ void Training::BeginEvaluation(bool at_barrier, bool final, absl::Time now) {
   about.set_elapsed_seconds(progress.elapsed_seconds(now));
   about.set_at_round_boundary(at_barrier);
   about.set_final(final);
-  about.set_train_loss(progress.loss());
+  about.set_train_loss(progress.loss().value_or(0));
   evaluations.Begin(std::move(about), work.totals().epochs_done);
 }
 

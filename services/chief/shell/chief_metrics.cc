@@ -243,8 +243,11 @@ void ChiefMetrics::UpdateLearningRates(uint64_t examples) {
 }
 
 void ChiefMetrics::UpdateLosses(const v1::GetStatusReply& status) {
-  Set("capstan_loss", "Mean loss: of the latest training batches, of the last evaluation.",
-      status.loss(), {{"split", "train"}});
+  loss_known_ = loss_known_ || status.loss() != 0;
+  if (loss_known_) {
+    Set("capstan_loss", "Mean loss: of the latest training batches, of the last evaluation.",
+        status.loss(), {{"split", "train"}});
+  }
   if (status.evaluations().empty()) return;
   for (const auto& [name, value] : status.evaluations().rbegin()->metrics()) {
     if (name == "loss") {

@@ -72,6 +72,7 @@ class ChiefMetrics {
   std::string checkpoint_;                     // The newest one,
   uint64_t checkpoints_taken_ = 0;             // the so-many-th of this term.
   std::optional<int> recoveries_;
+  bool loss_known_ = false;  // That of training; a 0 before says that it is not.
 };
 
 }  // namespace capstan::chief

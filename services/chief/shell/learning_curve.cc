@@ -52,9 +52,9 @@ std::string UnderCurveHeader(const std::string& curve) {
 }
 
 std::string CurveLines(const AppendCurve& point) {
-  std::string begin =
-      absl::StrFormat("%.3f,%d,%d,%.6g,%.1f,", point.elapsed_seconds, point.examples, point.step,
-                      point.loss, point.examples_per_second);
+  const std::string loss = point.loss ? absl::StrFormat("%.6g", *point.loss) : "";
+  std::string begin = absl::StrFormat("%.3f,%d,%d,%s,%.1f,", point.elapsed_seconds, point.examples,
+                                      point.step, loss, point.examples_per_second);
   const v1::Evaluation& evaluation = point.evaluation;
   if (evaluation.number() > 0) absl::StrAppend(&begin, evaluation.number());
   std::string lines, first;

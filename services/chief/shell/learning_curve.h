@@ -18,7 +18,7 @@ std::string UnderCurveHeader(const std::string& curve);
 
 // One line, ending with a newline, behind one for each further set of held-out records; these have
 // its name in the column `eval_set`. Metrics that an evaluation does not have, and all of them
-// without an evaluation, are empty.
+// without an evaluation, are empty, and so is a training loss that is not known.
 std::string CurveLines(const AppendCurve& point);
 
 }  // namespace capstan::chief

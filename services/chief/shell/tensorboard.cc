@@ -42,7 +42,7 @@ std::string TensorBoardEvents::Append(const AppendCurve& point, absl::Time now) 
   last_step_ = point.step;
   v1::TensorBoardEvent event = EventAt(now, point.step);
   v1::TensorBoardSummary& summary = *event.mutable_summary();
-  Add("train/loss", point.loss, summary);
+  if (point.loss) Add("train/loss", *point.loss, summary);
   Add("train/examples", static_cast<double>(point.examples), summary);
   Add("train/examples_per_second", point.examples_per_second, summary);
   for (const auto& [name, value] : point.evaluation.metrics()) {

@@ -3,6 +3,7 @@
 #define CAPSTAN_CHIEF_STATE_CHIEF_ACTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -79,7 +80,7 @@ struct AppendCurve {
   double elapsed_seconds = 0;
   uint64_t examples = 0;
   uint64_t step = 0;
-  double loss = 0;
+  std::optional<double> loss;  // None: not known yet.
   double examples_per_second = 0;
   v1::Evaluation evaluation;
 };

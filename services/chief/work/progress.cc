@@ -19,7 +19,13 @@ void Progress::AddLoss(uint64_t examples, double loss_sum) {
   loss_ = loss_ * keep + loss_sum;
   weight_ = weight_ * keep + static_cast<double>(examples);
   if (2 * weight_ < static_cast<double>(options_.loss_window)) return;
-  if (least_loss_ == 0 || loss() < least_loss_) least_loss_ = loss();
+  const double mean = loss_ / weight_;
+  if (least_loss_ == 0 || mean < least_loss_) least_loss_ = mean;
+}
+
+std::optional<double> Progress::loss() const {
+  if (weight_ == 0) return std::nullopt;
+  return loss_ / weight_;
 }
 
 void Progress::Update(uint64_t examples, uint64_t steps, absl::Time now) {

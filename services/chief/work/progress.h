@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "absl/time/time.h"
 
@@ -37,7 +38,8 @@ class Progress {
 
   uint64_t examples() const { return examples_; }
   uint64_t steps() const { return steps_; }
-  double loss() const { return weight_ > 0 ? loss_ / weight_ : 0; }
+  // None before the first AddLoss: neither a checkpoint nor the chief's state keeps it.
+  std::optional<double> loss() const;
   // The least that loss() has been once half the examples were in that it is averaged over; 0:
   // they are not yet.
   double least_loss() const { return least_loss_; }

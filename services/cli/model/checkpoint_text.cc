@@ -27,7 +27,7 @@ std::string MetricsOf(const v1::Manifest& manifest) {
   for (const char* name : {"auc", "group_auc", "accuracy", "rmse", "mae", "logloss"}) {
     const auto found = manifest.metrics().find(name);
     if (found == manifest.metrics().end()) continue;
-    metrics.push_back(absl::StrFormat("%s %.5f", name, found->second));
+    metrics.push_back(absl::StrCat(name, " ", Decimals(found->second, 5)));
   }
   return absl::StrJoin(metrics, "  ");
 }

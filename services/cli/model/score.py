@@ -26,6 +26,7 @@ BATCH = 4096
 MASK = (1 << 64) - 1
 LONGEST_LINE = 16 << 20  # Bytes, as in training.
 MOST_KEYS_KEPT = 1 << 16  # Hashes of texts that are not computed again.
+ABOVE_ALL_FLOATS = 2.0**128 - 2.0**103  # From here on 32 bits round to infinity.
 
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
 
@@ -122,7 +123,7 @@ class Records:
 def number(text):
     """A number as the file has it, rounded to 32 bits."""
     value = float(text)
-    if not math.isfinite(value) or "_" in text:
+    if not abs(value) < ABOVE_ALL_FLOATS or "_" in text:
         raise ValueError(f"{text!r} is not a number")
     return np.float32(value)
 
@@ -547,6 +548,11 @@ class Model(Exported):
             yield self.score_records(records)
 
 
+def text_of(score):
+    """The scores of a record, with commas between them: each the shortest text that reads back as the same number of 32 bits."""
+    return ",".join(str(value).removesuffix(".0") for value in np.atleast_1d(score).astype(np.float32))
+
+
 def main(paths):
     if not paths or paths[0].startswith("-"):
         sys.exit(__doc__)
@@ -555,7 +561,7 @@ def main(paths):
         for path in paths:
             for scores in model.score_file(path):
                 for score in scores:
-                    print(",".join(f"{value:.6f}" for value in np.atleast_1d(score)))
+                    print(text_of(score))
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
 

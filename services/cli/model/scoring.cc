@@ -1,12 +1,13 @@
 #include "cli/model/scoring.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "capstan/base/status.h"
 #include "capstan/config/data_labels.h"
@@ -28,6 +29,16 @@ std::vector<double> Softmax(std::span<const float> logits) {
   for (float logit : logits) sum += shares.emplace_back(std::exp(double{logit} - largest));
   for (double& share : shares) share /= sum;
   return shares;
+}
+
+// As Python writes it: with an exponent where it is below 1e-4, and from 1e16 on.
+std::string ShortestText(float number) {
+  const double size = std::abs(double{number});
+  const bool plain = size == 0 || (size >= 1e-4 && size < 1e16) || !std::isfinite(size);
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
+                                 plain ? std::chars_format::fixed : std::chars_format::scientific);
+  return {text.data(), end.ptr};
 }
 
 // Files are read in place of the data for evaluation.
@@ -122,7 +133,7 @@ std::vector<double> PredictionsOf(const v1::JobSpec& job, std::span<const float>
 
 std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits) {
   return absl::StrJoin(PredictionsOf(job, logits), ",", [](std::string* out, double prediction) {
-    absl::StrAppendFormat(out, "%.6f", prediction);
+    absl::StrAppend(out, ShortestText(static_cast<float>(prediction)));
   });
 }
 

@@ -46,7 +46,8 @@ void ReadGeneratedAsText(v1::DataSpec& data);
 // value in the label's own unit (squared); of several labels one for each.
 std::vector<double> PredictionsOf(const v1::JobSpec& job, std::span<const float> logits);
 
-// Returns these predictions as text, with commas between them.
+// Returns these predictions as text, with commas between them: each the shortest one that reads
+// back as the same float.
 std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits);
 
 }  // namespace capstan::cli

@@ -44,7 +44,7 @@ std::string Examples(const v1::GetStatusReply& status) {
 
 // No report of a batch has come yet, or none since a new chief.
 std::string LossText(const v1::GetStatusReply& status) {
-  return status.loss() == 0 ? "not known yet" : absl::StrFormat("%.4f", status.loss());
+  return status.loss() == 0 ? "not known yet" : Decimals(status.loss(), 4);
 }
 
 // A text behind its label, in as many lines as it takes; an empty one takes none.
@@ -249,7 +249,7 @@ std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most, std::st
   for (const auto& [key, name] : shown) {
     const auto metric = evaluation.metrics().find(NameMetric({scope, key}));
     if (metric == evaluation.metrics().end() || static_cast<int>(parts.size()) == at_most) continue;
-    parts.push_back(absl::StrFormat("%s %.4f", name, metric->second));
+    parts.push_back(absl::StrCat(name, " ", Decimals(metric->second, 4)));
   }
   return absl::StrJoin(parts, "  ");
 }

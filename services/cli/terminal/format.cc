@@ -86,6 +86,11 @@ std::string Short(double number) {
   return absl::StrCat(ThreeDigits(number), unit);
 }
 
+std::string Decimals(double number, int digits) {
+  const bool small = number != 0 && std::abs(number) < 1e-3;
+  return small ? absl::StrFormat("%.*g", digits, number) : absl::StrFormat("%.*f", digits, number);
+}
+
 std::string Bytes(double bytes) {
   if (bytes < 1024) return absl::StrFormat("%.0f B", bytes);
   const char* unit = " B";

@@ -19,6 +19,10 @@ std::string Grouped(uint64_t number);
 // Three significant digits: "0", "12.3", "4.56 k", "789 k", "1.23 M", "4.5 G". Not a number: "-".
 std::string Short(double number);
 
+// So many digits behind the point; of what is smaller than a thousandth, so many significant ones:
+// "0.7712", "1.235e-07".
+std::string Decimals(double number, int digits);
+
 // "532 B", "1.25 KiB", "64.0 MiB"
 std::string Bytes(double bytes);
 

@@ -69,7 +69,7 @@ TEST_F(ReportDutyTest, ALossThatIsNotANumberCountsNowhereAndFailsTheJobByTheWord
   duty_.Take(a, report);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
   EXPECT_EQ(job_.training.work.totals().todo, 10u);
-  EXPECT_EQ(job_.training.progress.loss(), 0);
+  EXPECT_EQ(job_.training.progress.loss(), std::nullopt);
   EXPECT_EQ(duty_.retries(), 1u);
 
   report = Crew::Done(Task(b));

@@ -82,13 +82,32 @@ TEST_F(TrainingDutyTest, AStopGivesItsReasonAlsoWhereAllHasJustBeenTrained) {
 
 TEST_F(TrainingDutyTest, TheCurveIsDrawnNowAndThenWhileTheJobRuns) {
   job_.training.progress.Start(now_);
+  job_.training.progress.AddLoss(/*examples=*/100, /*loss_sum=*/50);
   duty_.DrawCurve(now_ + absl::Hours(1));
-  EXPECT_THAT(Taken<AppendCurve>(), testing::SizeIs(1));
+  const std::vector<AppendCurve> points = Taken<AppendCurve>();
+  ASSERT_THAT(points, testing::SizeIs(1));
+  EXPECT_EQ(points[0].loss, 0.5);
   duty_.DrawCurve(now_ + absl::Hours(1));
   EXPECT_THAT(Taken<AppendCurve>(), testing::IsEmpty()) << "a moment later there is nothing new";
   job_.state = v1::JOB_STATE_RESTORING;
   duty_.DrawCurve(now_ + absl::Hours(2));
   EXPECT_THAT(Taken<AppendCurve>(), testing::IsEmpty());
+}
+
+// As at the beginning of a job, and of another chief that goes on with one.
+TEST_F(TrainingDutyTest, TheCurveBeginsWithTheFirstLossWhichMayBe0) {
+  job_.training.progress.Restore(/*examples=*/100, /*steps=*/10, now_);
+  duty_.DrawCurve(now_ + absl::Hours(1));
+  EXPECT_THAT(Taken<AppendCurve>(), testing::IsEmpty());
+  job_.AddCurvePoint({}, now_);  // As an evaluation does, and the end.
+  std::vector<AppendCurve> points = Taken<AppendCurve>();
+  ASSERT_THAT(points, testing::SizeIs(1));
+  EXPECT_EQ(points[0].loss, std::nullopt);
+  job_.training.progress.AddLoss(/*examples=*/10, /*loss_sum=*/0);
+  duty_.DrawCurve(now_ + absl::Hours(1));
+  points = Taken<AppendCurve>();
+  ASSERT_THAT(points, testing::SizeIs(1));
+  EXPECT_EQ(points[0].loss, 0);
 }
 
 TEST_F(TrainingDutyTest, ALossThatIsWorseThanGuessingIsShownForAsLongAsItIs) {

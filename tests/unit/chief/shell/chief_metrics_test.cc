@@ -149,6 +149,23 @@ TEST(ChiefMetricsTest, ReplicasAreToldOfWhereThereAreAny) {
   EXPECT_THAT(registry.Text(), HasSubstr("capstan_partitions_unpaired 0"));
 }
 
+// Else each chief would begin with a loss of 0.
+TEST(ChiefMetricsTest, ALossOfTrainingIsToldOnceItIsKnown) {
+  metrics::Registry registry;
+  ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/1);
+  v1::GetStatusReply status;
+  (*status.add_evaluations()->mutable_metrics())["loss"] = 0.75;  // By an earlier chief.
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_loss{split=\"eval\"} 0.75\n"));
+  EXPECT_THAT(registry.Text(), Not(HasSubstr("split=\"train\"")));
+  for (const char* loss : {"0.5", "0"}) {
+    status.set_loss(std::stod(loss));
+    chief.Update(status);
+    EXPECT_THAT(registry.Text(),
+                HasSubstr(absl::StrCat("\ncapstan_loss{split=\"train\"} ", loss, "\n")));
+  }
+}
+
 TEST(ChiefMetricsTest, TellsWhichWorkerIsSlowAndForgetsItWithTheWorker) {
   metrics::Registry registry;
   ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/1);

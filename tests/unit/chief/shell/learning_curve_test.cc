@@ -40,7 +40,12 @@ TEST(LearningCurveTest, FurtherScopesHaveLinesOfTheirOwnAboveThatOfTheFirst) {
 }
 
 TEST(LearningCurveTest, APointWithoutAnEvaluationIsOneLine) {
-  EXPECT_EQ(CurveLines({.examples = 7, .step = 1}), "0.000,7,1,0,0.0,,,,,,,,,,\n");
+  EXPECT_EQ(CurveLines({.examples = 7, .step = 1, .loss = 0.25}), "0.000,7,1,0.25,0.0,,,,,,,,,,\n");
+}
+
+TEST(LearningCurveTest, ALossThatIsNotKnownIsAnEmptyCellAndOneOf0Is0) {
+  EXPECT_EQ(CurveLines({.examples = 7, .step = 1}), "0.000,7,1,,0.0,,,,,,,,,,\n");
+  EXPECT_EQ(CurveLines({.examples = 7, .step = 1, .loss = 0}), "0.000,7,1,0,0.0,,,,,,,,,,\n");
 }
 
 TEST(LearningCurveTest, ACurveOfAnotherVersionGoesOnUnderTheNamesOfThisOne) {

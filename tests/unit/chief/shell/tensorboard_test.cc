@@ -63,6 +63,18 @@ TEST(TensorBoardEventsTest, AFileBeginsWithItsVersionAndHasEachPointWithItsMetri
   EXPECT_EQ(ValuesOf(read[3]).at("eval/buy/auc"), 0.25);
 }
 
+TEST(TensorBoardEventsTest, ALossThatIsNotKnownHasNoTag) {
+  TensorBoardEvents events;
+  const auto last = [&events](const AppendCurve& point) {
+    return ValuesOf(EventsOf(events.Append(point, kNow)).back());
+  };
+  AppendCurve point = {.examples = 1000, .step = 10};
+  EXPECT_THAT(last(point), UnorderedElementsAre(Pair("train/examples", 1000),
+                                                Pair("train/examples_per_second", 0)));
+  point.loss = 0;
+  EXPECT_EQ(last(point).at("train/loss"), 0);
+}
+
 TEST(TensorBoardEventsTest, StepsThatComeAgainReplaceTheFormerOnes) {
   TensorBoardEvents events;
   for (const uint64_t step : {10, 20, 30}) (void)events.Append({.step = step}, kNow);

@@ -210,6 +210,14 @@ TEST(RenderLineTest, TellsTheSameFactsInOneLine) {
             "dropped 4 gradients as too stale, refused 2 requests");
 }
 
+TEST(RenderLineTest, KeepsTheDigitsOfALabelWhoseUnitIsSmall) {
+  v1::GetStatusReply status = Running();
+  status.set_loss(2.5e-9);
+  status.mutable_evaluations(0)->clear_metrics();
+  (*status.mutable_evaluations(0)->mutable_metrics())["rmse"] = 1.2346e-7;
+  EXPECT_THAT(RenderLine(status), HasSubstr(" | loss 2.5e-09 | RMSE 1.235e-07 | "));
+}
+
 TEST(RenderLineTest, SumsUpManyWorkersButNamesStragglers) {
   v1::GetStatusReply status = Running();
   for (int i = 2; i < 20; ++i) status.add_workers()->set_state("idle");

@@ -34,6 +34,16 @@ TEST(ShortTest, ShowsWhatIsNoNumberAsADash) {
   EXPECT_EQ(Short(std::numeric_limits<double>::infinity()), "-");
 }
 
+TEST(DecimalsTest, KeepsTheDigitsOfWhatIsSmall) {
+  EXPECT_EQ(Decimals(0.78954, 4), "0.7895");
+  EXPECT_EQ(Decimals(1234.5, 4), "1234.5000");
+  EXPECT_EQ(Decimals(0, 4), "0.0000");
+  EXPECT_EQ(Decimals(0.001, 4), "0.0010");
+  EXPECT_EQ(Decimals(0.00012345, 4), "0.0001234");
+  EXPECT_EQ(Decimals(-1.2346e-7, 4), "-1.235e-07");
+  EXPECT_EQ(Decimals(1.23456e-7, 5), "1.2346e-07");
+}
+
 TEST(BytesTest, CountsInPowersOf1024) {
   EXPECT_EQ(Bytes(1023), "1023 B");
   EXPECT_EQ(Bytes(64 << 20), "64.0 MiB");
