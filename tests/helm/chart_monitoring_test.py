@@ -3,7 +3,10 @@
 import json
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -11,6 +14,20 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from chart import CHART, ROOT, objects, of_kind, rendered, require_helm
 
 import yaml
+
+
+PROMTOOL = shutil.which("promtool")
+
+
+def monitored_every(interval):
+    return objects("--set", "monitoring.rules.enabled=true", "--set", "monitoring.dashboards.enabled=true",
+                   "--set", f"monitoring.podMonitor.interval={interval}", namespace="ns")
+
+
+def windows(text):
+    """The seconds over which rates are taken in a text."""
+    return {60 * int(number) if unit == "m" else int(number)
+            for number, unit in re.findall(r"\b(?:rate|increase|last_over_time)\([^()]*\[(\d+)([ms])\]", text)}
 
 
 class ChartMonitoringTest(unittest.TestCase):
@@ -70,6 +87,46 @@ class ChartMonitoringTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "tls.renewBefore: .*is not a duration"):
             objects("--set", "monitoring.rules.enabled=true", "--set", "tls.renewBefore=30d")
 
+    def test_a_rate_is_over_four_scrapes_at_least(self):
+        for interval, seconds in (("500ms", 60), ("15s", 60), ("20s", 80), ("60s", 240), ("1m", 240), ("90s", 360), ("2m", 480)):
+            got = monitored_every(interval)
+            rules, = of_kind(got, "PrometheusRule")
+            self.assertEqual(min(windows(json.dumps(rules["spec"]))), seconds, interval)
+            self.assertIn("[5m]) / 20 >", json.dumps(rules["spec"]), "values of a rule, and not of a scrape")
+            boards = [json.loads(text) for one in of_kind(got, "ConfigMap")
+                      for key, text in one["data"].items() if key.endswith(".json")]
+            self.assertEqual(len(boards), 4)
+            self.assertEqual(min(windows(json.dumps(boards))), seconds, interval)
+
+    def test_queries_of_dashboards_say_how_far_scrapes_are_apart_if_it_is_further_than_grafana_takes_for_granted(self):
+        for interval, said in (("15s", None), ("1m", "1m")):
+            for one in of_kind(monitored_every(interval), "ConfigMap"):
+                for key, text in one["data"].items():
+                    if key.endswith(".json"):
+                        queries = [target for panel in json.loads(text)["panels"] for target in panel.get("targets", [])
+                                   if "expr" in target]
+                        self.assertTrue(queries, key)
+                        self.assertEqual({target.get("interval") for target in queries}, {said}, key)
+
+    def test_scrapes_that_are_too_far_apart_for_rules_and_dashboards_are_refused(self):
+        for made in ("rules.enabled", "rules.configMap", "dashboards.enabled"):
+            for interval in ("3m", "121s", "120001ms"):
+                with self.assertRaisesRegex(ValueError, rf"monitoring\.podMonitor\.interval: {interval} is too long for rules"):
+                    objects("--set", f"monitoring.{made}=true", "--set", f"monitoring.podMonitor.interval={interval}")
+        objects("--set", "monitoring.podMonitor.enabled=true", "--set", "monitoring.podMonitor.interval=5m")
+
+    @unittest.skipIf(PROMTOOL is None, "no promtool (Debian: apt-get install prometheus)")
+    def test_alerts_are_as_right_with_a_scrape_a_minute_or_two(self):
+        for interval in ("60s", "2m"):
+            rules, = of_kind(monitored_every(interval), "PrometheusRule")
+            with tempfile.TemporaryDirectory() as folder:
+                (pathlib.Path(folder) / "rules.yaml").write_text(yaml.safe_dump(rules["spec"]))
+                cases = {"rule_files": ["rules.yaml"], "evaluation_interval": "15s",
+                         "tests": [case for alert in SPARSE for case in sparse_cases(alert, interval)]}
+                (pathlib.Path(folder) / "cases.yaml").write_text(yaml.safe_dump(cases))
+                done = subprocess.run([PROMTOOL, "test", "rules", "cases.yaml"], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, interval + done.stdout + done.stderr)
+
     def test_every_panel_that_a_runbook_names_is_there(self):
         """A runbook names a dashboard, and behind it its panels in quotes."""
         panels = {board: {one["title"] for one in json.loads((ROOT / "dashboards" / f"{board.lower()}.json").read_text())["panels"]}
@@ -88,6 +145,42 @@ class ChartMonitoringTest(unittest.TestCase):
         self.assertEqual({name: json.loads(text) for name, text in maps.items()},
                          {name: json.loads(text) for name, text in files.items()})
         self.assertEqual(set(files), {"training.json", "staleness.json", "shards.json", "durability.json"})
+
+
+def series(name, values, **labels):
+    return {"series": f"{name}{{%s}}" % ",".join(f'{key}="{value}"' for key, value in
+                                               {"namespace": "ns", "job_name": "ctr", **labels}.items()), "values": values}
+
+
+RUNNING = series("capstan_training_state", "1x200", state="running")
+# Of an alert: its severity, what is scraped when it is to fire in the second hour, and what when it is to be quiet. HOUR is the
+# number of scrapes in the first one.
+SPARSE = {
+    "CapstanProgressBudget": (
+        "critical", [RUNNING, series("capstan_samples_processed_total", "60000x200")],
+        [RUNNING, series("capstan_samples_processed_total", "0+60000x200")]),
+    "CapstanObjectStoreErrors": (
+        "warning", [series("capstan_object_store_requests_total", "0+10x200", code="OK"),
+                    series("capstan_object_store_requests_total", "0+5x200", code="UNAVAILABLE")],
+        [series("capstan_object_store_requests_total", "0+10x200", code="OK")]),
+    "CapstanLeaseChurn": (
+        "warning", [series("capstan_task_lease_expirations_total", "0+1x200"), series("capstan_workers", "3x200", state="active")],
+        # A node with half of forty workers has died, once.
+        [series("capstan_task_lease_expirations_total", "0xHOUR 40x100"), series("capstan_workers", "20x200", state="active")]),
+}
+
+
+def sparse_cases(alert, interval):
+    """The cases of promtool in which an alert fires, and is quiet, with so long between the scrapes: at and between them."""
+    severity, *cases = SPARSE[alert]
+    hour = str(3600 // {"60s": 60, "2m": 120}[interval])
+    query = f'ALERTS{{alertname="{alert}",alertstate="firing"}}'
+    firing = [{"labels": f'{query[:-1]},job_name="ctr",namespace="ns",severity="{severity}"}}', "value": 1}]
+    for case, scraped in zip(("fires", "is quiet"), cases):
+        yield {"name": f"{alert} {case}", "interval": interval,
+               "input_series": [{**one, "values": one["values"].replace("HOUR", hour)} for one in scraped],
+               "promql_expr_test": [{"expr": query, "eval_time": f"{3600 + 45 * i}s",
+                                     "exp_samples": firing if case == "fires" else []} for i in range(1, 21)]}
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@
   {{- end -}}
 {{- end -}}
 {{- include "capstan.programChecks" . -}}
+{{- include "capstan.monitoringChecks" . -}}
 {{- if and $v.worker.autoscaling.enabled $v.worker.keda.enabled -}}
   {{- fail "worker.autoscaling and worker.keda exclude each other: two autoscalers would fight over the workers" -}}
 {{- end -}}

@@ -1,16 +1,20 @@
 #include "capstan/config/data_files.h"
 
-#include <glob.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <set>
 #include <string>
+#include <system_error>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "capstan/base/glob_pattern.h"
 #include "capstan/config/eval_sets.h"
 #include "capstan/config/spelling.h"
 
@@ -20,37 +24,58 @@ namespace {
 constexpr size_t kMaxShownPath = 500;
 constexpr absl::string_view kFileScheme = "file://";
 
-void Resolve(const std::string& folder, std::string& path) {
+void Join(const std::string& folder, std::string& path) {
   if (path.empty() || absl::StrContains(path, "://")) return;
   path = (std::filesystem::path(folder) / path).lexically_normal().string();
 }
 
-// `folders`: the data are folders, and not files.
-void CheckPattern(const std::string& key, absl::string_view pattern, bool folders,
-                  Findings& findings) {
-  absl::ConsumePrefix(&pattern, kFileScheme);
-  if (IsObjectAddress(pattern)) return;  // Whoever plans the job looks there.
-  if (pattern.find("://") != pattern.npos) {
-    findings.Refuse(key,
-                    absl::StrCat(Shown(pattern, kMaxShownPath),
-                                 " is not supported; expected local files or s3://bucket/name"));
+// Returns whether what data.train and data.eval name may be patterns. Folders of images, and the
+// files that all other keys name, are what they are called.
+bool HasPatterns(const v1::DataSpec& data) { return data.format() != v1::DATA_FORMAT_FOLDER; }
+
+struct NamedData {
+  std::string key;  // Which names the data.
+  absl::string_view path;
+  bool pattern = false;  // The path is one.
+  bool folder = false;   // A folder is meant, and no file.
+};
+
+void CheckPath(const NamedData& named, const std::string& path, Findings& findings) {
+  const std::string shown = Shown(path, kMaxShownPath);
+  std::error_code ignored;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
+    findings.Refuse(named.key, absl::StrCat("no file matches ", shown));
+  } else if (std::filesystem::is_directory(path, ignored) != named.folder) {
+    findings.Refuse(named.key, absl::StrCat(shown, named.folder ? " is a file, not a folder"
+                                                                : " is a folder, not a file"));
+  } else if (access(path.c_str(), R_OK) != 0) {
+    findings.Refuse(named.key, absl::StrCat(shown, " cannot be read"));
+  }
+}
+
+void Check(NamedData named, Findings& findings) {
+  absl::ConsumePrefix(&named.path, kFileScheme);
+  if (IsObjectAddress(named.path)) return;  // Whoever plans the job looks there.
+  const std::string shown = Shown(named.path, kMaxShownPath);
+  if (absl::StrContains(named.path, "://")) {
+    findings.Refuse(
+        named.key,
+        absl::StrCat(shown, " is not supported; expected local files or s3://bucket/name"));
     return;
   }
-  glob_t found = {};
-  const int error = glob(std::string(pattern).c_str(), GLOB_NOSORT | GLOB_BRACE, nullptr, &found);
-  if (error != 0)
-    findings.Refuse(key, absl::StrCat("no file matches ", Shown(pattern, kMaxShownPath)));
-  for (size_t i = 0; i < found.gl_pathc; ++i) {
-    if (std::filesystem::is_directory(found.gl_pathv[i]) != folders) {
-      findings.Refuse(
-          key, absl::StrCat(Shown(found.gl_pathv[i], kMaxShownPath),
-                            folders ? " is a file, not a folder" : " is a folder, not a file"));
-    } else if (access(found.gl_pathv[i], R_OK) != 0) {
-      findings.Refuse(key,
-                      absl::StrCat(Shown(found.gl_pathv[i], kMaxShownPath), " cannot be read"));
-    }
+  const std::string path(named.path);
+  if (!named.pattern) {
+    CheckPath(named, path, findings);
+    return;
   }
-  globfree(&found);
+  const absl::StatusOr<std::vector<std::string>> matches = MatchingPaths(path);
+  if (absl::IsNotFound(matches.status())) {
+    findings.Refuse(named.key, absl::StrCat("no file matches ", shown));
+  } else if (!matches.ok()) {
+    findings.Refuse(named.key, std::string(matches.status().message()));
+  }
+  if (!matches.ok()) return;
+  for (const std::string& match : *matches) CheckPath(named, match, findings);
 }
 
 }  // namespace
@@ -62,45 +87,42 @@ bool IsObjectAddress(absl::string_view uri) {
 }
 
 void ResolvePaths(const std::string& folder, v1::JobSpec& spec) {
-  for (std::string& path : *spec.mutable_data()->mutable_train()) Resolve(folder, path);
-  for (std::string& path : *spec.mutable_data()->mutable_eval()) Resolve(folder, path);
-  if (spec.data().has_negatives()) {
-    Resolve(folder, *spec.mutable_data()->mutable_negatives()->mutable_file());
+  v1::DataSpec& data = *spec.mutable_data();
+  const std::string data_folder = HasPatterns(data) ? AsPattern(folder) : folder;
+  for (std::string& path : *data.mutable_train()) Join(data_folder, path);
+  for (std::string& path : *data.mutable_eval()) Join(data_folder, path);
+  if (data.has_negatives()) Join(folder, *data.mutable_negatives()->mutable_file());
+  for (v1::ColumnSpec& column : *data.mutable_numeric()) Join(folder, *column.mutable_file());
+  for (v1::FeatureSpec& feature : *data.mutable_features()) {
+    if (feature.has_vocabulary()) Join(folder, *feature.mutable_vocabulary()->mutable_file());
   }
-  for (v1::ColumnSpec& column : *spec.mutable_data()->mutable_numeric()) {
-    Resolve(folder, *column.mutable_file());
-  }
-  for (v1::FeatureSpec& feature : *spec.mutable_data()->mutable_features()) {
-    if (!feature.has_vocabulary()) continue;
-    Resolve(folder, *feature.mutable_vocabulary()->mutable_file());
-  }
-  Resolve(folder, *spec.mutable_checkpoint()->mutable_uri());
+  Join(folder, *spec.mutable_checkpoint()->mutable_uri());
 }
 
 void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
-  const bool folders = spec.data().format() == v1::DATA_FORMAT_FOLDER;
-  for (const std::string& path : spec.data().train()) {
-    CheckPattern("data.train", path, folders, findings);
-  }
-  for (const EvalFiles& set : EvalSetsOf(spec.data())) {
+  const v1::DataSpec& data = spec.data();
+  const bool patterns = HasPatterns(data);
+  const auto check_records = [&](const std::string& key, const std::string& path) {
+    Check({.key = key, .path = path, .pattern = patterns, .folder = !patterns}, findings);
+  };
+  for (const std::string& path : data.train()) check_records("data.train", path);
+  for (const EvalFiles& set : EvalSetsOf(data)) {
     const std::string key = absl::StrCat("data.eval", set.name.empty() ? "" : ".", set.name);
-    for (const std::string& path : set.files) CheckPattern(key, path, folders, findings);
+    for (const std::string& path : set.files) check_records(key, path);
   }
-  const std::string& candidates = spec.data().negatives().file();
-  if (!candidates.empty()) {
-    CheckPattern("data.negatives.file", candidates, /*folders=*/false, findings);
-  }
+  const std::string& candidates = data.negatives().file();
+  if (!candidates.empty()) Check({.key = "data.negatives.file", .path = candidates}, findings);
   std::set<std::string> measures;  // One file has those of many columns.
-  for (const v1::ColumnSpec& column : spec.data().numeric()) {
+  for (const v1::ColumnSpec& column : data.numeric()) {
     const std::string& file = column.file();
     if (file.empty() || !measures.insert(file).second) continue;
-    CheckPattern("data.schema.numeric[].file", file, /*folders=*/false, findings);
+    Check({.key = "data.schema.numeric[].file", .path = file}, findings);
   }
-  for (const v1::FeatureSpec& feature : spec.data().features()) {
+  for (const v1::FeatureSpec& feature : data.features()) {
     const std::string& texts = feature.vocabulary().file();
     if (texts.empty()) continue;
-    CheckPattern(absl::StrCat("data.features.", feature.name(), ".file"), texts, /*folders=*/false,
-                 findings);
+    Check({.key = absl::StrCat("data.features.", feature.name(), ".file"), .path = texts},
+          findings);
   }
 }
 

@@ -13,7 +13,8 @@ namespace capstan {
 // Returns whether it is "s3://bucket/name", by its form alone.
 bool IsObjectAddress(absl::string_view uri);
 
-// Makes the relative paths of data and checkpoint absolute: they are relative to `folder`.
+// Makes the relative paths of data and checkpoint absolute: they are relative to `folder`, whose
+// name is no pattern: where data.train and data.eval may be patterns, what is one there is escaped.
 void ResolvePaths(const std::string& folder, v1::JobSpec& spec);
 
 // Refuses data paths that name no file, or one that cannot be read.

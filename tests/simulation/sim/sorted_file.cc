@@ -55,6 +55,10 @@ absl::StatusOr<std::vector<FileInfo>> SortedFile::List(const std::string& patter
   return std::vector<FileInfo>{{pattern, text_.size()}};
 }
 
+absl::StatusOr<FileInfo> SortedFile::Find(const std::string& path) const {
+  return FileInfo{path, text_.size()};
+}
+
 absl::StatusOr<std::unique_ptr<ByteStream>> SortedFile::Open(const std::string&, uint64_t offset,
                                                              uint64_t) const {
   const std::string_view text(text_);

@@ -31,6 +31,7 @@ class SortedFile final : public Source {
   std::vector<v1::Task> Ranges(const std::string& path, uint32_t count) const;
 
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override;
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override;
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                    uint64_t likely_end) const override;
 

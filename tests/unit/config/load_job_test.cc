@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/glob_pattern.h"
 #include "capstan/config/config.h"
 #include "tests/lib/test_folder.h"
 
@@ -40,6 +41,78 @@ TEST_F(LoadJobTest, FindsDataBesideTheJobFile) {
   const absl::StatusOr<v1::JobSpec> spec = LoadJob(job_);
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_THAT(spec->data().train(), ElementsAre((folder_ / "part-*").string()));
+}
+
+// The folder of a job is where it is, whatever it is called.
+class FolderWithBracketsTest : public LoadJobTest {
+ protected:
+  FolderWithBracketsTest() {
+    std::filesystem::create_directory(folder_ / "x[1]");
+    std::filesystem::create_directory(folder_ / "x1");
+  }
+  void WriteJobHere(const std::string& data) {
+    Write("x[1]/job.yaml", "job: a\ndata: {" + data + "}\nmodel: {preset: fm}\n");
+  }
+
+  const std::string here_ = folder_ / "x[1]";
+  const std::string job_here_ = folder_ / "x[1]" / "job.yaml";
+};
+
+TEST_F(FolderWithBracketsTest, ItsDataAreFoundAndThoseOfAFolderThatItMatchesAreNot) {
+  WriteJobHere("format: libfm, train: train.txt, eval: 'part-*'");
+  for (const char* name : {"x1/train.txt", "x1/part-0"}) Write(name, "1 0:1\n");
+  const std::string refusal(LoadJob(job_here_).status().message());
+  EXPECT_THAT(refusal, HasSubstr("data.train: no file matches"));
+  EXPECT_THAT(refusal, HasSubstr("data.eval: no file matches"));
+  for (const char* name : {"x[1]/train.txt", "x[1]/part-0"}) Write(name, "1 0:1\n");
+  const absl::StatusOr<v1::JobSpec> spec = LoadJob(job_here_);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(*MatchingPaths(spec->data().train(0)), ElementsAre(here_ + "/train.txt"));
+  EXPECT_THAT(*MatchingPaths(spec->data().eval(0)), ElementsAre(here_ + "/part-0"));
+}
+
+TEST_F(FolderWithBracketsTest, AFileWithBracketsIsFoundThere) {
+  WriteJobHere("format: libfm, train: 't[1].txt'");
+  Write("x[1]/t1.txt", "1 0:1\n");
+  Write("x[1]/t[1].txt", "1 0:1\n");
+  const absl::StatusOr<v1::JobSpec> spec = LoadJob(job_here_);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(*MatchingPaths(spec->data().train(0)), ElementsAre(here_ + "/t[1].txt"));
+}
+
+TEST_F(FolderWithBracketsTest, WhatIsNoPatternIsNamedAsItIs) {
+  Write("x[1]/job.yaml",
+        "job: a\ndata: {format: folder, image: {height: 8, width: 8}, train: 'pets[2]'}\n"
+        "model: {preset: softmax, outputs: 2}\ncheckpoint: {uri: models}\n");
+  std::filesystem::create_directory(folder_ / "x[1]" / "pets2");
+  EXPECT_THAT(std::string(LoadJob(job_here_).status().message()), HasSubstr("no file matches"));
+  std::filesystem::create_directory(folder_ / "x[1]" / "pets[2]");
+  const absl::StatusOr<v1::JobSpec> spec = LoadJob(job_here_);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(spec->data().train(), ElementsAre(here_ + "/pets[2]"));
+  EXPECT_EQ(spec->checkpoint().uri(), here_ + "/models");
+}
+
+TEST_F(FolderWithBracketsTest, AVocabularyIsFoundByItsName) {
+  Write("x[1]/job.yaml",
+        "job: a\ndata: {format: csv, train: t.csv, schema: {label: 0},\n"
+        "       features: {word: {column: 1, kind: vocabulary, file: 'words[1].txt'}}}\n"
+        "model: {user: m.py}\n");
+  Write("x[1]/t.csv", "1,a\n");
+  Write("x[1]/words1.txt", "a\n");
+  EXPECT_THAT(std::string(LoadJob(job_here_).status().message()), HasSubstr("no file matches"));
+  Write("x[1]/words[1].txt", "a\n");
+  const absl::StatusOr<v1::JobSpec> spec = LoadJob(job_here_);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->data().features(0).vocabulary().file(), here_ + "/words[1].txt");
+}
+
+TEST_F(LoadJobTest, BracesAreNoPatternAsTheyAreNoneForWhoeverReads) {
+  Write("a.txt", "1 0:1\n");
+  Write("b.txt", "1 0:1\n");
+  WriteJob("'{a,b}.txt'");
+  EXPECT_EQ(Refusal(),
+            job_ + ":4: data.train: no file matches \"" + (folder_ / "{a,b}.txt").string() + "\"");
 }
 
 TEST_F(LoadJobTest, AMissingJobFileIsNotFound) {

@@ -76,6 +76,9 @@ class TextSource : public Source {
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
     return std::vector<FileInfo>{{pattern, text_.size()}};
   }
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override {
+    return FileInfo{path, text_.size()};
+  }
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string&, uint64_t offset,
                                                    uint64_t) const override {
     const size_t from = std::min<uint64_t>(offset, text_.size());
@@ -113,6 +116,10 @@ std::unique_ptr<const Source> NewTextSource(std::string_view text) {
 
 absl::StatusOr<std::vector<FileInfo>> MeteredFiles::List(const std::string& pattern) const {
   return files_->List(pattern);
+}
+
+absl::StatusOr<FileInfo> MeteredFiles::Find(const std::string& path) const {
+  return files_->Find(path);
 }
 
 absl::StatusOr<std::unique_ptr<ByteStream>> MeteredFiles::Open(const std::string& path,

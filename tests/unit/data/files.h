@@ -30,6 +30,7 @@ std::unique_ptr<const Source> NewTextSource(std::string_view text);
 class MeteredFiles : public Source {
  public:
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override;
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override;
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                    uint64_t likely_end) const override;
   uint64_t bytes() const { return bytes_; }

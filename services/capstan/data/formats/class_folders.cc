@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "capstan/base/glob_pattern.h"
 #include "capstan/base/status.h"
 
 namespace capstan {
@@ -13,16 +14,6 @@ namespace {
 bool IsImageName(absl::string_view path) {
   return absl::EndsWithIgnoreCase(path, ".jpg") || absl::EndsWithIgnoreCase(path, ".jpeg") ||
          absl::EndsWithIgnoreCase(path, ".png");
-}
-
-// A pattern that matches this path alone.
-std::string AsPattern(const std::string& path) {
-  std::string pattern;
-  for (const char c : path) {
-    const bool special = c == '*' || c == '?' || c == '[';
-    absl::StrAppend(&pattern, special ? "[" : "", std::string(1, c), special ? "]" : "");
-  }
-  return pattern;
 }
 
 std::string WithoutSlash(std::string path) {

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,11 +6,11 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "capstan/base/failpoint.h"
+#include "capstan/base/glob_pattern.h"
 #include "capstan/base/status.h"
 #include "capstan/data/formats/source.h"
 
@@ -76,39 +75,22 @@ absl::StatusOr<FileInfo> Inspect(const std::string& path) {
   return FileInfo{path, static_cast<uint64_t>(info.st_size)};
 }
 
-// Why glob() could not list a folder, in the thread that calls it: it passes nothing on. Without
-// this the files of a folder that may not be read would be left out without a word.
-thread_local absl::Status unlisted;
-
-int NoteUnlisted(const char* path, int error) {
-  if (error == ENOENT || error == ENOTDIR) return 0;  // A file where the pattern has a folder.
-  unlisted = ErrnoStatus(error, path, "cannot be listed");
-  return 1;  // Ends glob().
-}
-
 class LocalFiles : public Source {
  public:
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
-    CAPSTAN_ASSIGN_OR_RETURN(std::string path, LocalPath(pattern));
-    if (path.find_first_of("*?[") == std::string::npos) {
-      CAPSTAN_ASSIGN_OR_RETURN(FileInfo file, Inspect(path));
-      return std::vector<FileInfo>{std::move(file)};
-    }
-    glob_t matches = {};
-    absl::Cleanup free_matches = [&] { ::globfree(&matches); };
-    unlisted = absl::OkStatus();
-    const int error = ::glob(path.c_str(), 0, NoteUnlisted, &matches);  // Sorted.
-    CAPSTAN_RETURN_IF_ERROR(std::exchange(unlisted, absl::OkStatus()));
-    if (error == GLOB_NOMATCH) {
-      return absl::NotFoundError(absl::StrCat(pattern, ": no file matches"));
-    }
-    if (error != 0) return absl::UnavailableError(absl::StrCat(pattern, ": cannot be listed"));
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string path, LocalPath(pattern));
+    CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> paths, MatchingPaths(path));
     std::vector<FileInfo> files;
-    for (size_t i = 0; i < matches.gl_pathc; ++i) {
-      CAPSTAN_ASSIGN_OR_RETURN(FileInfo file, Inspect(matches.gl_pathv[i]));
+    for (const std::string& match : paths) {
+      CAPSTAN_ASSIGN_OR_RETURN(FileInfo file, Inspect(match));
       files.push_back(std::move(file));
     }
     return files;
+  }
+
+  absl::StatusOr<FileInfo> Find(const std::string& name) const override {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string path, LocalPath(name));
+    return Inspect(path);
   }
 
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& name, uint64_t offset,

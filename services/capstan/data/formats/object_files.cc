@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "capstan/base/glob_pattern.h"
 #include "capstan/base/status.h"
 
 namespace capstan {
@@ -44,21 +45,29 @@ class ObjectFiles : public Source {
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
     CAPSTAN_ASSIGN_OR_RETURN(const Name name, SplitName(pattern));
     CAPSTAN_ASSIGN_OR_RETURN(ObjectStore* const store, Bucket(name.bucket));
-    const size_t plain = name.key.find_first_of("*?[");
+    const size_t plain = name.key.find_first_of(kGlobCharacters);
     if (plain == std::string::npos) {
-      const absl::StatusOr<ObjectInfo> object = store->Stat(name.key);
-      if (!object.ok()) return Named(pattern, object.status());
-      return std::vector<FileInfo>{{pattern, object->bytes}};
+      CAPSTAN_ASSIGN_OR_RETURN(FileInfo file, Find(pattern));
+      return std::vector<FileInfo>{std::move(file)};
     }
     const absl::StatusOr<std::vector<ObjectInfo>> objects = store->List(name.key.substr(0, plain));
     if (!objects.ok()) return Named(pattern, objects.status());
     std::vector<FileInfo> files;
     for (const ObjectInfo& object : *objects) {
+      if (object.key == name.key) return std::vector<FileInfo>{{pattern, object.bytes}};
       if (fnmatch(name.key.c_str(), object.key.c_str(), FNM_PATHNAME | FNM_NOESCAPE) != 0) continue;
       files.push_back({absl::StrCat(name.bucket, "/", object.key), object.bytes});
     }
     if (!files.empty()) return files;
     return absl::NotFoundError(absl::StrCat(pattern, ": no object matches"));
+  }
+
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override {
+    CAPSTAN_ASSIGN_OR_RETURN(const Name name, SplitName(path));
+    CAPSTAN_ASSIGN_OR_RETURN(ObjectStore* const store, Bucket(name.bucket));
+    const absl::StatusOr<ObjectInfo> object = store->Stat(name.key);
+    if (!object.ok()) return Named(path, object.status());
+    return FileInfo{path, object->bytes};
   }
 
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
@@ -109,6 +118,10 @@ class DataFiles : public Source {
 
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
     return SourceOf(pattern).List(pattern);
+  }
+
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override {
+    return SourceOf(path).Find(path);
   }
 
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,

@@ -36,7 +36,12 @@ class Source {
 
   // The files that a path or glob names, sorted by path. NOT_FOUND: there is none;
   // INVALID_ARGUMENT: it is a folder, or no file of this source.
+  // A file that has the name as it stands is meant alone, also if the name could be a glob.
   virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const = 0;
+
+  // The file of this path, as List returned it: no character of it has another meaning. Errors as
+  // of List.
+  virtual absl::StatusOr<FileInfo> Find(const std::string& path) const = 0;
 
   // The bytes of a file as they are stored, from `offset` on. The reader will stop at the end of
   // the record that crosses byte `likely_end`: a hint how far to read ahead. An object store is

@@ -46,6 +46,11 @@ absl::StatusOr<std::vector<FileInfo>> WatchedSource::List(const std::string& pat
   return source_->List(pattern);
 }
 
+absl::StatusOr<FileInfo> WatchedSource::Find(const std::string& path) const {
+  const Mark mark(*this, path);
+  return source_->Find(path);
+}
+
 absl::StatusOr<std::unique_ptr<ByteStream>> WatchedSource::Open(const std::string& path,
                                                                 uint64_t offset,
                                                                 uint64_t likely_end) const {

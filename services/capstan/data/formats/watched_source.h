@@ -29,6 +29,7 @@ class WatchedSource : public Source {
   explicit WatchedSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override;
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override;
   // The stream must not outlive this object.
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                    uint64_t likely_end) const override;

@@ -19,12 +19,6 @@ constexpr uint64_t kMagic = 4;              // What they begin with.
 constexpr uint64_t kTailAtOnce = 64 << 10;  // Most footers are shorter.
 constexpr uint64_t kMostFooter = uint64_t{256} << 20;
 
-absl::StatusOr<FileInfo> Find(const Source& source, const std::string& path) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, source.List(path));
-  if (files.size() == 1) return std::move(files.front());
-  return absl::InvalidArgumentError(absl::StrCat(path, ": names ", files.size(), " files"));
-}
-
 absl::Status NoParquetFile(RangedFile& file) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view begin, file.Peek(0, kTail));
   if (begin.starts_with("PARE")) {
@@ -43,7 +37,7 @@ absl::Status NoParquetFile(RangedFile& file) {
 }  // namespace
 
 absl::StatusOr<ParquetFile> OpenParquetFile(const Source& source, const std::string& path) {
-  CAPSTAN_ASSIGN_OR_RETURN(FileInfo info, Find(source, path));
+  CAPSTAN_ASSIGN_OR_RETURN(FileInfo info, source.Find(path));
   RangedFile file(source, info);
   const auto damaged = [&path](auto... what) {
     return absl::DataLossError(absl::StrCat(path, ": ", what...));

@@ -20,6 +20,10 @@ class CountingSource : public Source {
     return source_.List(pattern);
   }
 
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override {
+    return source_.Find(path);
+  }
+
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                    uint64_t likely_end) const override {
     bytes_ = 0;

@@ -137,6 +137,9 @@ class HungFiles : public Source {
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
     return files_->List(pattern);
   }
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override {
+    return files_->Find(path);
+  }
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                    uint64_t end) const override {
     if (!asked.HasBeenNotified()) asked.Notify();

@@ -16,6 +16,7 @@ class Zeros : public Source {
   absl::StatusOr<std::vector<FileInfo>> List(const std::string&) const override {
     return std::vector<FileInfo>();
   }
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override { return FileInfo{path}; }
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string&, uint64_t,
                                                    uint64_t) const override {
     return std::make_unique<Stream>();

@@ -78,5 +78,46 @@ TEST(LocalFilesTest, ListsAGlobInOrderAndTakesFileUris) {
   EXPECT_EQ((*found)[1].bytes, 2u);
 }
 
+TEST(LocalFilesTest, AFileWithBracketsInItsNameIsMeantByItAndNotTheOneThatItMatches) {
+  TestFolder folder;
+  std::filesystem::create_directory(folder.Path("x[1]"));
+  std::filesystem::create_directory(folder.Path("x1"));
+  folder.Write("x[1]/t.csv", "22");
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  for (const bool sibling : {false, true}) {
+    if (sibling) folder.Write("x1/t.csv", "1");
+    for (const std::string scheme : {"", "file://"}) {
+      const auto found = files->List(scheme + folder.Path("x[1]/t.csv"));
+      ASSERT_TRUE(found.ok()) << found.status();
+      ASSERT_EQ(found->size(), 1u);
+      EXPECT_EQ(found->front().path, folder.Path("x[1]/t.csv"));
+      EXPECT_EQ(found->front().bytes, 2u);
+    }
+  }
+  EXPECT_EQ(files->List(folder.Path("x[[]1]/*.csv"))->front().path, folder.Path("x[1]/t.csv"));
+}
+
+TEST(LocalFilesTest, FindsTheFileOfAPathAndNoOther) {
+  TestFolder folder;
+  folder.Write("p1.csv", "1");
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  EXPECT_TRUE(absl::IsNotFound(files->Find(folder.Path("p[1].csv")).status()));
+  EXPECT_TRUE(absl::IsNotFound(files->Find(folder.Path("p*.csv")).status()));
+  folder.Write("p[1].csv", "22");
+  EXPECT_EQ(files->Find(folder.Path("p[1].csv"))->bytes, 2u);
+  EXPECT_EQ(files->Find(folder.Path("p1.csv"))->bytes, 1u);
+  EXPECT_TRUE(absl::IsInvalidArgument(files->Find(folder.Path("")).status()));
+}
+
+TEST(LocalFilesTest, BracesAreNoPattern) {
+  TestFolder folder;
+  folder.Write("a.csv", "1");
+  folder.Write("b.csv", "1");
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  EXPECT_TRUE(absl::IsNotFound(files->List(folder.Path("{a,b}.csv")).status()));
+  const std::string literal = folder.Write("{a,b}.csv", "22");
+  EXPECT_EQ(files->List(literal)->front().path, literal);
+}
+
 }  // namespace
 }  // namespace capstan

@@ -156,6 +156,40 @@ TEST_F(ObjectFilesTest, ListsAGlobInOrderAndNotAcrossSlashes) {
   EXPECT_THAT(opened_, ElementsAre("s3://ads"));
 }
 
+TEST_F(ObjectFilesTest, AnObjectWithBracketsInItsNameIsMeantByItAndNotTheOneThatItMatches) {
+  ASSERT_TRUE(bucket_->Put("run[1]/a.csv", "22").ok());
+  EXPECT_THAT(Paths("s3://ads/run[1]/a.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
+}
+
+TEST_F(ObjectFilesTest, AnObjectThatItMatchesAsWellIsNoReasonToTakeThatOne) {
+  ASSERT_TRUE(bucket_->Put("run[1]/a.csv", "22").ok());
+  ASSERT_TRUE(bucket_->Put("run1/a.csv", "1").ok());
+  EXPECT_THAT(Paths("s3://ads/run[1]/a.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
+  EXPECT_THAT(Paths("s3://ads/run[[]1]/*.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
+  EXPECT_THAT(Paths("s3://ads/run[12]/a.csv"), ElementsAre("s3://ads/run1/a.csv"));
+  EXPECT_THAT(Paths("s3://ads/run*/a.csv"),
+              ElementsAre("s3://ads/run1/a.csv", "s3://ads/run[1]/a.csv"));
+}
+
+// The workers' keys may read objects, and not list them.
+TEST_F(ObjectFilesTest, FindsTheObjectOfANameWithoutListing) {
+  ASSERT_TRUE(bucket_->Put("run[1]/a.csv", "22").ok());
+  ASSERT_TRUE(bucket_->Put("run1/a.csv", "1").ok());
+  const std::unique_ptr<ObjectStore> stored = std::move(bucket_);
+  auto unlisted = std::make_unique<FaultyObjectStore>(*stored);
+  unlisted->SetPlan([](const StoreCall& call) -> StoreFault {
+    if (call.kind != StoreCall::Kind::kList) return {};
+    return {.status = absl::PermissionDeniedError("not yours to list")};
+  });
+  bucket_ = std::move(unlisted);
+  const auto found = files_->Find("s3://ads/run[1]/a.csv");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->path, "s3://ads/run[1]/a.csv");
+  EXPECT_EQ(found->bytes, 2u);
+  EXPECT_TRUE(absl::IsNotFound(files_->Find("s3://ads/run[2]/a.csv").status()));
+  files_.reset();  // It has the store that reads `stored`.
+}
+
 TEST_F(ObjectFilesTest, KnowsTheSize) {
   EXPECT_EQ(files_->List("s3://ads/train/a.csv")->front().bytes, 11u);
   EXPECT_EQ(files_->List("s3://ads/train/a*")->front().bytes, 11u);

@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/data/tasks/check_first_records.h"
 #include "capstan/data/tasks/one_label.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 #include "tests/unit/data/parquet/table.h"
 
@@ -39,6 +41,34 @@ TEST(PlanTest, TasksEndWithRowGroupsWhereTheseAreSmall) {
   ASSERT_TRUE(larger.ok()) << larger.status();
   ASSERT_EQ(larger->size(), 2u);
   EXPECT_EQ((*larger)[0].end, 260u);
+}
+
+// What it matches as a pattern is another file, or none.
+TEST(ReadingTest, AFileWithBracketsInItsNameIsReadAndNotTheOneThatItMatches) {
+  v1::DataSpec data;
+  data.set_format(v1::DATA_FORMAT_PARQUET);
+  data.set_label_name("label");
+  data.set_shuffle(false);
+  data.add_categorical()->set_name("small");
+  data.add_train(GoldenPath("plain-none-v1.parquet"));
+  const absl::StatusOr<ReaderOptions> golden = Derived(data);
+  ASSERT_TRUE(golden.ok()) << golden.status();
+  const absl::StatusOr<Batch> expected = ReadEverything(*golden);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  EXPECT_EQ(expected->examples(), kTableRows);
+  const TestFolder folder;
+  std::filesystem::copy_file(GoldenPath("plain-none-v1.parquet"), folder.Path("p[1].parquet"));
+  for (const bool sibling : {false, true}) {
+    if (sibling) folder.Write("p1.parquet", "no Parquet file, and not read");
+    for (const char* name : {"p[1].parquet", "p?1?.parquet"}) {
+      data.set_train(0, folder.Path(name));
+      const absl::StatusOr<ReaderOptions> options = Derived(data);
+      ASSERT_TRUE(options.ok()) << options.status();
+      const absl::StatusOr<Batch> read = ReadEverything(*options);
+      ASSERT_TRUE(read.ok()) << read.status();
+      EXPECT_TRUE(*read == *expected) << name;
+    }
+  }
 }
 
 TEST(ReadingTest, OtherColumnsAreNotRead) {

@@ -20,6 +20,9 @@ class RecordedSource : public Source {
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
     return absl::NotFoundError(pattern);
   }
+  absl::StatusOr<FileInfo> Find(const std::string& path) const override {
+    return absl::NotFoundError(path);
+  }
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                    uint64_t likely_end) const override {
     opened.push_back(absl::StrCat(path, " ", offset, "-", likely_end));
