@@ -29,6 +29,13 @@ class BufferedWriter : public ObjectWriter {
 
 class MemoryObjectStore : public ObjectStore {
  public:
+  explicit MemoryObjectStore(const std::map<std::string, std::string>& foreign) {
+    absl::MutexLock lock(&mu_);
+    for (const auto& [key, bytes] : foreign) {
+      objects_.try_emplace(key, Object{bytes, {absl::StrCat("v", ++writes_)}});
+    }
+  }
+
   absl::StatusOr<ObjectVersion> Write(std::string_view key, std::string_view bytes,
                                       const WriteCondition& condition) override {
     CAPSTAN_RETURN_IF_ERROR(CheckObjectKey(key));
@@ -88,10 +95,10 @@ class MemoryObjectStore : public ObjectStore {
 
  private:
   absl::StatusOr<Object> Find(std::string_view key) {
-    CAPSTAN_RETURN_IF_ERROR(CheckObjectKey(key));
     absl::MutexLock lock(&mu_);
     const auto present = objects_.find(key);
     if (present != objects_.end()) return present->second;
+    CAPSTAN_RETURN_IF_ERROR(CheckObjectKey(key));
     return absl::NotFoundError(absl::StrCat(std::string(key), ": there is none"));
   }
 
@@ -102,8 +109,9 @@ class MemoryObjectStore : public ObjectStore {
 
 }  // namespace
 
-std::unique_ptr<ObjectStore> MakeMemoryObjectStore() {
-  return std::make_unique<MemoryObjectStore>();
+std::unique_ptr<ObjectStore> MakeMemoryObjectStore(
+    const std::map<std::string, std::string>& foreign) {
+  return std::make_unique<MemoryObjectStore>(foreign);
 }
 
 std::unique_ptr<ObjectWriter> MakeBufferedWriter(ObjectStore& store, std::string key) {

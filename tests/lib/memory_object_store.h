@@ -2,14 +2,18 @@
 #ifndef CAPSTAN_TESTS_LIB_MEMORY_OBJECT_STORE_H_
 #define CAPSTAN_TESTS_LIB_MEMORY_OBJECT_STORE_H_
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "capstan/objectstore/object_store.h"
 
 namespace capstan {
 
-// Thread-safe.
-std::unique_ptr<ObjectStore> MakeMemoryObjectStore();
+// Thread-safe. `foreign`: what others have put there, by key, which may be one that Capstan does
+// not write itself.
+std::unique_ptr<ObjectStore> MakeMemoryObjectStore(
+    const std::map<std::string, std::string>& foreign = {});
 
 // Writes with Put what was appended, at Commit. `store` must outlive the result. For stores that
 // have nothing better.

@@ -157,13 +157,12 @@ TEST_F(ObjectFilesTest, ListsAGlobInOrderAndNotAcrossSlashes) {
 }
 
 TEST_F(ObjectFilesTest, AnObjectWithBracketsInItsNameIsMeantByItAndNotTheOneThatItMatches) {
-  ASSERT_TRUE(bucket_->Put("run[1]/a.csv", "22").ok());
+  bucket_ = MakeMemoryObjectStore({{"run[1]/a.csv", "22"}});
   EXPECT_THAT(Paths("s3://ads/run[1]/a.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
 }
 
 TEST_F(ObjectFilesTest, AnObjectThatItMatchesAsWellIsNoReasonToTakeThatOne) {
-  ASSERT_TRUE(bucket_->Put("run[1]/a.csv", "22").ok());
-  ASSERT_TRUE(bucket_->Put("run1/a.csv", "1").ok());
+  bucket_ = MakeMemoryObjectStore({{"run[1]/a.csv", "22"}, {"run1/a.csv", "1"}});
   EXPECT_THAT(Paths("s3://ads/run[1]/a.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
   EXPECT_THAT(Paths("s3://ads/run[[]1]/*.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
   EXPECT_THAT(Paths("s3://ads/run[12]/a.csv"), ElementsAre("s3://ads/run1/a.csv"));
@@ -173,9 +172,8 @@ TEST_F(ObjectFilesTest, AnObjectThatItMatchesAsWellIsNoReasonToTakeThatOne) {
 
 // The workers' keys may read objects, and not list them.
 TEST_F(ObjectFilesTest, FindsTheObjectOfANameWithoutListing) {
-  ASSERT_TRUE(bucket_->Put("run[1]/a.csv", "22").ok());
-  ASSERT_TRUE(bucket_->Put("run1/a.csv", "1").ok());
-  const std::unique_ptr<ObjectStore> stored = std::move(bucket_);
+  const std::unique_ptr<ObjectStore> stored =
+      MakeMemoryObjectStore({{"run[1]/a.csv", "22"}, {"run1/a.csv", "1"}});
   auto unlisted = std::make_unique<FaultyObjectStore>(*stored);
   unlisted->SetPlan([](const StoreCall& call) -> StoreFault {
     if (call.kind != StoreCall::Kind::kList) return {};
@@ -186,7 +184,7 @@ TEST_F(ObjectFilesTest, FindsTheObjectOfANameWithoutListing) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->path, "s3://ads/run[1]/a.csv");
   EXPECT_EQ(found->bytes, 2u);
-  EXPECT_TRUE(absl::IsNotFound(files_->Find("s3://ads/run[2]/a.csv").status()));
+  EXPECT_TRUE(absl::IsNotFound(files_->Find("s3://ads/run2/a.csv").status()));
   files_.reset();  // It has the store that reads `stored`.
 }
 
