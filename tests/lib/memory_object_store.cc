@@ -29,9 +29,9 @@ class BufferedWriter : public ObjectWriter {
 
 class MemoryObjectStore : public ObjectStore {
  public:
-  explicit MemoryObjectStore(const std::map<std::string, std::string>& foreign) {
+  explicit MemoryObjectStore(const std::map<std::string, std::string>& objects) {
     absl::MutexLock lock(&mu_);
-    for (const auto& [key, bytes] : foreign) {
+    for (const auto& [key, bytes] : objects) {
       objects_.try_emplace(key, Object{bytes, {absl::StrCat("v", ++writes_)}});
     }
   }
@@ -109,9 +109,11 @@ class MemoryObjectStore : public ObjectStore {
 
 }  // namespace
 
-std::unique_ptr<ObjectStore> MakeMemoryObjectStore(
-    const std::map<std::string, std::string>& foreign) {
-  return std::make_unique<MemoryObjectStore>(foreign);
+std::unique_ptr<ObjectStore> MakeMemoryObjectStore() { return MakeForeignObjectStore({}); }
+
+std::unique_ptr<ObjectStore> MakeForeignObjectStore(
+    const std::map<std::string, std::string>& objects) {
+  return std::make_unique<MemoryObjectStore>(objects);
 }
 
 std::unique_ptr<ObjectWriter> MakeBufferedWriter(ObjectStore& store, std::string key) {

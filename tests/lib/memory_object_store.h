@@ -10,10 +10,12 @@
 
 namespace capstan {
 
-// Thread-safe. `foreign`: what others have put there, by key, which may be one that Capstan does
-// not write itself.
-std::unique_ptr<ObjectStore> MakeMemoryObjectStore(
-    const std::map<std::string, std::string>& foreign = {});
+// Thread-safe.
+std::unique_ptr<ObjectStore> MakeMemoryObjectStore();
+// One in which others have put these objects, by their keys, which may be such as Capstan does not
+// write itself.
+std::unique_ptr<ObjectStore> MakeForeignObjectStore(
+    const std::map<std::string, std::string>& objects);
 
 // Writes with Put what was appended, at Commit. `store` must outlive the result. For stores that
 // have nothing better.

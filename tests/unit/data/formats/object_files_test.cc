@@ -157,12 +157,12 @@ TEST_F(ObjectFilesTest, ListsAGlobInOrderAndNotAcrossSlashes) {
 }
 
 TEST_F(ObjectFilesTest, AnObjectWithBracketsInItsNameIsMeantByItAndNotTheOneThatItMatches) {
-  bucket_ = MakeMemoryObjectStore({{"run[1]/a.csv", "22"}});
+  bucket_ = MakeForeignObjectStore({{"run[1]/a.csv", "22"}});
   EXPECT_THAT(Paths("s3://ads/run[1]/a.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
 }
 
 TEST_F(ObjectFilesTest, AnObjectThatItMatchesAsWellIsNoReasonToTakeThatOne) {
-  bucket_ = MakeMemoryObjectStore({{"run[1]/a.csv", "22"}, {"run1/a.csv", "1"}});
+  bucket_ = MakeForeignObjectStore({{"run[1]/a.csv", "22"}, {"run1/a.csv", "1"}});
   EXPECT_THAT(Paths("s3://ads/run[1]/a.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
   EXPECT_THAT(Paths("s3://ads/run[[]1]/*.csv"), ElementsAre("s3://ads/run[1]/a.csv"));
   EXPECT_THAT(Paths("s3://ads/run[12]/a.csv"), ElementsAre("s3://ads/run1/a.csv"));
@@ -173,7 +173,7 @@ TEST_F(ObjectFilesTest, AnObjectThatItMatchesAsWellIsNoReasonToTakeThatOne) {
 // The workers' keys may read objects, and not list them.
 TEST_F(ObjectFilesTest, FindsTheObjectOfANameWithoutListing) {
   const std::unique_ptr<ObjectStore> stored =
-      MakeMemoryObjectStore({{"run[1]/a.csv", "22"}, {"run1/a.csv", "1"}});
+      MakeForeignObjectStore({{"run[1]/a.csv", "22"}, {"run1/a.csv", "1"}});
   auto unlisted = std::make_unique<FaultyObjectStore>(*stored);
   unlisted->SetPlan([](const StoreCall& call) -> StoreFault {
     if (call.kind != StoreCall::Kind::kList) return {};
