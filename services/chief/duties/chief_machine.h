@@ -51,7 +51,8 @@ class ChiefMachine final {
 
   // FAILED_PRECONDITION: another wire version; an incarnation in whose place another has come.
   // RESOURCE_EXHAUSTED: an index for which there are no partitions. INVALID_ARGUMENT: no address or
-  // incarnation.
+  // incarnation. UNAVAILABLE: the backups of what the index owns may yet be heard of, and take over
+  // before another process comes in the place of the one that had it.
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
       const v1::RegisterShardRequest& request, absl::Time now);
 
