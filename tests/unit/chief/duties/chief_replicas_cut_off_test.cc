@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <utility>
 
 #include "tests/unit/chief/crew.h"
 #include "tests/unit/chief/duties/moves_job.h"
@@ -11,6 +12,7 @@
 namespace capstan::chief {
 namespace {
 
+using testing::Contains;
 using testing::SizeIs;
 
 TEST_F(ChiefReplicasTest, AChiefThatHasSleptTakesNobodyForSilent) {
@@ -45,6 +47,31 @@ TEST_F(ChiefReplicasTest, AChiefThatHearsOfNobodyGivesNobodyUp) {
   crew_.Stop(2);
   crew_.Advance(absl::Seconds(11));
   EXPECT_EQ(crew_.Status().replicas().promotions(), 1u) << "whoever is silent alone is";
+}
+
+TEST_F(ChiefReplicasTest, AChiefThatHearsOfNobodyKeepsAShardThatOnlyBacksUp) {
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.hold_calls = true;  // What it is to own it backs up first.
+  for (int i = 0; i < 100 && BackedUpBy(view(), 3) == 0; ++i) {
+    for (const CallShard& call : std::exchange(crew_.held, {})) crew_.Answer(call);
+    crew_.AnswerCalls();
+    if (crew_.held.empty()) crew_.Advance(absl::Milliseconds(500));
+  }
+  const int backed_up = BackedUpBy(view(), 3);
+  ASSERT_GT(backed_up, 0);
+  ASSERT_EQ(OwnedBy(view(), 3), 0);
+  const std::map<uint32_t, Crew::Process> all = std::exchange(crew_.shards, {});
+  crew_.Advance(absl::Seconds(20));
+  EXPECT_THAT(MembersOf(view()), Contains(3u));
+  EXPECT_EQ(BackedUpBy(view(), 3), backed_up);
+  crew_.shards = all;
+  crew_.hold_calls = false;
+  for (const CallShard& call : std::exchange(crew_.held, {})) crew_.Answer(call);
+  crew_.AnswerCalls();
+  crew_.Advance(absl::Seconds(20));
+  EXPECT_EQ(crew_.Status().replicas().dropped(), 0u);
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+  ExpectNothingLost();
 }
 
 // ---- a shard was started anew meanwhile ----
