@@ -116,6 +116,8 @@ class ChiefMachine final {
   const absl::Status& last_store() const { return job_.writer.last(); }
 
   const v1::View& view() const { return job_.placement.gate.published(); }
+  // Numbers that were given to trainers so far. There are only so many.
+  uint64_t trainers_given() const { return job_.training.workers.trainers_given(); }
   // The present timeline, also before anybody may hear of it, and what of the training is settled.
   uint64_t timeline() const { return job_.placement.timeline(); }
   v1::TaskProgress progress() const { return job_.training.ProgressOfNow(); }

@@ -164,7 +164,10 @@ void WorkerMachine::RegisterAgain() {
 void WorkerMachine::OnRegistered(const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
   registering_ = false;
   const absl::Status& status = reply.status();
-  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return;  // At the next beat.
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+      absl::IsResourceExhausted(status)) {
+    return;  // At the next beat.
+  }
   known_ = reply.ok() && IsOfThisWork(*reply);
   session_.Hurry();
 }
