@@ -23,14 +23,15 @@ class PeerRate {
   // A peer does it at `now`, which never goes back. False: it may not, and is to come later.
   bool Takes(const std::string& peer, absl::Time now) {
     absl::MutexLock lock(&mu_);
-    if (peers_.size() >= kMostPeers) ForgetIdle(now);
-    const bool room = peers_.size() < kMostPeers || peers_.contains(peer);
-    Peer& entry = peers_.try_emplace(room ? peer : "", Peer{burst_, now}).first->second;
-    entry.left = Left(entry, now);
-    entry.at = now;
+    Peer& entry = At(peer, now);
     if (entry.left < 1) return false;
     entry.left -= 1;
     return true;
+  }
+  // Takes would say so, but nothing is taken.
+  bool Has(const std::string& peer, absl::Time now) {
+    absl::MutexLock lock(&mu_);
+    return At(peer, now).left >= 1;
   }
 
  private:
@@ -38,6 +39,14 @@ class PeerRate {
     double left = 0;
     absl::Time at;
   };
+  Peer& At(const std::string& peer, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (peers_.size() >= kMostPeers) ForgetIdle(now);
+    const bool room = peers_.size() < kMostPeers || peers_.contains(peer);
+    Peer& entry = peers_.try_emplace(room ? peer : "", Peer{burst_, now}).first->second;
+    entry.left = Left(entry, now);
+    entry.at = now;
+    return entry;
+  }
   double Left(const Peer& peer, absl::Time now) const {
     return std::min(burst_, peer.left + absl::FDivDuration(now - peer.at, interval_));
   }

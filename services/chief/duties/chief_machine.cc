@@ -23,6 +23,10 @@ ChiefMachine::ChiefMachine(const ChiefMachine& other) : job_(other.job_) {
 
 absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
     const v1::RegisterShardRequest& request, absl::Time now) {
+  if (duties_.shards.Replaces(request)) {
+    duties_.promotion.Listen(now);
+    CAPSTAN_RETURN_IF_ERROR(duties_.promotion.MayTakePlace(request.index(), now));
+  }
   CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival,
                            duties_.shards.Register(request, now));
   if (arrival == ShardTable::Arrival::kReplaced) duties_.promotion.OnReplaced(request.index(), now);

@@ -51,7 +51,8 @@ class ChiefMachine final {
 
   // FAILED_PRECONDITION: another wire version; an incarnation in whose place another has come.
   // RESOURCE_EXHAUSTED: an index for which there are no partitions. INVALID_ARGUMENT: no address or
-  // incarnation.
+  // incarnation. UNAVAILABLE: the backups of what the index owns may yet be heard of, and take over
+  // before another process comes in the place of the one that had it.
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
       const v1::RegisterShardRequest& request, absl::Time now);
 
@@ -115,6 +116,8 @@ class ChiefMachine final {
   const absl::Status& last_store() const { return job_.writer.last(); }
 
   const v1::View& view() const { return job_.placement.gate.published(); }
+  // Numbers that were given to trainers so far. There are only so many.
+  uint64_t trainers_given() const { return job_.training.workers.trainers_given(); }
   // The present timeline, also before anybody may hear of it, and what of the training is settled.
   uint64_t timeline() const { return job_.placement.timeline(); }
   v1::TaskProgress progress() const { return job_.training.ProgressOfNow(); }

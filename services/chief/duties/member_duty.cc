@@ -23,15 +23,15 @@ void MemberDuty::Advance(absl::Time now) {
   std::vector<uint32_t> gone;
   for (const auto& [index, shard] : job_->placement.shards.shards()) {
     if (job_->placement.views.Owns(index)) continue;
-    const bool silent = job_->placement.hearing.IsSilent(shard, now);
+    const bool lost = job_->placement.hearing.IsLost(shard, now);
     if (job_->placement.views.members().contains(index)) {
-      const bool leaves = silent || (shard.draining && IsFree(index));
+      const bool leaves = lost || (shard.draining && IsFree(index));
       if (!leaves || job_->placement.moves.Concerns(index)) continue;
       job_->placement.views.RemoveMember(index);
       job_->outbox.Log(
           LogEvent::Level::kInfo, "a shard without partitions is not counted on any more",
-          {{"shard", absl::StrCat(index)}, {"because", silent ? "it is silent" : "it leaves"}});
-    } else if (silent) {
+          {{"shard", absl::StrCat(index)}, {"because", lost ? "it is silent" : "it leaves"}});
+    } else if (lost) {
       gone.push_back(index);
     } else if (job_->placement.MayTake(index, now) && !job_->training.end.begun()) {
       Admit(shard);
@@ -90,7 +90,7 @@ std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
   std::set<uint32_t> gone = job_->placement.LeavingShards();
   std::erase_if(gone, [&](uint32_t index) {
     const Shard& shard = *job_->placement.shards.Find(index);
-    return !job_->placement.hearing.IsSilent(shard, now) ||
+    return !job_->placement.hearing.IsLost(shard, now) ||
            now - shard.heard <= kLeasesForLeaver * job_->worker_lease();
   });
   return gone;

@@ -80,6 +80,7 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
     job_->checkpoints.save_again = true;
     job_->training.end.saving = false;
   }
+  waits_.erase(shard);
   if (!promotion_) promotion_ = Promotion{.begun = now};
   promotion_->view = 0;
   promotion_->coordinator = promotion_->coordinator || job_->placement.views.coordinator() == shard;
@@ -103,6 +104,36 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
                     {"partitions", absl::StrCat(partitions)}});
 }
 
+// Before it is taken in, so that no view names it as the owner of what its predecessor had: backups
+// would forget what they know of that one.
+absl::Status PromotionDuty::MayTakePlace(uint32_t shard, absl::Time now) {
+  if (!job_->serving() || !job_->placement.views.Owns(shard)) return absl::OkStatus();
+  const absl::Status replaceable = MayBeReplaced(shard, now);
+  if (!absl::IsUnavailable(replaceable)) {
+    waits_.erase(shard);
+    return absl::OkStatus();
+  }
+  const absl::Duration patience = job_->placement.hearing.patience();
+  auto [wait, begins] = waits_.try_emplace(shard, now + patience);
+  if (now > wait->second + patience) {  // Nobody has asked for so long: that was another time.
+    wait->second = now + patience;
+    begins = true;
+  }
+  if (now >= wait->second) {
+    waits_.erase(wait);
+    return absl::OkStatus();
+  }
+  if (begins) {
+    job_->outbox.Log(LogEvent::Level::kWarning,
+                     "a shard was started anew; it waits until its backups are heard of",
+                     {{"shard", absl::StrCat(shard)},
+                      {"at most", absl::FormatDuration(patience)},
+                      {"because", std::string(replaceable.message())}});
+  }
+  return absl::UnavailableError(absl::StrCat("shard ", shard, " was started anew, and ",
+                                             replaceable.message(), "; ask again"));
+}
+
 void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
   const bool switched = job_->placement.moves.phase() == PartitionMoves::Phase::kSwitched;
   if (job_->placement.moves.Concerns(shard) && !switched) {
@@ -117,6 +148,7 @@ void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
   ReplaceOrReturn(shard, now);
 }
 
+// Backups that have not been heard of by now are not waited for any more.
 void PromotionDuty::ReplaceOrReturn(uint32_t shard, absl::Time now) {
   const absl::Status replaceable = MayBeReplaced(shard, now);
   if (replaceable.ok()) return Promote(shard, "it was started anew", now);

@@ -5,6 +5,7 @@
 #define CAPSTAN_CHIEF_DUTIES_PROMOTION_DUTY_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -30,9 +31,14 @@ class PromotionDuty : public Duty {
   absl::Status MayBeReplaced(uint32_t shard, absl::Time now) const;
   // They do. `cause`: for people. REQUIRES: MayBeReplaced.
   void Promote(uint32_t shard, std::string_view cause, absl::Time now);
+  // OK: another process may come in the place of this shard's. UNAVAILABLE: backups that are to
+  // take over may yet be heard of, for as long as a shard's lease; it is to ask again. REQUIRES:
+  // Listen.
+  absl::Status MayTakePlace(uint32_t shard, absl::Time now);
   // Another process has come in the place of a shard. What was on its way to or from that shard
   // stays where it is, unless its new owner is decided. If the shard owned partitions, backups take
   // over; or else it returns to a checkpoint alone, where the job may do so, or everybody does.
+  // REQUIRES: MayTakePlace.
   void OnReplaced(uint32_t shard, absl::Time now);
   // Has the job's ShardHearing listen, where partitions have replicas.
   void Listen(absl::Time now);
@@ -66,6 +72,8 @@ class PromotionDuty : public Duty {
   void OnPromoted(absl::Time now);
 
   std::optional<Promotion> promotion_;
+  // Until when whoever comes in the place of a shard is to ask again, by the shard.
+  std::map<uint32_t, absl::Time> waits_;
   uint64_t promotions_ = 0;  // Shards that were replaced by their backups,
   uint64_t promoted_ = 0;    // and partitions that were.
 };

@@ -33,6 +33,10 @@ absl::StatusOr<ShardTable::Arrival> ShardDuty::Register(const v1::RegisterShardR
   return arrival;
 }
 
+bool ShardDuty::Replaces(const v1::RegisterShardRequest& request) const {
+  return CheckWireVersion(request.wire_version()).ok() && job_->placement.shards.Replaces(request);
+}
+
 v1::RegisterShardReply ShardDuty::Welcome() const {
   v1::RegisterShardReply reply;
   *reply.mutable_job() = job_->plan.spec;

@@ -22,6 +22,8 @@ class ShardDuty : public Duty {
   // FAILED_PRECONDITION: another wire version. The other errors are those of ShardTable::Register.
   absl::StatusOr<ShardTable::Arrival> Register(const v1::RegisterShardRequest& request,
                                                absl::Time now);
+  // Register would say kReplaced.
+  bool Replaces(const v1::RegisterShardRequest& request) const;
   // Returns what a shard is told that has registered.
   v1::RegisterShardReply Welcome() const;
   // Takes in what a shard says of itself. Null: this process is not known, and is to register.

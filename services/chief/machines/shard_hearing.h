@@ -28,6 +28,8 @@ class ShardHearing {
   // It is silent, and its lease is over.
   bool IsLost(const Shard& shard, absl::Time now) const;
 
+  // A shard that has not been heard of for longer is silent.
+  absl::Duration patience() const { return patience_; }
   ShardLease& lease() { return lease_; }
 
  private:

@@ -1,9 +1,11 @@
 #include "chief/shell/chief_service.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/clock.h"
@@ -30,11 +32,9 @@ grpc::ServerUnaryReactor* FinishOk(grpc::CallbackServerContext* context) {
   return reactor;
 }
 
-grpc::ServerUnaryReactor* TooOften(grpc::CallbackServerContext* context, const std::string& peer) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                   peer + " has registered too many workers in a short time; try again"});
-  return reactor;
+absl::StatusOr<v1::RegisterWorkerReply> TooOften(const std::string& peer) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(peer, " has registered too many workers in a short time; try again"));
 }
 
 grpc::ServerUnaryReactor* OfAnotherShard(grpc::CallbackServerContext* context, uint32_t shard) {
@@ -95,7 +95,9 @@ grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerConte
                                                        v1::RegisterWorkerReply* reply) {
   const std::string peer = PeerHost(*context);
   if (request->has_failed()) {
-    if (!registrations_.Takes(peer, SteadyClock().Now())) return TooOften(context, peer);
+    if (!registrations_.Takes(peer, SteadyClock().Now())) {
+      return Finish(context, TooOften(peer), reply);
+    }
     TakeFailure(request->name(), request->failed());
     return FinishOk(context);
   }
@@ -110,9 +112,13 @@ grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerConte
   }
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
-  if (!registrations_.Takes(peer, SteadyClock().Now())) return TooOften(context, peer);
-  auto result = control->Run([request, &peer](ChiefMachine& chief, absl::Time now) {
-    return chief.RegisterWorker(*request, now, peer);
+  auto result = control->Run([this, request, &peer](ChiefMachine& chief, absl::Time now) {
+    if (!registrations_.Has(peer, SteadyClock().Now())) return TooOften(peer);
+    const uint64_t before = chief.trainers_given();
+    absl::StatusOr<v1::RegisterWorkerReply> answer = chief.RegisterWorker(*request, now, peer);
+    // Whoever is refused, or has its numbers already, takes none.
+    if (chief.trainers_given() != before) registrations_.Takes(peer, SteadyClock().Now());
+    return answer;
   });
   if (result.ok()) TakeIn(*request);
   CAPSTAN_FAILPOINT("worker.register_answer");

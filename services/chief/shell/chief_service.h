@@ -69,8 +69,8 @@ class ChiefService final : public v1::Chief::CallbackService {
   void TakeIn(const v1::RegisterWorkerRequest& worker);
   void TakeFailure(const std::string& worker, const v1::UserCodeError& error);
 
-  // Bounds how often each peer may register workers, as the chief has only so many numbers for
-  // their trainers.
+  // Bounds how often each peer may have workers registered, as the chief has only so many numbers
+  // for their trainers, and may tell of programs that fail.
   PeerRate registrations_{/*burst=*/1024, /*interval=*/absl::Seconds(1)};
   std::atomic<ControlLoop*> control_ = nullptr;
   ViewFeed& views_;

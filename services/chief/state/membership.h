@@ -88,7 +88,8 @@ class Membership {
   const std::map<std::string, Worker>& live() const { return live_; }
   size_t trainers() const { return live_.size() * threads(); }  // The trainers of all workers.
   const std::deque<Worker>& lost() const { return lost_; }
-  uint64_t registered() const { return registered_; }  // Processes, ever.
+  uint64_t registered() const { return registered_; }          // Processes, ever.
+  uint64_t trainers_given() const { return trainers_given_; }  // Numbers that trainers got, ever.
 
   // All trainers that may work, first those that are the first of their worker, so that a few
   // leases are spread over the workers. Those that drain or are stuck have none.

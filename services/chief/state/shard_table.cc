@@ -127,6 +127,12 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
   return arrival;
 }
 
+bool ShardTable::Replaces(const v1::RegisterShardRequest& request) const {
+  const Shard* present = Find(request.index());
+  return present != nullptr && Raw(present->incarnation) != request.incarnation() &&
+         Check(request).ok();
+}
+
 void ShardTable::Void(Incarnation incarnation) {
   void_.push_back(incarnation);
   if (void_.size() > kVoidShardsKept) void_.pop_front();

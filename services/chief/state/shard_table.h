@@ -59,6 +59,9 @@ class ShardTable {
   // FAILED_PRECONDITION: an incarnation in whose place another has come, or that was given up.
   absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
 
+  // Register would say kReplaced.
+  bool Replaces(const v1::RegisterShardRequest& request) const;
+
   // Null: unknown, or of another incarnation.
   Shard* Find(uint32_t index, Incarnation incarnation);
   // The shard is gone, and is not missed.

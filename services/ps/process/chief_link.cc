@@ -9,6 +9,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/base/worth_repeating.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/process/reminder.h"
 
@@ -34,11 +35,6 @@ absl::Time Now() { return SteadyClock().Now(); }
 constexpr char kRegister[] = "/capstan.v1.Chief/RegisterShard";
 constexpr char kWatch[] = "/capstan.v1.Chief/WatchView";
 constexpr char kHeartbeat[] = "/capstan.v1.Chief/ShardHeartbeat";
-
-bool IsWorthRepeating(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status);
-}
 
 v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_t loaded_timeline) {
   v1::RegisterShardRequest request;

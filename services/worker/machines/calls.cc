@@ -2,18 +2,15 @@
 
 #include <algorithm>
 
+#include "capstan/base/worth_repeating.h"
+
 namespace capstan::worker {
 
 Verdict Judge(const absl::Status& status) {
+  if (IsWorthRepeating(status)) return Verdict::kAgain;
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return Verdict::kOk;
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kUnknown:
-    case absl::StatusCode::kInternal:            // How gRPC reports a stream that was reset.
     case absl::StatusCode::kFailedPrecondition:  // The views differ.
       return Verdict::kAgain;
     case absl::StatusCode::kAborted:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capstan/base/wire_version.h"
+#include "capstan/base/worth_repeating.h"
 #include "capstan/placement/view_epoch.h"
 
 namespace capstan::worker {
@@ -163,8 +164,7 @@ void WorkerMachine::RegisterAgain() {
 
 void WorkerMachine::OnRegistered(const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
   registering_ = false;
-  const absl::Status& status = reply.status();
-  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return;  // At the next beat.
+  if (IsWorthRepeating(reply.status())) return;  // At the next beat.
   known_ = reply.ok() && IsOfThisWork(*reply);
   session_.Hurry();
 }

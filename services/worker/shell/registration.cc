@@ -11,6 +11,7 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/base/worth_repeating.h"
 #include "capstan/process/reminder.h"
 #include "capstan/rpc/status.h"
 #include "capstan/v1/chief.grpc.pb.h"
@@ -24,11 +25,6 @@ constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDeclaration = absl::Minutes(10);  // Gibibytes, to a store far away.
 constexpr absl::Duration kWatchTurn = absl::Milliseconds(50);
 constexpr size_t kPieceFloats = size_t{1} << 18;
-
-bool IsWorthRepeating(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status);
-}
 
 absl::StatusOr<v1::RegisterWorkerReply> TryOnce(EventLoop& loop, const Channel& channel,
                                                 const v1::RegisterWorkerRequest& request) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/base/worth_repeating.h"
 #include "capstan/placement/view_epoch.h"
 #include "tests/simulation/sim/chief.h"
 #include "tests/simulation/sim/shard_peer.h"
@@ -66,10 +67,9 @@ void ShardProcess::Register() {
       [request](ChiefProcess& chief, const auto& answer) { answer(chief.RegisterShard(request)); },
       [this](const absl::StatusOr<v1::RegisterShardReply>& reply) {
         if (reply.ok()) return OnRegistered(*reply);
-        const bool again = absl::IsUnavailable(reply.status()) ||
-                           absl::IsDeadlineExceeded(reply.status()) ||
-                           absl::IsResourceExhausted(reply.status());
-        if (!again) return cast_.Exit(life_, reply.status().message().data());
+        if (!IsWorthRepeating(reply.status())) {
+          return cast_.Exit(life_, reply.status().message().data());
+        }
         if (shard_ == nullptr) cast_.network().After(life_, kPause, [this] { Register(); });
       });
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capstan/base/wire_version.h"
+#include "capstan/base/worth_repeating.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/chief.h"
 #include "tests/simulation/sim/shard.h"
@@ -18,11 +19,6 @@ constexpr absl::Duration kRegisterPause = absl::Milliseconds(500);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kDrain = absl::Seconds(4);
 constexpr double kStepSeconds = 0.4;
-
-bool IsWorthRepeating(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status);
-}
 
 }  // namespace
 

@@ -17,6 +17,14 @@ TEST(PeerRateTest, APeerMayDoItSoOftenAtOnceAndThenOnceInEveryInterval) {
   EXPECT_FALSE(rate.Takes("a", kStart + absl::Milliseconds(1000)));
 }
 
+TEST(PeerRateTest, WhoAsksWhetherItMayTakesNothing) {
+  PeerRate rate(/*burst=*/1, /*interval=*/absl::Seconds(1));
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(rate.Has("a", kStart));
+  EXPECT_TRUE(rate.Takes("a", kStart));
+  EXPECT_FALSE(rate.Has("a", kStart));
+  EXPECT_TRUE(rate.Has("a", kStart + absl::Seconds(1)));
+}
+
 TEST(PeerRateTest, OnePeerCostsAnotherNothing) {
   PeerRate rate(/*burst=*/1, /*interval=*/absl::Seconds(1));
   for (int i = 0; i < 100; ++i) rate.Takes("a", kStart);

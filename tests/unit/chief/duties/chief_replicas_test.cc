@@ -114,40 +114,6 @@ TEST_F(ChiefReplicasTest, AShardThatIsHeardOfInTimeIsNotReplaced) {
   EXPECT_EQ(crew_.Status().replicas().promotions(), 0u);
 }
 
-TEST_F(ChiefReplicasTest, AChiefThatHasSleptTakesNobodyForSilent) {
-  crew_.now += absl::Minutes(5);
-  (void)crew_.ShardHeartbeat(0);
-  crew_.Advance(absl::Seconds(5));
-  EXPECT_EQ(crew_.Status().replicas().promotions(), 0u);
-  EXPECT_EQ(crew_.Status().replicas().dropped(), 0u);
-  EXPECT_THAT(view().pairs(), SizeIs(8));
-}
-
-TEST_F(ChiefReplicasTest, AChiefThatHearsOfNobodyGivesNobodyUp) {
-  const std::map<uint32_t, Crew::Process> all = crew_.shards;
-  for (const uint32_t first : {0, 1, 2}) {
-    for (uint32_t index = 0; index < 3; ++index) {  // Their last heartbeats do not come at once.
-      crew_.Stop((first + index) % 3);
-      crew_.Advance(absl::Milliseconds(300));
-    }
-    crew_.Advance(absl::Seconds(20));
-    EXPECT_EQ(crew_.Status().replicas().promotions(), 0u);
-    for (uint32_t index = 0; index < 3; ++index) {  // And not the first ones of later, either.
-      const uint32_t back = (first + index) % 3;
-      crew_.shards[back] = all.at(back);
-      crew_.Advance(absl::Seconds(3));
-    }
-    crew_.Advance(absl::Seconds(20));
-  }
-  EXPECT_EQ(crew_.Status().replicas().promotions(), 0u);
-  EXPECT_EQ(crew_.Status().replicas().dropped(), 0u);
-  EXPECT_THAT(view().pairs(), SizeIs(8));
-  ExpectNothingLost();
-  crew_.Stop(2);
-  crew_.Advance(absl::Seconds(11));
-  EXPECT_EQ(crew_.Status().replicas().promotions(), 1u) << "whoever is silent alone is";
-}
-
 TEST_F(ChiefReplicasTest, WhereOnePartitionHasNoBackupAllReturnToACheckpoint) {
   SayBroken(PairsOf(view(), 1).begin()->first);
   crew_.Kill(1);

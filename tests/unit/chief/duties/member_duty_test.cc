@@ -7,6 +7,15 @@ namespace {
 
 class MemberDutyTest : public DutyTest {
  protected:
+  // For so many seconds nobody but the owner of partition 0, or nobody at all, is heard of.
+  void Listen(int seconds, bool hears) {
+    for (int second = 0; second < seconds; ++second) {
+      now_ += absl::Seconds(1);
+      if (hears) shard(0).heard = now_;
+      job_.placement.hearing.Listen(job_.placement.shards, now_);
+    }
+  }
+
   MemberDuty duty_{job_, orders_};
 };
 
@@ -41,6 +50,24 @@ TEST_F(MemberDutyTest, AShardWithoutPartitionsThatFallsSilentIsForgotten) {
   duty_.Advance(now_);
   EXPECT_EQ(job_.placement.shards.Find(2), nullptr);
   EXPECT_NE(job_.placement.shards.Find(1), nullptr) << "it owns partitions";
+}
+
+TEST_F(MemberDutyTest, AChiefThatHearsOfNobodyForgetsNobody) {
+  Run(2);
+  AddShard(2);
+  AddShard(3);
+  job_.placement.views.AddMember(3);
+  Listen(20, /*hears=*/false);
+  duty_.Advance(now_);
+  EXPECT_NE(job_.placement.shards.Find(2), nullptr);
+  EXPECT_TRUE(job_.placement.views.members().contains(3));
+  Listen(10, /*hears=*/true);
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.placement.views.members().contains(3)) << "it has as long as ever to come";
+  Listen(1, /*hears=*/true);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.placement.shards.Find(2), nullptr);
+  EXPECT_FALSE(job_.placement.views.members().contains(3));
 }
 
 TEST_F(MemberDutyTest, AShardMayLeaveWhenAllHaveHeardOfAViewInWhichItOwnsNothing) {
@@ -82,6 +109,18 @@ TEST_F(MemberDutyTest, NobodyIsGivenUpBecauseTheChiefHasSlept) {
   shard(0).heard = now_;
   duty_.GiveUpThoseThatLeft(now_);
   EXPECT_THAT(orders_.orders, testing::IsEmpty());
+}
+
+TEST_F(MemberDutyTest, NobodyIsGivenUpBecauseTheChiefHasHeardOfNobody) {
+  Run(2);
+  shard(1).draining = true;
+  Listen(40, /*hears=*/false);
+  shard(0).heard = now_;
+  duty_.GiveUpThoseThatLeft(now_);
+  EXPECT_THAT(orders_.orders, testing::IsEmpty());
+  Listen(11, /*hears=*/true);
+  duty_.GiveUpThoseThatLeft(now_);
+  EXPECT_THAT(orders_.orders, testing::SizeIs(1));
 }
 
 TEST_F(MemberDutyTest, NobodyIsGivenUpWhereNobodyCouldTakeItsPartitions) {

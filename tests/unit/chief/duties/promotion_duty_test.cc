@@ -134,6 +134,43 @@ TEST_F(PromotionDutyTest, AChiefThatHearsOfNobodyTakesNobodyForLost) {
   EXPECT_FALSE(duty_.under_way());
 }
 
+TEST_F(PromotionDutyTest, WhoComesInThePlaceOfAShardAsksAgainWhileItsBackupsMayYetBeHeardOf) {
+  const auto may = [this] { return duty_.MayTakePlace(1, now_).code(); };
+  EXPECT_EQ(may(), absl::StatusCode::kOk) << "its backup is there";
+  (void)Taken<LogEvent>();
+  now_ += absl::Seconds(20);  // Nobody is heard of.
+  EXPECT_EQ(may(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Taken<LogEvent>(), testing::SizeIs(1));
+  now_ += absl::Seconds(5);
+  EXPECT_EQ(may(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Taken<LogEvent>(), testing::IsEmpty()) << "it was said before";
+  now_ += absl::Milliseconds(5200);
+  EXPECT_EQ(may(), absl::StatusCode::kOk) << "a lease is over";
+  EXPECT_EQ(may(), absl::StatusCode::kUnavailable) << "whoever comes then waits for its own";
+  shard(2).heard = now_;
+  EXPECT_EQ(may(), absl::StatusCode::kOk);
+}
+
+TEST_F(PromotionDutyTest, AWaitThatNobodyHasAskedForSinceIsForgotten) {
+  now_ += absl::Seconds(20);
+  EXPECT_FALSE(duty_.MayTakePlace(1, now_).ok());
+  now_ += absl::Minutes(5);
+  EXPECT_FALSE(duty_.MayTakePlace(1, now_).ok()) << "it begins anew";
+  now_ += absl::Seconds(11);
+  EXPECT_TRUE(duty_.MayTakePlace(1, now_).ok());
+}
+
+TEST_F(PromotionDutyTest, NobodyAsksAgainWhereNoBackupIsWaitedFor) {
+  now_ += absl::Seconds(20);
+  shard(2).gone = true;
+  EXPECT_TRUE(duty_.MayTakePlace(1, now_).ok()) << "its backup is lost";
+  shard(2).gone = false;
+  EXPECT_FALSE(duty_.MayTakePlace(1, now_).ok());
+  EXPECT_TRUE(duty_.MayTakePlace(5, now_).ok()) << "it owns nothing";
+  job_.state = v1::JOB_STATE_RESTORING;
+  EXPECT_TRUE(duty_.MayTakePlace(1, now_).ok()) << "it loads a checkpoint";
+}
+
 TEST_F(PromotionDutyTest, WhoHasHandedOverOwnsAgainWhereTheNewOwnerIsLostBeforeAnybodyHearsOfIt) {
   const uint64_t timeline = job_.placement.timeline();
   const v1::ViewEpoch id = HandOverPartition0();

@@ -155,6 +155,22 @@ TEST_F(WorkerMachineTest, GoesOnAndAsksAgainWhileTheChiefIsAway) {
   EXPECT_EQ(registrations_.size(), 2u);
 }
 
+TEST_F(WorkerMachineTest, KeepsItsLeasesAndAsksAgainWhenTheChiefHasNoRoomForItYet) {
+  BecomeUnknown();
+  machine_.OnRegistered(absl::ResourceExhaustedError("too many workers in a short time"));
+  EXPECT_EQ(TurnAt(absl::Seconds(2)), std::nullopt);
+  AnswerHeartbeat(/*known=*/false);
+  EXPECT_EQ(registrations_.size(), 2u);
+}
+
+TEST_F(WorkerMachineTest, KeepsItsLeasesAndAsksAgainWhenTheCallWasReset) {
+  BecomeUnknown();
+  machine_.OnRegistered(absl::InternalError("RST_STREAM with error code 2"));
+  EXPECT_EQ(TurnAt(absl::Seconds(2)), std::nullopt);
+  AnswerHeartbeat(/*known=*/false);
+  EXPECT_EQ(registrations_.size(), 2u);
+}
+
 TEST_F(WorkerMachineTest, IsUnknownWhenTheChiefHasOtherTrainersForItOrAnotherJob) {
   BecomeUnknown();
   v1::RegisterWorkerReply other_trainers = Registration();

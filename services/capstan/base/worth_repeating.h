@@ -1,0 +1,28 @@
+// Whether a call that has failed is to be made again as it is.
+#ifndef CAPSTAN_BASE_WORTH_REPEATING_H_
+#define CAPSTAN_BASE_WORTH_REPEATING_H_
+
+#include "absl/status/status.h"
+
+namespace capstan {
+
+// The peer is away or busy, or the connection was lost before an answer came: gRPC reports a call
+// that was reset, by the peer or by what lies between, as CANCELLED, UNKNOWN or INTERNAL, too.
+// False for OK, and for what the peer itself has said of the request.
+inline bool IsWorthRepeating(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kInternal:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_BASE_WORTH_REPEATING_H_

@@ -1,0 +1,86 @@
+#include "chief/shell/chief_service.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/wire_version.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/rpc/channel.h"
+#include "capstan/rpc/server.h"
+#include "capstan/rpc/status.h"
+#include "chief/shell/control_loop.h"
+#include "chief/shell/curve_file.h"
+#include "chief/shell/store_thread.h"
+#include "tests/unit/chief/crew_job.h"
+
+namespace capstan::chief {
+namespace {
+
+// A chief on loopback whose job is not stored, and for which no time passes.
+class ChiefServiceTest : public testing::Test {
+ protected:
+  ChiefServiceTest() { service_.Open(control_); }
+
+  // `former`: the incarnation whose place it may take at once; 0: of none.
+  absl::StatusCode RegisterWorker(const std::string& name, uint64_t incarnation,
+                                  uint64_t former = 0) {
+    v1::RegisterWorkerRequest request;
+    request.set_wire_version(kWireVersion);
+    request.set_name(name);
+    request.set_incarnation(incarnation);
+    request.set_former(former);
+    grpc::ClientContext context;
+    v1::RegisterWorkerReply reply;
+    return FromGrpcStatus(stub_->RegisterWorker(&context, request, &reply)).code();
+  }
+
+  const CrewOptions options_;
+  const FakeClock clock_;
+  metrics::Registry registry_;
+  ChiefMetrics metrics_{registry_, PlanOf(options_).spec, /*shards=*/2};
+  StoreThread housekeeping_{/*most_waiting=*/4};
+  const std::unique_ptr<CurveFile> curve_ =
+      *OpenCurveFile(PlanOf(options_).spec, /*anew=*/true, housekeeping_);
+  ViewFeed views_{8};
+  ModelIntake intake_{clock_};
+  ChiefService service_{views_, intake_};
+  ControlLoop control_{
+      ChiefMachine({.seal_key = "the key", .shards = 2}, PlanOf(options_), clock_.Now()),
+      {.clock = clock_,
+       .views = views_,
+       .curve = *curve_,
+       .store = nullptr,
+       .housekeeping = housekeeping_,
+       .metrics = metrics_}};
+  const std::unique_ptr<Server> server_ = *Server::Start({.listen = "127.0.0.1:0"}, {&service_});
+  const std::unique_ptr<v1::Chief::Stub> stub_ =
+      v1::Chief::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", server_->port())));
+};
+
+TEST_F(ChiefServiceTest, RegistrationsThatAreRefusedOrRepeatedCostAnAddressNothing) {
+  ASSERT_EQ(RegisterWorker("w", 1), absl::StatusCode::kOk);
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_EQ(RegisterWorker("w", 2), absl::StatusCode::kUnavailable) << "the other one is there";
+  }
+  for (int i = 0; i < 1100; ++i) ASSERT_EQ(RegisterWorker("w", 1), absl::StatusCode::kOk);
+  EXPECT_EQ(RegisterWorker("x", 3), absl::StatusCode::kOk);
+}
+
+TEST_F(ChiefServiceTest, AnAddressMayTakeOnlySoManyNumbersInAShortTime) {
+  uint64_t given = 0;
+  absl::StatusCode answer = absl::StatusCode::kOk;
+  while (given < 5000 && answer == absl::StatusCode::kOk) {
+    answer = RegisterWorker("w", given + 1, given);
+    if (answer == absl::StatusCode::kOk) ++given;
+  }
+  EXPECT_EQ(answer, absl::StatusCode::kResourceExhausted);
+  EXPECT_GE(given, 1024u);
+}
+
+}  // namespace
+}  // namespace capstan::chief
