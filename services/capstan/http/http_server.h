@@ -40,6 +40,10 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   virtual int port() const = 0;
+
+  // From now on each answer says that its connection ends, and ends it: who keeps one goes
+  // elsewhere with the next request, which is not lost when this server ends.
+  virtual void BeginToClose() = 0;
 };
 
 }  // namespace capstan

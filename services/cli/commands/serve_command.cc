@@ -116,6 +116,7 @@ absl::Status RunServe(const ServeOptions& options) {
   while (!shutdown.WaitFor(absl::Hours(1))) {
   }
   service.Leave();
+  ports.requests->BeginToClose();
   absl::SleepFor(absl::Seconds(options.linger_seconds));
   ports.requests.reset();  // What has been asked is answered.
   // Nobody waits for a version that nobody will be served.
