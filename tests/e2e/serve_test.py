@@ -190,6 +190,7 @@ class ServeTest(unittest.TestCase):
             self.assertIn("capstan_serve_requests_total", ask(metrics, "/metrics"))
             with self.assertRaisesRegex(urllib.error.HTTPError, "404"):
                 ask(health, "/v2/models/visits")
+            time.sleep(1)
             use(taken[0])
             server.process.send_signal(signal.SIGTERM)
             with self.assertRaisesRegex(urllib.error.HTTPError, "503"):

@@ -42,8 +42,9 @@ class CivetwebServer : public HttpServer {
   CivetwebServer(const CivetwebServer&) = delete;
 
   // Returns whether it listens.
-  bool Listen(const std::string& address, int threads) {
-    const std::string count = absl::StrCat(threads);
+  bool Listen(const std::string& address, const Options& options) {
+    const std::string count = absl::StrCat(options.threads);
+    const std::string idle = absl::StrCat(absl::ToInt64Milliseconds(options.keep_alive));
     const char* settings[] = {"listening_ports",
                               address.c_str(),
                               "num_threads",
@@ -52,6 +53,8 @@ class CivetwebServer : public HttpServer {
                               "30000",
                               "enable_keep_alive",
                               "yes",
+                              "keep_alive_timeout_ms",
+                              idle.c_str(),
                               "tcp_nodelay",
                               "1",
                               nullptr};
@@ -153,7 +156,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const Options& opt
                                                               Handler handler) {
   const std::string address = JoinHostPort(options.host, options.port);
   auto server = std::make_unique<CivetwebServer>(options, std::move(handler));
-  if (!server->Listen(address, options.threads)) return CannotListen(address);
+  if (!server->Listen(address, options)) return CannotListen(address);
   return server;
 }
 

@@ -26,6 +26,8 @@ namespace capstan::cli {
 namespace {
 
 constexpr int kHealthThreads = 4;
+// So few threads are not for those who ask again some time.
+constexpr absl::Duration kHealthKeepAlive = absl::Milliseconds(500);
 constexpr absl::Duration kReading = absl::Seconds(1);  // A version that is read for longer is left.
 
 struct ServeOptions {
@@ -39,6 +41,7 @@ struct ServeOptions {
   std::optional<int> metrics_port;
   double every_seconds = 10;
   double linger_seconds = 0;
+  double keep_alive_seconds = 5;  // http.keep_alive
 };
 
 // Also to who reads a pipe, at once.
@@ -65,11 +68,14 @@ absl::StatusOr<Listeners> Listen(const ServeOptions& options, InferenceService& 
                              return service.Answer(asked);
                            }));
   if (options.health_port) {
-    CAPSTAN_ASSIGN_OR_RETURN(
-        ports.health,
-        HttpServer::Start(
-            {.host = options.http.host, .port = *options.health_port, .threads = kHealthThreads},
-            [&service](const HttpQuestion& asked) { return service.AnswerOfHealth(asked); }));
+    const HttpServer::Options health = {.host = options.http.host,
+                                        .port = *options.health_port,
+                                        .threads = kHealthThreads,
+                                        .keep_alive = kHealthKeepAlive};
+    CAPSTAN_ASSIGN_OR_RETURN(ports.health,
+                             HttpServer::Start(health, [&service](const HttpQuestion& asked) {
+                               return service.AnswerOfHealth(asked);
+                             }));
   }
   if (options.metrics_port) {
     CAPSTAN_ASSIGN_OR_RETURN(
@@ -168,6 +174,12 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   serve
+      ->add_option("--keep-alive", options->keep_alive_seconds,
+                   "Seconds without a request after which a connection is closed; more than those "
+                   "for which a proxy keeps its own")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  serve
       ->add_option("--health-port", options->health_port,
                    "A port of its own for /v2/health/live and /v2/health/ready")
       ->check(CLI::Range(0, 65535));
@@ -191,6 +203,7 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       "  capstan serve out/ctr --program 'python3 deepfm.py'\n\n"
       "The Open Inference Protocol (KServe's V2): docs/serve.md. It ends with SIGTERM.");
   serve->callback([options, &invocation] {
+    options->http.keep_alive = absl::Seconds(options->keep_alive_seconds);
     options->program.patience = absl::Seconds(options->timeout_seconds);
     options->program.tell = [](const std::string& line) { PrintError(line); };
     invocation.run = [options] { return ReportEnd(RunServe(*options)); };

@@ -165,6 +165,19 @@ TEST(HttpServerTest, AConnectionIsKeptUntilItBeginsToCloseAndThenToldSoWithItsNe
   EXPECT_THAT(Connection(*server).Ask(), HasSubstr("\r\nConnection: close\r\n"));
 }
 
+TEST(HttpServerTest, AConnectionWithoutARequestIsClosedAfterTheTimeThatItIsKeptForAndNotBefore) {
+  const auto answer = [](const HttpQuestion&) { return HttpAnswer{.body = "ok"}; };
+  const auto server = Start({.keep_alive = absl::Seconds(60)}, answer);
+  Connection kept(*server);
+  EXPECT_THAT(kept.Ask(), HasSubstr("200"));
+  const auto hasty = Start({.keep_alive = absl::Milliseconds(200)}, answer);
+  Connection closed(*hasty);
+  EXPECT_THAT(closed.Ask(), HasSubstr("200"));
+  EXPECT_TRUE(closed.Closes());
+  absl::SleepFor(absl::Seconds(1));
+  EXPECT_THAT(kept.Ask(), HasSubstr("200"));
+}
+
 // As curl does with a body of more than a MiB: it would wait for a second.
 TEST(HttpServerTest, TellsWhoWaitsForItThatItTakesTheBody) {
   const auto server =
