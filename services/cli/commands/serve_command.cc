@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/host_port.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
@@ -107,18 +108,22 @@ absl::Status RunServe(const ServeOptions& options) {
   if (ports.metrics) {
     Say(absl::StrCat("metrics at ", JoinHostPort(options.http.host, ports.metrics->port())));
   }
+  const SteadyClock clock;
   const ModelFollower follower(
       {.uri = options.model,
        .every = absl::Seconds(options.every_seconds),
        .at_once = options.wait,
-       .program = options.program,
+       .load =
+           [&options](const std::string& folder) {
+             return ServedModel::Load(folder, options.program);
+           },
        .ends = [&shutdown](absl::Duration timeout) { return shutdown.WaitFor(timeout); },
        .taken = [](const ServedModel& taken) { Say(WhatIsServed(taken)); },
        .failed =
            [](const absl::Status& why) {
              PrintError(absl::StrCat("the newest version cannot be taken: ", why.message()));
            }},
-      service);
+      service, clock);
   while (!shutdown.WaitFor(absl::Hours(1))) {
   }
   service.Leave();

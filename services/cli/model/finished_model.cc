@@ -12,14 +12,17 @@
 
 namespace capstan::cli {
 
-absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
+absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri, Refusal refusal) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
   if (IsExportedModel(*folder)) {
+    CAPSTAN_ASSIGN_OR_RETURN(const v1::JobSpec exported, ReadExportedJob(*folder));
+    CAPSTAN_RETURN_IF_ERROR(refusal(exported));
     CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder, uri));
     return FinishedModel(std::move(imported.job), std::move(imported.partitions));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
   const v1::JobSpec& job = reader.manifest().job();
+  CAPSTAN_RETURN_IF_ERROR(refusal(job));
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
                            DenseLayout::Create(job.tensors(), job.partition_count()));
   std::vector<std::unique_ptr<PartitionStore>> partitions;

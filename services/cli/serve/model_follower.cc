@@ -5,12 +5,15 @@
 
 #include "capstan/base/status.h"
 #include "cli/model/stored_job.h"
-#include "cli/serve/served_model.h"
 
 namespace capstan::cli {
 
-ModelFollower::ModelFollower(FollowerOptions options, InferenceService& service)
-    : options_(std::move(options)), service_(service), thread_([this] { Run(); }) {}
+ModelFollower::ModelFollower(FollowerOptions options, InferenceService& service, const Clock& clock)
+    : options_(std::move(options)),
+      service_(service),
+      clock_(clock),
+      pauses_(options_.every),
+      thread_([this] { Run(); }) {}
 
 ModelFollower::~ModelFollower() { thread_.join(); }
 
@@ -36,11 +39,17 @@ absl::Status ModelFollower::Look() {
   if (served == nullptr && absl::IsNotFound(newest.status())) return absl::OkStatus();
   CAPSTAN_RETURN_IF_ERROR(newest.status());
   if (served != nullptr && *newest == served->folder()) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<ServedModel> model,
-                           ServedModel::Load(*newest, options_.program));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<ServedModel> model, Load(*newest));
   service_.Replace(model);
   options_.taken(*model);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<ServedModel>> ModelFollower::Load(const std::string& folder) {
+  CAPSTAN_RETURN_IF_ERROR(pauses_.Standing(folder, clock_.Now()));
+  absl::StatusOr<std::shared_ptr<ServedModel>> model = options_.load(folder);
+  if (!model.ok()) pauses_.Failed(folder, model.status(), clock_.Now());
+  return model;
 }
 
 }  // namespace capstan::cli
