@@ -7,6 +7,11 @@
 #include "cli/model/stored_job.h"
 
 namespace capstan::cli {
+namespace {
+
+constexpr absl::Duration kRequestsPause = absl::Milliseconds(100);
+
+}  // namespace
 
 ModelFollower::ModelFollower(FollowerOptions options, InferenceService& service, const Clock& clock)
     : options_(std::move(options)),
@@ -34,7 +39,7 @@ void ModelFollower::Run() {
 
 // A version that cannot be read, as it is being deleted, changes nothing.
 absl::Status ModelFollower::Look() {
-  const std::shared_ptr<ServedModel> served = service_.model();
+  std::shared_ptr<ServedModel> served = service_.model();
   const absl::StatusOr<std::string> newest = ModelIn(options_.uri);
   if (served == nullptr && absl::IsNotFound(newest.status())) return absl::OkStatus();
   CAPSTAN_RETURN_IF_ERROR(newest.status());
@@ -42,7 +47,18 @@ absl::Status ModelFollower::Look() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<ServedModel> model, Load(*newest));
   service_.Replace(model);
   options_.taken(*model);
+  LetGo(std::move(served));
   return absl::OkStatus();
+}
+
+// Waits until no request has the model any more: the last one would free it before it has its
+// answer.
+void ModelFollower::LetGo(std::shared_ptr<ServedModel> model) {
+  leaving_ = std::move(model);
+  while (leaving_.use_count() > 1) {
+    if (options_.ends(kRequestsPause)) return;
+  }
+  leaving_.reset();
 }
 
 absl::StatusOr<std::shared_ptr<ServedModel>> ModelFollower::Load(const std::string& folder) {

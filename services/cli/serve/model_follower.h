@@ -32,12 +32,14 @@ struct FollowerOptions {
   std::function<void(const absl::Status&)> failed;
 };
 
-// Looks, and reads, on a thread of its own: reading a large model takes minutes. Thread-compatible.
+// Looks, reads, and frees the version before, on a thread of its own: reading a large model takes
+// minutes, and freeing it seconds. Thread-compatible.
 class ModelFollower {
  public:
   // `service` and `clock` must outlive this object.
   ModelFollower(FollowerOptions options, InferenceService& service, const Clock& clock);
-  // Waits until the thread has ended.
+  // Waits until the thread has ended. A version that requests still had then is freed here, or by
+  // the last of them.
   ~ModelFollower();
   ModelFollower(const ModelFollower&) = delete;
 
@@ -49,11 +51,13 @@ class ModelFollower {
   void Run();
   absl::Status Look();
   absl::StatusOr<std::shared_ptr<ServedModel>> Load(const std::string& folder);
+  void LetGo(std::shared_ptr<ServedModel> model);
 
   const FollowerOptions options_;
   InferenceService& service_;
   const Clock& clock_;
-  LoadPauses pauses_;  // The thread's alone.
+  LoadPauses pauses_;                     // The thread's alone.
+  std::shared_ptr<ServedModel> leaving_;  // The version before; requests own it, too.
   absl::Notification ended_;
   std::thread thread_;
 };
