@@ -9,6 +9,7 @@
 #include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
 #include "cli/model/exported_model.h"
+#include "cli/model/weights_alone.h"
 
 namespace capstan::cli {
 
@@ -18,6 +19,12 @@ absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri, Refusa
     CAPSTAN_ASSIGN_OR_RETURN(const v1::JobSpec exported, ReadExportedJob(*folder));
     CAPSTAN_RETURN_IF_ERROR(refusal(exported));
     CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder, uri));
+    CAPSTAN_ASSIGN_OR_RETURN(
+        const DenseLayout layout,
+        DenseLayout::Create(imported.job.tensors(), imported.job.partition_count()));
+    for (std::unique_ptr<PartitionStore>& partition : imported.partitions) {
+      CAPSTAN_ASSIGN_OR_RETURN(partition, WeightsAlone(std::move(partition), imported.job, layout));
+    }
     return FinishedModel(std::move(imported.job), std::move(imported.partitions));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
@@ -29,7 +36,9 @@ absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri, Refusa
   for (uint32_t i = 0; i < job.partition_count(); ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(DecodedPartition decoded,
                              reader.Read(static_cast<PartitionIndex>(i), job, layout));
-    partitions.push_back(std::move(decoded.store));
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<PartitionStore> weights,
+                             WeightsAlone(std::move(decoded.store), job, layout));
+    partitions.push_back(std::move(weights));
   }
   return FinishedModel(job, std::move(partitions));
 }

@@ -16,7 +16,8 @@
 
 namespace capstan::cli {
 
-// Immutable, hence thread-safe: any number of Scorers compute with it, or a user's program does.
+// Without what training keeps beside them. Immutable, hence thread-safe: any number of Scorers
+// compute with it, or a user's program does.
 class FinishedModel {
  public:
   // Returns why a job's model is not wanted; OK if it is.
