@@ -24,8 +24,8 @@ class FinishedModel {
   using Refusal = absl::FunctionRef<absl::Status(const v1::JobSpec&)>;
 
   // Reads the checkpoint, or the exported model, in the folder `uri` whole. NOT_FOUND if there is
-  // none, DATA_LOSS if a byte of it has changed. What `refusal` says ends it before any parameter
-  // is read.
+  // none, or it is deleted meanwhile, DATA_LOSS if a byte of it has changed. What `refusal` says
+  // ends it before any parameter is read.
   static absl::StatusOr<FinishedModel> Load(
       const std::string& uri,
       Refusal refusal = [](const v1::JobSpec&) { return absl::OkStatus(); });
