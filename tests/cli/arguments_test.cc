@@ -78,6 +78,14 @@ TEST_F(ArgumentsTest, WhatIsSaidOfAProgramThatServesNeedsTheProgram) {
   EXPECT_EQ(Run({"serve", "out", "--program", "true", "--processes", "0"}).exit_code, 2);
 }
 
+TEST_F(ArgumentsTest, AConnectionOfServeIsKeptForATimeThatIsSaid) {
+  EXPECT_THAT(Run({"serve", "--help"}).output,
+              HasSubstr("--keep-alive FLOAT:FLOAT in [0.1 - 3600]=5"));
+  const Result refused = Run({"serve", "out", "--keep-alive", "0"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("--keep-alive: Value 0 not in range"));
+}
+
 TEST_F(ArgumentsTest, HelpSaysThatAProgramIsStartedByOneSimpleCommand) {
   for (const char* command : {"train", "serve"}) {
     EXPECT_THAT(Run({command, "--help"}).output,

@@ -1,6 +1,7 @@
 """`capstan serve` gives the scores of `capstan predict` over HTTP, and goes over to a job's newer version while it is asked."""
 
 import http.client
+import itertools
 import json
 import pathlib
 import shutil
@@ -189,12 +190,50 @@ class ServeTest(unittest.TestCase):
             self.assertIn("capstan_serve_requests_total", ask(metrics, "/metrics"))
             with self.assertRaisesRegex(urllib.error.HTTPError, "404"):
                 ask(health, "/v2/models/visits")
+            time.sleep(1)
             use(taken[0])
             server.process.send_signal(signal.SIGTERM)
             with self.assertRaisesRegex(urllib.error.HTTPError, "503"):
                 while True:
                     ask(health, "/v2/health/ready")
             use(taken[0])
+            self.assertEqual(server.process.wait(20), 0)
+
+    def test_who_keeps_a_connection_is_told_to_go_elsewhere_before_the_server_ends(self):
+        self.visits()
+        job = self.train(1)
+        with Server(job, "--linger", "5") as server:
+            told, failures, used = [], [], threading.Barrier(9, timeout=30)
+
+            def ask(place):
+                connection = http.client.HTTPConnection(server.root.rpartition("//")[2], timeout=10)
+                try:
+                    for count in itertools.count():
+                        if count == 5:
+                            used.wait()
+                        connection.request("POST", "/v2/models/visits/infer", json.dumps({"inputs": [column("records", [])]}))
+                        with connection.getresponse() as response:
+                            response.read()
+                            if response.status != 200:
+                                failures.append(response.status)
+                            if response.getheader("Connection") == "close":
+                                told.append(place)
+                                return
+                        time.sleep(0.02)
+                except (OSError, http.client.HTTPException) as error:
+                    failures.append(error)
+                finally:
+                    connection.close()
+            asking = [threading.Thread(target=ask, args=(place,)) for place in range(8)]
+            for thread in asking:
+                thread.start()
+            used.wait()
+            self.assertEqual(told, [])
+            server.process.send_signal(signal.SIGTERM)
+            for thread in asking:
+                thread.join()
+            self.assertEqual(failures, [])
+            self.assertEqual(sorted(told), list(range(8)))
             self.assertEqual(server.process.wait(20), 0)
 
     def test_images_are_asked_by_their_pixels(self):

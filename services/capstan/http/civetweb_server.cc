@@ -1,5 +1,6 @@
 #include <civetweb.h>
 
+#include <atomic>
 #include <cerrno>
 #include <string>
 #include <string_view>
@@ -41,8 +42,9 @@ class CivetwebServer : public HttpServer {
   CivetwebServer(const CivetwebServer&) = delete;
 
   // Returns whether it listens.
-  bool Listen(const std::string& address, int threads) {
-    const std::string count = absl::StrCat(threads);
+  bool Listen(const std::string& address, const Options& options) {
+    const std::string count = absl::StrCat(options.threads);
+    const std::string idle = absl::StrCat(absl::ToInt64Milliseconds(options.keep_alive));
     const char* settings[] = {"listening_ports",
                               address.c_str(),
                               "num_threads",
@@ -51,6 +53,8 @@ class CivetwebServer : public HttpServer {
                               "30000",
                               "enable_keep_alive",
                               "yes",
+                              "keep_alive_timeout_ms",
+                              idle.c_str(),
                               "tcp_nodelay",
                               "1",
                               nullptr};
@@ -65,13 +69,15 @@ class CivetwebServer : public HttpServer {
     return mg_get_server_ports(context_, 1, &port) == 1 ? port.port : 0;
   }
 
+  void BeginToClose() override { closes_ = true; }
+
  private:
   // Answers the whole of a request: civetweb has nothing more to do with it.
   static int Begin(mg_connection* connection) {
     const mg_request_info& info = *mg_get_request_info(connection);
     auto& self = *static_cast<CivetwebServer*>(info.user_data);
     if (!self.Begun()) {
-      Send({.status = 503, .body = kEnding}, connection);
+      self.Send({.status = 503, .body = kEnding}, connection);
       return 503;
     }
     const absl::Cleanup ended = [&self] { self.Ended(); };
@@ -79,7 +85,7 @@ class CivetwebServer : public HttpServer {
     const HttpAnswer answer = self.ReadBody(connection, question.body)
                                   ? self.handler_(question)
                                   : HttpAnswer{.status = 413, .body = kTooLarge};
-    Send(answer, connection);
+    self.Send(answer, connection);
     return answer.status;
   }
 
@@ -94,6 +100,7 @@ class CivetwebServer : public HttpServer {
     --under_way_;
   }
   void AwaitAnswers() {
+    BeginToClose();
     absl::MutexLock lock(&mu_);
     ending_ = true;
     mu_.AwaitWithTimeout(absl::Condition(
@@ -121,13 +128,15 @@ class CivetwebServer : public HttpServer {
   }
 
   // By hand, as civetweb's own heads cannot follow a "continue". Connections stay open by default,
-  // and civetweb closes those of whom it has agreed to close.
-  static void Send(const HttpAnswer& answer, mg_connection* connection) {
+  // and civetweb closes those of whom it has agreed to close, and those that it is told to.
+  void Send(const HttpAnswer& answer, mg_connection* connection) const {
+    const bool closes = closes_;
+    if (closes) mg_disable_connection_keep_alive(connection);
     const std::string head = absl::StrCat(
         "HTTP/1.1 ", answer.status, " ", mg_get_response_code_text(connection, answer.status),
         absl::FormatTime("\r\nDate: %a, %d %b %Y %H:%M:%S GMT", absl::Now(), absl::UTCTimeZone()),
         "\r\nContent-Type: ", answer.content_type, "\r\nContent-Length: ", answer.body.size(),
-        "\r\n\r\n");
+        closes ? "\r\nConnection: close" : "", "\r\n\r\n");
     mg_write(connection, head.data(), head.size());
     mg_write(connection, answer.body.data(), answer.body.size());
   }
@@ -135,6 +144,7 @@ class CivetwebServer : public HttpServer {
   const size_t most_body_bytes_;
   const Handler handler_;
   mg_context* context_ = nullptr;
+  std::atomic<bool> closes_ = false;
   absl::Mutex mu_;
   int under_way_ ABSL_GUARDED_BY(mu_) = 0;  // Requests.
   bool ending_ ABSL_GUARDED_BY(mu_) = false;
@@ -146,7 +156,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const Options& opt
                                                               Handler handler) {
   const std::string address = JoinHostPort(options.host, options.port);
   auto server = std::make_unique<CivetwebServer>(options, std::move(handler));
-  if (!server->Listen(address, options.threads)) return CannotListen(address);
+  if (!server->Listen(address, options)) return CannotListen(address);
   return server;
 }
 

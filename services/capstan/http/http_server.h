@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace capstan {
 
@@ -28,8 +29,10 @@ class HttpServer {
  public:
   struct Options {
     std::string host = "0.0.0.0";
-    int port = 0;                               // 0: any that is free.
-    int threads = 64;                           // So many connections are served at a time.
+    int port = 0;      // 0: any that is free.
+    int threads = 64;  // So many connections are served at a time.
+    // A connection without a request for so long is closed; until then it has one of the threads.
+    absl::Duration keep_alive = absl::Seconds(5);
     size_t most_body_bytes = size_t{16} << 20;  // A larger one is refused, with 413.
   };
   // Called by several threads at once.
@@ -40,6 +43,10 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   virtual int port() const = 0;
+
+  // From now on each answer says that its connection ends, and ends it: who keeps one goes
+  // elsewhere with the next request, which is not lost when this server ends.
+  virtual void BeginToClose() = 0;
 };
 
 }  // namespace capstan

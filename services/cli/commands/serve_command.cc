@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/host_port.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
@@ -26,6 +27,8 @@ namespace capstan::cli {
 namespace {
 
 constexpr int kHealthThreads = 4;
+// So few threads are not for those who ask again some time.
+constexpr absl::Duration kHealthKeepAlive = absl::Milliseconds(500);
 constexpr absl::Duration kReading = absl::Seconds(1);  // A version that is read for longer is left.
 
 struct ServeOptions {
@@ -39,6 +42,7 @@ struct ServeOptions {
   std::optional<int> metrics_port;
   double every_seconds = 10;
   double linger_seconds = 0;
+  double keep_alive_seconds = 5;  // http.keep_alive
 };
 
 // Also to who reads a pipe, at once.
@@ -65,11 +69,14 @@ absl::StatusOr<Listeners> Listen(const ServeOptions& options, InferenceService& 
                              return service.Answer(asked);
                            }));
   if (options.health_port) {
-    CAPSTAN_ASSIGN_OR_RETURN(
-        ports.health,
-        HttpServer::Start(
-            {.host = options.http.host, .port = *options.health_port, .threads = kHealthThreads},
-            [&service](const HttpQuestion& asked) { return service.AnswerOfHealth(asked); }));
+    const HttpServer::Options health = {.host = options.http.host,
+                                        .port = *options.health_port,
+                                        .threads = kHealthThreads,
+                                        .keep_alive = kHealthKeepAlive};
+    CAPSTAN_ASSIGN_OR_RETURN(ports.health,
+                             HttpServer::Start(health, [&service](const HttpQuestion& asked) {
+                               return service.AnswerOfHealth(asked);
+                             }));
   }
   if (options.metrics_port) {
     CAPSTAN_ASSIGN_OR_RETURN(
@@ -101,21 +108,26 @@ absl::Status RunServe(const ServeOptions& options) {
   if (ports.metrics) {
     Say(absl::StrCat("metrics at ", JoinHostPort(options.http.host, ports.metrics->port())));
   }
+  const SteadyClock clock;
   const ModelFollower follower(
       {.uri = options.model,
        .every = absl::Seconds(options.every_seconds),
        .at_once = options.wait,
-       .program = options.program,
+       .load =
+           [&options](const std::string& folder) {
+             return ServedModel::Load(folder, options.program);
+           },
        .ends = [&shutdown](absl::Duration timeout) { return shutdown.WaitFor(timeout); },
        .taken = [](const ServedModel& taken) { Say(WhatIsServed(taken)); },
        .failed =
            [](const absl::Status& why) {
              PrintError(absl::StrCat("the newest version cannot be taken: ", why.message()));
            }},
-      service);
+      service, clock);
   while (!shutdown.WaitFor(absl::Hours(1))) {
   }
   service.Leave();
+  ports.requests->BeginToClose();
   absl::SleepFor(absl::Seconds(options.linger_seconds));
   ports.requests.reset();  // What has been asked is answered.
   // Nobody waits for a version that nobody will be served.
@@ -167,6 +179,12 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   serve
+      ->add_option("--keep-alive", options->keep_alive_seconds,
+                   "Seconds without a request after which a connection is closed; more than those "
+                   "for which a proxy keeps its own")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  serve
       ->add_option("--health-port", options->health_port,
                    "A port of its own for /v2/health/live and /v2/health/ready")
       ->check(CLI::Range(0, 65535));
@@ -190,6 +208,7 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       "  capstan serve out/ctr --program 'python3 deepfm.py'\n\n"
       "The Open Inference Protocol (KServe's V2): docs/serve.md. It ends with SIGTERM.");
   serve->callback([options, &invocation] {
+    options->http.keep_alive = absl::Seconds(options->keep_alive_seconds);
     options->program.patience = absl::Seconds(options->timeout_seconds);
     options->program.tell = [](const std::string& line) { PrintError(line); };
     invocation.run = [options] { return ReportEnd(RunServe(*options)); };

@@ -57,6 +57,9 @@ absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path);
 // The name of the copy of a feature's vocabulary in such a folder.
 std::string VocabularyName(const v1::FeatureSpec& feature);
 
+// The job of an exported model, as its file says it.
+absl::StatusOr<v1::JobSpec> ReadExportedJob(ObjectStore& folder);
+
 // The job of an exported model, and its parameters as partitions of that job; slots are zero.
 struct ImportedModel {
   v1::JobSpec job;

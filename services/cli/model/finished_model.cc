@@ -3,32 +3,50 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/objectstore/object_store.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
 #include "cli/model/exported_model.h"
+#include "cli/model/read_weights.h"
+#include "cli/model/weights_alone.h"
 
 namespace capstan::cli {
+namespace {
 
-absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
+// A job that trains deletes a checkpoint when there are as many newer ones as it keeps.
+absl::Status WhyNotRead(ObjectStore& folder, const std::string& uri, const absl::Status& error) {
+  if (!absl::IsNotFound(ReadManifest(folder).status())) return error;
+  return absl::NotFoundError(
+      absl::StrCat(uri, ": has been deleted while it was read, as the job has newer checkpoints; ",
+                   "let it keep them for longer than reading one takes: raise checkpoint.keep"));
+}
+
+}  // namespace
+
+absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri, Refusal refusal) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
   if (IsExportedModel(*folder)) {
+    CAPSTAN_ASSIGN_OR_RETURN(const v1::JobSpec exported, ReadExportedJob(*folder));
+    CAPSTAN_RETURN_IF_ERROR(refusal(exported));
     CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder, uri));
+    CAPSTAN_ASSIGN_OR_RETURN(
+        const DenseLayout layout,
+        DenseLayout::Create(imported.job.tensors(), imported.job.partition_count()));
+    for (std::unique_ptr<PartitionStore>& partition : imported.partitions) {
+      CAPSTAN_ASSIGN_OR_RETURN(partition, WeightsAlone(std::move(partition), imported.job, layout));
+    }
     return FinishedModel(std::move(imported.job), std::move(imported.partitions));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
   const v1::JobSpec& job = reader.manifest().job();
-  CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
-                           DenseLayout::Create(job.tensors(), job.partition_count()));
-  std::vector<std::unique_ptr<PartitionStore>> partitions;
-  for (uint32_t i = 0; i < job.partition_count(); ++i) {
-    CAPSTAN_ASSIGN_OR_RETURN(DecodedPartition decoded,
-                             reader.Read(static_cast<PartitionIndex>(i), job, layout));
-    partitions.push_back(std::move(decoded.store));
-  }
-  return FinishedModel(job, std::move(partitions));
+  CAPSTAN_RETURN_IF_ERROR(refusal(job));
+  auto partitions = ReadWeights(reader);
+  if (!partitions.ok()) return WhyNotRead(*folder, uri, partitions.status());
+  return FinishedModel(job, *std::move(partitions));
 }
 
 FinishedModel::FinishedModel(v1::JobSpec job,

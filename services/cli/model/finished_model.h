@@ -8,18 +8,27 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "capstan/store/partition_store.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan::cli {
 
-// Immutable, hence thread-safe: any number of Scorers compute with it, or a user's program does.
+// Without what training keeps beside them. Immutable, hence thread-safe: any number of Scorers
+// compute with it, or a user's program does.
 class FinishedModel {
  public:
+  // Returns why a job's model is not wanted; OK if it is.
+  using Refusal = absl::FunctionRef<absl::Status(const v1::JobSpec&)>;
+
   // Reads the checkpoint, or the exported model, in the folder `uri` whole. NOT_FOUND if there is
-  // none, DATA_LOSS if a byte of it has changed.
-  static absl::StatusOr<FinishedModel> Load(const std::string& uri);
+  // none, or it is deleted meanwhile, DATA_LOSS if a byte of it has changed. What `refusal` says
+  // ends it before any parameter is read.
+  static absl::StatusOr<FinishedModel> Load(
+      const std::string& uri,
+      Refusal refusal = [](const v1::JobSpec&) { return absl::OkStatus(); });
 
   const v1::JobSpec& job() const { return job_; }
   std::span<const float> parameters() const { return parameters_; }  // All tensors, flat.

@@ -13,17 +13,6 @@
 namespace capstan::cli {
 namespace {
 
-absl::StatusOr<v1::JobSpec> ReadJob(ObjectStore& folder) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder.Get(kJobFile));
-  v1::JobSpec job;
-  google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;
-  if (!google::protobuf::util::JsonStringToMessage(text, &job, options).ok()) {
-    return absl::DataLossError(absl::StrCat(kJobFile, ": not a job"));
-  }
-  return job;
-}
-
 // The arrays of the file in memory.
 class Arrays {
  public:
@@ -97,13 +86,24 @@ absl::Status FillBlocks(const Arrays& arrays, const DenseLayout& layout, Importe
 
 }  // namespace
 
+absl::StatusOr<v1::JobSpec> ReadExportedJob(ObjectStore& folder) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder.Get(kJobFile));
+  v1::JobSpec job;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  if (!google::protobuf::util::JsonStringToMessage(text, &job, options).ok()) {
+    return absl::DataLossError(absl::StrCat(kJobFile, ": not a job"));
+  }
+  return job;
+}
+
 bool IsExportedModel(ObjectStore& folder) {
   const absl::StatusOr<std::vector<ObjectInfo>> objects = folder.List(kParametersFile);
   return objects.ok() && !objects->empty();
 }
 
 absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path) {
-  const absl::StatusOr<v1::JobSpec> job = ReadJob(folder);
+  const absl::StatusOr<v1::JobSpec> job = ReadExportedJob(folder);
   if (job.ok() && job->partition_count() > 0) return absl::OkStatus();
   for (const char* const name : {kJobFile, kParametersFile}) {
     const absl::Status there = folder.Stat(name).status();
@@ -122,7 +122,7 @@ std::string VocabularyName(const v1::FeatureSpec& feature) {
 
 absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri) {
   ImportedModel model;
-  CAPSTAN_ASSIGN_OR_RETURN(model.job, ReadJob(folder));
+  CAPSTAN_ASSIGN_OR_RETURN(model.job, ReadExportedJob(folder));
   for (v1::FeatureSpec& feature : *model.job.mutable_data()->mutable_features()) {
     if (!feature.has_vocabulary()) continue;
     feature.mutable_vocabulary()->set_file(

@@ -5,12 +5,20 @@
 
 #include "capstan/base/status.h"
 #include "cli/model/stored_job.h"
-#include "cli/serve/served_model.h"
 
 namespace capstan::cli {
+namespace {
 
-ModelFollower::ModelFollower(FollowerOptions options, InferenceService& service)
-    : options_(std::move(options)), service_(service), thread_([this] { Run(); }) {}
+constexpr absl::Duration kRequestsPause = absl::Milliseconds(100);
+
+}  // namespace
+
+ModelFollower::ModelFollower(FollowerOptions options, InferenceService& service, const Clock& clock)
+    : options_(std::move(options)),
+      service_(service),
+      clock_(clock),
+      pauses_(options_.every),
+      thread_([this] { Run(); }) {}
 
 ModelFollower::~ModelFollower() { thread_.join(); }
 
@@ -31,16 +39,33 @@ void ModelFollower::Run() {
 
 // A version that cannot be read, as it is being deleted, changes nothing.
 absl::Status ModelFollower::Look() {
-  const std::shared_ptr<ServedModel> served = service_.model();
+  std::shared_ptr<ServedModel> served = service_.model();
   const absl::StatusOr<std::string> newest = ModelIn(options_.uri);
   if (served == nullptr && absl::IsNotFound(newest.status())) return absl::OkStatus();
   CAPSTAN_RETURN_IF_ERROR(newest.status());
   if (served != nullptr && *newest == served->folder()) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<ServedModel> model,
-                           ServedModel::Load(*newest, options_.program));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<ServedModel> model, Load(*newest));
   service_.Replace(model);
   options_.taken(*model);
+  LetGo(std::move(served));
   return absl::OkStatus();
+}
+
+// Waits until no request has the model any more: the last one would free it before it has its
+// answer.
+void ModelFollower::LetGo(std::shared_ptr<ServedModel> model) {
+  leaving_ = std::move(model);
+  while (leaving_.use_count() > 1) {
+    if (options_.ends(kRequestsPause)) return;
+  }
+  leaving_.reset();
+}
+
+absl::StatusOr<std::shared_ptr<ServedModel>> ModelFollower::Load(const std::string& folder) {
+  CAPSTAN_RETURN_IF_ERROR(pauses_.Standing(folder, clock_.Now()));
+  absl::StatusOr<std::shared_ptr<ServedModel>> model = options_.load(folder);
+  if (!model.ok()) pauses_.Failed(folder, model.status(), clock_.Now());
+  return model;
 }
 
 }  // namespace capstan::cli

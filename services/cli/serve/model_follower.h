@@ -3,14 +3,18 @@
 #define CAPSTAN_CLI_SERVE_MODEL_FOLLOWER_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "cli/serve/inference_service.h"
-#include "cli/serve/program_pool.h"
+#include "cli/serve/load_pauses.h"
+#include "cli/serve/served_model.h"
 
 namespace capstan::cli {
 
@@ -18,7 +22,8 @@ struct FollowerOptions {
   std::string uri;  // A job's folder, a checkpoint or an exported model, as ModelIn takes it.
   absl::Duration every = absl::Seconds(10);  // Between two looks.
   bool at_once = false;                      // The first look does not wait.
-  ProgramOptions program;  // How the user's program runs, if one computes the model.
+  // Reads the version in a folder; again, if it cannot, when LoadPauses says.
+  std::function<absl::StatusOr<std::shared_ptr<ServedModel>>(const std::string&)> load;
   // Returns, after the time that it is given or earlier, whether to end.
   std::function<bool(absl::Duration)> ends;
   // What is told, on the thread of the follower: a version that is taken, and why none can be, once
@@ -27,12 +32,14 @@ struct FollowerOptions {
   std::function<void(const absl::Status&)> failed;
 };
 
-// Looks, and reads, on a thread of its own: reading a large model takes minutes. Thread-compatible.
+// Looks, reads, and frees the version before, on a thread of its own: reading a large model takes
+// minutes, and freeing it seconds. Thread-compatible.
 class ModelFollower {
  public:
-  // `service` must outlive this object.
-  ModelFollower(FollowerOptions options, InferenceService& service);
-  // Waits until the thread has ended.
+  // `service` and `clock` must outlive this object.
+  ModelFollower(FollowerOptions options, InferenceService& service, const Clock& clock);
+  // Waits until the thread has ended. A version that requests still had then is freed here, or by
+  // the last of them.
   ~ModelFollower();
   ModelFollower(const ModelFollower&) = delete;
 
@@ -43,9 +50,14 @@ class ModelFollower {
  private:
   void Run();
   absl::Status Look();
+  absl::StatusOr<std::shared_ptr<ServedModel>> Load(const std::string& folder);
+  void LetGo(std::shared_ptr<ServedModel> model);
 
   const FollowerOptions options_;
   InferenceService& service_;
+  const Clock& clock_;
+  LoadPauses pauses_;                     // The thread's alone.
+  std::shared_ptr<ServedModel> leaving_;  // The version before; requests own it, too.
   absl::Notification ended_;
   std::thread thread_;
 };

@@ -16,8 +16,9 @@
 namespace capstan::cli {
 namespace {
 
-// `user`: the program of the job, model.user; `command`: the one that was given.
-absl::Status CheckWhoComputes(const std::string& user, const std::string& command) {
+// `command`: the program that was given, if any.
+absl::Status CheckWhoComputes(const v1::JobSpec& job, const std::string& command) {
+  const std::string& user = job.model().user();
   if (user.empty() == command.empty()) return absl::OkStatus();
   if (user.empty()) {
     return absl::FailedPreconditionError(
@@ -38,18 +39,25 @@ ServedModel::ServedModel(std::string folder, FinishedModel model, Vocabularies v
 
 absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Load(const std::string& folder,
                                                                const ProgramOptions& program) {
-  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(folder));
-  CAPSTAN_RETURN_IF_ERROR(CheckWhoComputes(model.job().model().user(), program.command));
+  const auto refusal = [&program](const v1::JobSpec& job) {
+    return CheckWhoComputes(job, program.command);
+  };
+  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(folder, refusal));
+  using Scorer = absl::StatusOr<std::unique_ptr<BatchScorer>>;
+  return Make(folder, std::move(model), [&program](const FinishedModel& of) -> Scorer {
+    if (!program.command.empty()) return ProgramPool::Start(of, program);
+    return ScorerPool::Create(of, ScorersForThisMachine(of.job().train().step_threads()));
+  });
+}
+
+absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Make(const std::string& folder,
+                                                               FinishedModel model,
+                                                               NewScorer new_scorer) {
   CAPSTAN_ASSIGN_OR_RETURN(Vocabularies vocabularies,
                            ReadKnownVocabularies(*NewDataFiles(), model.job().data()));
   std::shared_ptr<ServedModel> served(
       new ServedModel(folder, std::move(model), std::move(vocabularies)));
-  if (!program.command.empty()) {
-    CAPSTAN_ASSIGN_OR_RETURN(served->scorer_, ProgramPool::Start(served->model_, program));
-    return served;
-  }
-  const size_t count = ScorersForThisMachine(served->job().train().step_threads());
-  CAPSTAN_ASSIGN_OR_RETURN(served->scorer_, ScorerPool::Create(served->model_, count));
+  CAPSTAN_ASSIGN_OR_RETURN(served->scorer_, new_scorer(served->model_));
   return served;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "capstan/inference/inference.h"
 #include "capstan/v1/job.pb.h"
@@ -23,9 +24,17 @@ class ServedModel {
   // The checkpoint or exported model of a folder, which the program computes if it is that of
   // model.user. Errors are FinishedModel's and ProgramPool's, and those of ReadKnownVocabularies;
   // FAILED_PRECONDITION, too, for a model of towers and a program, and for one of model.user and
-  // none.
+  // none: that is known before any parameter is read.
   static absl::StatusOr<std::shared_ptr<ServedModel>> Load(const std::string& folder,
                                                            const ProgramOptions& program);
+
+  // Returns who computes with a model, which outlives it.
+  using NewScorer =
+      absl::FunctionRef<absl::StatusOr<std::unique_ptr<BatchScorer>>(const FinishedModel&)>;
+  // Likewise, of the model in memory that is the one of this folder.
+  static absl::StatusOr<std::shared_ptr<ServedModel>> Make(const std::string& folder,
+                                                           FinishedModel model,
+                                                           NewScorer new_scorer);
 
   const std::string& folder() const { return folder_; }
   const std::string& version() const { return version_; }  // The folder's name.

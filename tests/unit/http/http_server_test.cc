@@ -21,7 +21,9 @@
 namespace capstan {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 HttpResponse Ask(const HttpServer& server, const std::string& method, const std::string& path,
                  const std::string& body = "") {
@@ -98,37 +100,96 @@ TEST(HttpServerTest, AnswersAsManyAtATimeAsItHasThreads) {
   for (std::thread& asker : askers) asker.join();
 }
 
+// A connection of one's own, which is kept from one request to the next.
+class Connection {
+ public:
+  explicit Connection(const HttpServer& server) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(server.port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    const timeval patience = {.tv_sec = 20, .tv_usec = 0};
+    EXPECT_EQ(setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+  }
+  ~Connection() { close(fd_); }
+  Connection(const Connection&) = delete;
+
+  void Send(const std::string& text) const {
+    EXPECT_EQ(send(fd_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  }
+
+  // Returns all that has come, as soon as it holds this, or the server has closed.
+  std::string ReceiveUntil(const std::string& expected) {
+    while (received_.find(expected) == received_.npos && Receive()) {
+    }
+    return received_;
+  }
+
+  // Sends a request and returns its answer, whose body is "ok"; what has come of it, if it breaks.
+  std::string Ask() {
+    received_.clear();
+    Send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    return ReceiveUntil("\r\n\r\nok");
+  }
+
+  // Returns, when nothing more comes, whether that is as the server has closed.
+  bool Closes() {
+    while (Receive()) {
+    }
+    return last_ == 0;
+  }
+
+ private:
+  bool Receive() {
+    char piece[1000];
+    last_ = read(fd_, piece, sizeof(piece));
+    if (last_ > 0) received_.append(piece, static_cast<size_t>(last_));
+    return last_ > 0;
+  }
+
+  const int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::string received_;
+  ssize_t last_ = 0;
+};
+
+TEST(HttpServerTest, AConnectionIsKeptUntilItBeginsToCloseAndThenToldSoWithItsNextAnswer) {
+  const auto server = Start({}, [](const HttpQuestion&) { return HttpAnswer{.body = "ok"}; });
+  Connection connection(*server);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(connection.Ask(), AllOf(HasSubstr("200"), Not(HasSubstr("Connection:"))));
+  }
+  server->BeginToClose();
+  EXPECT_THAT(connection.Ask(), AllOf(HasSubstr("200"), HasSubstr("\r\nConnection: close\r\n")));
+  EXPECT_TRUE(connection.Closes());
+  EXPECT_THAT(Connection(*server).Ask(), HasSubstr("\r\nConnection: close\r\n"));
+}
+
+TEST(HttpServerTest, AConnectionWithoutARequestIsClosedAfterTheTimeThatItIsKeptForAndNotBefore) {
+  const auto answer = [](const HttpQuestion&) { return HttpAnswer{.body = "ok"}; };
+  const auto server = Start({.keep_alive = absl::Seconds(60)}, answer);
+  Connection kept(*server);
+  EXPECT_THAT(kept.Ask(), HasSubstr("200"));
+  const auto hasty = Start({.keep_alive = absl::Milliseconds(200)}, answer);
+  Connection closed(*hasty);
+  EXPECT_THAT(closed.Ask(), HasSubstr("200"));
+  EXPECT_TRUE(closed.Closes());
+  absl::SleepFor(absl::Seconds(1));
+  EXPECT_THAT(kept.Ask(), HasSubstr("200"));
+}
+
 // As curl does with a body of more than a MiB: it would wait for a second.
 TEST(HttpServerTest, TellsWhoWaitsForItThatItTakesTheBody) {
   const auto server =
       Start({}, [](const HttpQuestion& question) { return HttpAnswer{.body = question.body}; });
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(server->port()));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  const timeval patience = {.tv_sec = 20, .tv_usec = 0};
-  ASSERT_EQ(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-  std::string received;
-  const auto send_text = [fd](const std::string& text) {
-    ASSERT_EQ(write(fd, text.data(), text.size()), std::ssize(text));
-  };
-  const auto receive_until = [&](const std::string& expected) {
-    char piece[1000];
-    ssize_t size = 1;
-    while (size > 0 && received.find(expected) == received.npos) {
-      size = read(fd, piece, sizeof(piece));
-      if (size > 0) received.append(piece, static_cast<size_t>(size));
-    }
-    return received.find(expected) != received.npos;
-  };
-  send_text("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
-  EXPECT_TRUE(receive_until("HTTP/1.1 100 Continue\r\n\r\n"));
-  send_text("body");
-  EXPECT_TRUE(receive_until("\r\n\r\nbody")) << received;
-  EXPECT_THAT(received, HasSubstr("HTTP/1.1 200"));
-  close(fd);
+  Connection connection(*server);
+  connection.Send(
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+  const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  EXPECT_THAT(connection.ReceiveUntil(go_on), HasSubstr(go_on));
+  connection.Send("body");
+  EXPECT_THAT(connection.ReceiveUntil("\r\n\r\nbody"),
+              AllOf(HasSubstr("HTTP/1.1 200"), HasSubstr("\r\n\r\nbody")));
 }
 
 TEST(HttpServerTest, SaysThatItsPortIsTaken) {
