@@ -138,6 +138,8 @@ class CivetwebServer : public HttpServer {
         "\r\nContent-Type: ", answer.content_type, "\r\nContent-Length: ", answer.body.size(),
         closes ? "\r\nConnection: close" : "", "\r\n\r\n");
     mg_write(connection, head.data(), head.size());
+    // Who asks for the head alone takes what comes next for the answer to its next request.
+    if (std::string_view(mg_get_request_info(connection)->request_method) == "HEAD") return;
     mg_write(connection, answer.body.data(), answer.body.size());
   }
 

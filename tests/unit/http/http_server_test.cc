@@ -22,6 +22,7 @@ namespace capstan {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -176,6 +177,14 @@ TEST(HttpServerTest, AConnectionWithoutARequestIsClosedAfterTheTimeThatItIsKeptF
   EXPECT_TRUE(closed.Closes());
   absl::SleepFor(absl::Seconds(1));
   EXPECT_THAT(kept.Ask(), HasSubstr("200"));
+}
+
+TEST(HttpServerTest, AfterAHeadAloneTheNextAnswerBeginsWithItsOwn) {
+  const auto server = Start({}, [](const HttpQuestion&) { return HttpAnswer{.body = "ok"}; });
+  Connection connection(*server);
+  connection.Send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_THAT(connection.ReceiveUntil("\r\n\r\nok"),
+              AllOf(HasSubstr("\r\nContent-Length: 2\r\n\r\nHTTP/1.1 200"), EndsWith("ok")));
 }
 
 // As curl does with a body of more than a MiB: it would wait for a second.
