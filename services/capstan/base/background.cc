@@ -4,10 +4,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 
 namespace capstan {
@@ -46,6 +49,27 @@ void BeGentle(int niceness) {
 }  // namespace
 
 void Background::SleepFor(absl::Duration length) { absl::SleepFor(length); }
+
+absl::Status ForEach(size_t count, Background& background, int helpers,
+                     absl::FunctionRef<absl::Status(size_t)> work) {
+  std::atomic<size_t> next{0};
+  absl::Mutex mu;
+  absl::Status failure;  // Guarded by mu.
+  const auto take = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      absl::Status status = work(i);
+      if (status.ok()) continue;
+      next = count;
+      absl::MutexLock lock(&mu);
+      failure.Update(std::move(status));
+    }
+  };
+  std::vector<std::unique_ptr<Background::Work>> others;
+  for (int i = 0; i < helpers; ++i) others.push_back(background.Begin(take));
+  take();
+  others.clear();  // Each has ended.
+  return failure;
+}
 
 std::unique_ptr<Background::Work> Threads::Begin(absl::AnyInvocable<void()> work) {
   if (niceness_ == 0) return std::make_unique<Thread>(std::move(work));

@@ -2,9 +2,12 @@
 #ifndef CAPSTAN_BASE_BACKGROUND_H_
 #define CAPSTAN_BASE_BACKGROUND_H_
 
+#include <cstddef>
 #include <memory>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 
 namespace capstan {
@@ -23,6 +26,12 @@ class Background {
   // In work that it has begun: waits.
   virtual void SleepFor(absl::Duration length);
 };
+
+// Calls work(i) for each i below `count`: by this thread and `helpers` more of `background`, each
+// of which takes the next one when it is free. Returns when all have ended. After an error, which
+// is returned, none is begun any more.
+absl::Status ForEach(size_t count, Background& background, int helpers,
+                     absl::FunctionRef<absl::Status(size_t)> work);
 
 // A thread for each. Immutable.
 class Threads : public Background {

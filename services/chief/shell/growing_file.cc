@@ -22,16 +22,18 @@ constexpr absl::Duration kWriteEvery = absl::Seconds(5);
 
 // Empty if there is none.
 absl::StatusOr<std::string> Contents(const std::filesystem::path& path) {
+  const auto failed = [&path](int error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read ", path.string(), ": ", std::strerror(error)));
+  };
   std::error_code error;
   const uintmax_t bytes = std::filesystem::file_size(path, error);
   if (error == std::errc::no_such_file_or_directory) return "";
-  errno = error.value();
-  std::string text(error ? 0 : bytes, '\0');
-  std::ifstream file;
-  if (!error) file.open(path, std::ios::binary);
-  if (!error && file.read(text.data(), static_cast<std::streamsize>(bytes))) return text;
-  return absl::InvalidArgumentError(
-      absl::StrCat("cannot read ", path.string(), ": ", std::strerror(errno)));
+  if (error) return failed(error.value());
+  std::string text(bytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(text.data(), static_cast<std::streamsize>(bytes))) return failed(errno);
+  return text;
 }
 
 // What is appended at once reaches the file at once.
@@ -79,10 +81,10 @@ class KeptObject {
                 {{"object", name_}, {"error", before.status()}});
       return;
     }
-    std::string begin = go_on_(before.value_or(""));
+    const std::string begin = go_on_(before.value_or(""));
+    begun_ = true;
     absl::MutexLock lock(&mu_);
     text_.insert(0, begin);
-    begun_ = true;
   }
 
   // Returns whether it is time to write.
@@ -96,11 +98,12 @@ class KeptObject {
   }
 
   void Write() {
-    if (!begun()) Begin(folder_->Get(name_));
+    if (!begun_) Begin(folder_->Get(name_));
+    if (!begun_) return;
     std::string text;
     {
       absl::MutexLock lock(&mu_);
-      if (!begun_ || text_.size() == written_) return;
+      if (text_.size() == written_) return;
       text = text_;
     }
     const absl::Status status = folder_->Put(name_, text);
@@ -110,17 +113,12 @@ class KeptObject {
   }
 
  private:
-  bool begun() {
-    absl::MutexLock lock(&mu_);
-    return begun_;
-  }
-
   const std::shared_ptr<ObjectStore> folder_;
   const std::string name_;
   const GoOnWith go_on_;
+  bool begun_ = false;  // What there was of it is known; Begin's and Write's.
   absl::Mutex mu_;
-  std::string text_ ABSL_GUARDED_BY(mu_);    // Until it has begun: what is appended alone.
-  bool begun_ ABSL_GUARDED_BY(mu_) = false;  // What there was of it is known.
+  std::string text_ ABSL_GUARDED_BY(mu_);  // Until it has begun: what is appended alone.
   size_t written_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time next_write_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };

@@ -27,9 +27,14 @@ struct ScoringCommandOptions {
   std::string output;
 };
 
-absl::StatusOr<FinishedModel> LoadModel(const std::string& uri) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string model, FindModel(uri));
-  return FinishedModel::Load(model);
+// Reads the model, if there are records that it is `wanted` to score.
+absl::StatusOr<FinishedModel> LoadModel(const ScoringCommandOptions& options, const char* wanted) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string model, FindModel(options.model));
+  return FinishedModel::Load(model, [&](const v1::JobSpec& job) {
+    if (!options.scoring.files.empty() || HasHeldOut(job.data())) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "nothing to ", wanted, ": the job has no eval data; expected FILEs in its format"));
+  });
 }
 
 // Prints the metrics of one set of records; `set`: empty, there is no other.
@@ -55,7 +60,7 @@ absl::Status EvaluateSet(const FinishedModel& model, const std::string& set,
 }
 
 absl::Status RunEvaluate(const ScoringCommandOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(const FinishedModel model, LoadModel(options.model));
+  CAPSTAN_ASSIGN_OR_RETURN(const FinishedModel model, LoadModel(options, "evaluate"));
   if (!options.scoring.files.empty()) return EvaluateSet(model, "", options.scoring);
   ScoringOptions scoring = options.scoring;
   for (EvalFiles& set : EvalSetsOf(model.job().data())) {
@@ -138,11 +143,7 @@ absl::Status PredictInto(const FinishedModel& model, const ScoringOptions& scori
 }
 
 absl::Status RunPredict(const ScoringCommandOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(const FinishedModel model, LoadModel(options.model));
-  if (options.scoring.files.empty() && !HasHeldOut(model.job().data())) {
-    return absl::InvalidArgumentError(
-        "nothing to predict: the job has no eval data; expected FILEs in its format");
-  }
+  CAPSTAN_ASSIGN_OR_RETURN(const FinishedModel model, LoadModel(options, "predict"));
   const absl::Status status = PredictInto(model, options.scoring, options.output);
   return absl::IsCancelled(status) ? absl::OkStatus() : status;
 }

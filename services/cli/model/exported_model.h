@@ -60,13 +60,15 @@ std::string VocabularyName(const v1::FeatureSpec& feature);
 // The job of an exported model, as its file says it.
 absl::StatusOr<v1::JobSpec> ReadExportedJob(ObjectStore& folder);
 
-// The job of an exported model, and its parameters as partitions of that job; slots are zero.
+// The job of an exported model, with its vocabularies in the folder `uri`, and its parameters as
+// partitions of WithoutTraining(job).
 struct ImportedModel {
   v1::JobSpec job;
   std::vector<std::unique_ptr<PartitionStore>> partitions;
 };
-// `uri`: the folder's, where the job's vocabularies then are.
-absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri);
+// `job`: as ReadExportedJob has it.
+absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri,
+                                          v1::JobSpec job);
 
 }  // namespace capstan::cli
 

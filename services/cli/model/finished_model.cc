@@ -8,11 +8,9 @@
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/objectstore/object_store.h"
-#include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
 #include "cli/model/exported_model.h"
 #include "cli/model/read_weights.h"
-#include "cli/model/weights_alone.h"
 
 namespace capstan::cli {
 namespace {
@@ -30,15 +28,10 @@ absl::Status WhyNotRead(ObjectStore& folder, const std::string& uri, const absl:
 absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri, Refusal refusal) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
   if (IsExportedModel(*folder)) {
-    CAPSTAN_ASSIGN_OR_RETURN(const v1::JobSpec exported, ReadExportedJob(*folder));
+    CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec exported, ReadExportedJob(*folder));
     CAPSTAN_RETURN_IF_ERROR(refusal(exported));
-    CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder, uri));
-    CAPSTAN_ASSIGN_OR_RETURN(
-        const DenseLayout layout,
-        DenseLayout::Create(imported.job.tensors(), imported.job.partition_count()));
-    for (std::unique_ptr<PartitionStore>& partition : imported.partitions) {
-      CAPSTAN_ASSIGN_OR_RETURN(partition, WeightsAlone(std::move(partition), imported.job, layout));
-    }
+    CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported,
+                             ImportModel(*folder, uri, std::move(exported)));
     return FinishedModel(std::move(imported.job), std::move(imported.partitions));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));

@@ -8,6 +8,7 @@
 #include "capstan/placement/placement.h"
 #include "cli/model/exported_model.h"
 #include "cli/model/safetensors.h"
+#include "cli/model/weights_alone.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace capstan::cli {
@@ -59,7 +60,7 @@ absl::Status FillTable(const Arrays& arrays, int place, ImportedModel& model) {
     const PartitionIndex home = PartitionOfKey(row.key, spec.seed(), model.job.partition_count());
     Table& table =
         *model.partitions[static_cast<size_t>(Raw(home))]->tables()[static_cast<size_t>(place)];
-    state.assign(table.dim() + table.slot_count(), 0);
+    state.resize(table.dim());
     std::memcpy(state.data(), weights + i * table.dim() * sizeof(float),
                 table.dim() * sizeof(float));
     row.state = state;
@@ -77,7 +78,7 @@ absl::Status FillBlocks(const Arrays& arrays, const DenseLayout& layout, Importe
     CAPSTAN_ASSIGN_OR_RETURN(const char* const weights,
                              arrays.Find(tensor.name(), "F32", elements));
     DenseBlocks& blocks = model.partitions[static_cast<size_t>(Raw(block.partition))]->blocks();
-    state.assign(blocks.State(block.id).size(), 0);
+    state.resize(block.length);
     std::memcpy(state.data(), weights + block.offset * sizeof(float), block.length * sizeof(float));
     CAPSTAN_RETURN_IF_ERROR(blocks.Restore(block.id, state));
   }
@@ -120,9 +121,9 @@ std::string VocabularyName(const v1::FeatureSpec& feature) {
   return absl::StrCat(feature.name(), ".vocabulary.txt");
 }
 
-absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri) {
-  ImportedModel model;
-  CAPSTAN_ASSIGN_OR_RETURN(model.job, ReadExportedJob(folder));
+absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri,
+                                          v1::JobSpec job) {
+  ImportedModel model = {.job = std::move(job), .partitions = {}};
   for (v1::FeatureSpec& feature : *model.job.mutable_data()->mutable_features()) {
     if (!feature.has_vocabulary()) continue;
     feature.mutable_vocabulary()->set_file(
@@ -132,10 +133,11 @@ absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string
   CAPSTAN_ASSIGN_OR_RETURN(SafetensorsIndex index, ReadSafetensorsIndex(file));
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
                            DenseLayout::Create(model.job.tensors(), model.job.partition_count()));
-  for (uint32_t i = 0; i < model.job.partition_count(); ++i) {
+  const v1::JobSpec scored = WithoutTraining(model.job);
+  for (uint32_t i = 0; i < scored.partition_count(); ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(
         std::unique_ptr<PartitionStore> store,
-        PartitionStore::Create(model.job, layout, static_cast<PartitionIndex>(i)));
+        PartitionStore::Create(scored, layout, static_cast<PartitionIndex>(i)));
     model.partitions.push_back(std::move(store));
   }
   const Arrays arrays(file, std::move(index));

@@ -3,9 +3,7 @@
 #include "capstan/base/status.h"
 
 namespace capstan::cli {
-namespace {
 
-// The job with optimizers that have no slots, and without all that says how rows come and go.
 v1::JobSpec WithoutTraining(v1::JobSpec job) {
   job.clear_sparse_update();
   for (v1::TableSpec& table : *job.mutable_tables()) {
@@ -20,8 +18,6 @@ v1::JobSpec WithoutTraining(v1::JobSpec job) {
   }
   return job;
 }
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<PartitionStore>> WeightsAlone(
     std::unique_ptr<PartitionStore> trained, const v1::JobSpec& job, const DenseLayout& layout) {

@@ -11,9 +11,12 @@
 
 namespace capstan::cli {
 
-// Returns a partition that gives the rows and the dense weights that `trained` gives, bit by bit,
-// and has no slots of optimizers, versions or rows that have expired: with Adam some third of the
-// memory. `job`, `layout`: those of the one that is trained.
+// The job with optimizers that have no slots, and without all that says how rows come and go.
+v1::JobSpec WithoutTraining(v1::JobSpec job);
+
+// Returns a partition of WithoutTraining(job) that gives the rows and the dense weights that
+// `trained` gives, bit by bit, and has no slots of optimizers, versions or rows that have expired:
+// with Adam some third of the memory. `job`, `layout`: those of the one that is trained.
 absl::StatusOr<std::unique_ptr<PartitionStore>> WeightsAlone(
     std::unique_ptr<PartitionStore> trained, const v1::JobSpec& job, const DenseLayout& layout);
 

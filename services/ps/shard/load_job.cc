@@ -26,6 +26,8 @@ bool SameOptimizers(const v1::JobSpec& a, const v1::JobSpec& b) {
                     same);
 }
 
+absl::Status Cancelled() { return absl::CancelledError("another order has come"); }
+
 StreamFacts StreamFactsFromProto(const v1::PartialRecoveryStart& alone, uint64_t term) {
   StreamFacts facts{.open = {}, .closed = {}, .term = term};
   for (const v1::OpenStreamFacts& stream : alone.open()) {
@@ -50,17 +52,12 @@ absl::Status LoadJob::Run() {
   shard_.Unload();
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("load.unloaded"));
   CAPSTAN_RETURN_IF_ERROR(OpenCheckpoint());
-  std::vector<std::unique_ptr<Background::Work>> helpers;
-  for (int i = 1; i < kThreads; ++i) {
-    helpers.push_back(outside_.background.Begin([this] { Work(); }));
-  }
-  Work();
-  helpers.clear();  // Each has ended.
-  {
-    absl::MutexLock lock(&mu_);
-    CAPSTAN_RETURN_IF_ERROR(failure_);
-  }
-  if (cancelled_) return absl::CancelledError("another order has come");
+  const auto count = static_cast<size_t>(order_.partitions_size());
+  CAPSTAN_RETURN_IF_ERROR(ForEach(count, outside_.background, kHelpers, [this](size_t place) {
+    const uint32_t partition = order_.partitions(static_cast<int>(place));
+    return cancelled_ ? Cancelled() : LoadOne(static_cast<PartitionIndex>(partition));
+  }));
+  if (cancelled_) return Cancelled();
   CAPSTAN_ASSIGN_OR_RETURN(const RoundsStart rounds, Rounds());
   return shard_.Serve(order_.header().timeline(), rounds);
 }
@@ -73,18 +70,6 @@ absl::Status LoadJob::OpenCheckpoint() {
   CAPSTAN_RETURN_IF_ERROR(reader.status());
   reader_ = *std::move(reader);
   return reader_->CheckJob(shard_.catalog().job());
-}
-
-void LoadJob::Work() {
-  while (!cancelled_) {
-    const int place = next_++;
-    if (place >= order_.partitions_size()) return;
-    absl::Status loaded = LoadOne(static_cast<PartitionIndex>(order_.partitions(place)));
-    if (loaded.ok()) continue;
-    absl::MutexLock lock(&mu_);
-    failure_.Update(std::move(loaded));
-    next_ = order_.partitions_size();
-  }
 }
 
 absl::Status LoadJob::LoadOne(PartitionIndex partition) {

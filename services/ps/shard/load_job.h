@@ -21,7 +21,7 @@ namespace capstan::ps {
 // Run() by one thread, which gets help in the background; Cancel() and the numbers by any.
 class LoadJob {
  public:
-  static constexpr int kThreads = 2;
+  static constexpr int kHelpers = 1;
 
   // The shard must outlive it.
   LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside);
@@ -38,8 +38,6 @@ class LoadJob {
 
  private:
   absl::Status OpenCheckpoint();
-  // Loads partitions until there are no more, or one has failed.
-  void Work() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status LoadOne(PartitionIndex partition) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<PartitionContent> Restored(PartitionIndex partition) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<PartitionContent> ParametersOf(PartitionIndex partition);
@@ -53,13 +51,11 @@ class LoadJob {
   const Outside outside_;
   std::optional<CheckpointReader> reader_;
   std::atomic<bool> cancelled_{false};
-  std::atomic<int> next_{0};  // In order_.partitions.
   std::atomic<uint64_t> rows_{0};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> batches_lost_{0};
 
   mutable absl::Mutex mu_;
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);
   std::optional<uint64_t> round_ ABSL_GUARDED_BY(mu_);  // That all partitions have passed.
 };
 

@@ -95,6 +95,18 @@ class ChiefCutOffTest : public ChiefReplicasTest {
     }
   }
 
+  // A new process comes in the place of shard 1.
+  void ExpectBackupsTakeOverFromShard1() {
+    ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+    EXPECT_EQ(OwnedBy(view(), 1), 0);
+    ExpectNeverAnOwner(77);
+    ExpectNothingLost();
+    crew_.Advance(absl::Seconds(20));
+    EXPECT_EQ(crew_.Status().replicas().promotions(), 1u);
+    EXPECT_THAT(view().pairs(), SizeIs(8));
+    ExpectNothingLost();
+  }
+
   const std::map<uint32_t, Crew::Process> all_ = crew_.shards;
 };
 
@@ -105,14 +117,7 @@ TEST_F(ChiefCutOffTest, AShardThatIsStartedAnewWaitsUntilItsBackupsAreHeardOfAga
   ComeBack(2);
   crew_.Advance(absl::Seconds(1));
   EXPECT_EQ(crew_.Status().replicas().promotions(), 0u);
-  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok()) << "it asks every second";
-  EXPECT_EQ(OwnedBy(view(), 1), 0);
-  ExpectNeverAnOwner(77);
-  ExpectNothingLost();
-  crew_.Advance(absl::Seconds(20));
-  EXPECT_EQ(crew_.Status().replicas().promotions(), 1u);
-  EXPECT_THAT(view().pairs(), SizeIs(8));
-  ExpectNothingLost();
+  ExpectBackupsTakeOverFromShard1();  // It asks every second.
 }
 
 TEST_F(ChiefCutOffTest, NobodyWaitsForBackupsForLongerThanALease) {
@@ -132,14 +137,7 @@ TEST_F(ChiefCutOffTest, NobodyWaitsForBackupsForLongerThanALease) {
 
 TEST_F(ChiefCutOffTest, AChiefThatHasSleptLetsBackupsTakeOverBeforeItHasHeardOfThem) {
   crew_.now += absl::Minutes(5);
-  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
-  EXPECT_EQ(OwnedBy(view(), 1), 0);
-  ExpectNeverAnOwner(77);
-  ExpectNothingLost();
-  crew_.Advance(absl::Seconds(20));
-  EXPECT_EQ(crew_.Status().replicas().promotions(), 1u);
-  EXPECT_THAT(view().pairs(), SizeIs(8));
-  ExpectNothingLost();
+  ExpectBackupsTakeOverFromShard1();
 }
 
 }  // namespace

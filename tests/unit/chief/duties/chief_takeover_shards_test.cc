@@ -14,6 +14,16 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
+// The job begins on two shards, and goes on on one of them.
+void MakeSmaller(Crew& crew) {
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  crew.Heartbeat("w");
+  crew.draining = {1};
+  crew.Advance(absl::Seconds(2));
+  crew.TakeCheckpoint();
+}
+
 TEST(ChiefTakeoverShardsTest, MoreShardsJoinWhileTheJobRunsAndNothingIsLost) {
   Crew before(TenTasks());
   before.RegisterShards();
@@ -136,12 +146,7 @@ TEST(ChiefTakeoverShardsTest, AShardThatWasLeavingWhenTheChiefWasReplacedIsNotWa
 
 TEST(ChiefTakeoverShardsTest, AJobThatWasMadeSmallerWhileItRanGoesOnOnTheShardsThatItHad) {
   Crew before(TenTasks());
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  before.Heartbeat("w");
-  before.draining = {1};
-  before.Advance(absl::Seconds(2));
-  before.TakeCheckpoint();
+  MakeSmaller(before);
   Crew crew = Crew::Successor(TenTasks(), before);
   crew.Stop(1);
   ASSERT_TRUE(crew.RegisterShard(0, 70).ok()) << "all of it was started again";
@@ -171,12 +176,7 @@ TEST(ChiefTakeoverShardsTest, AJobThatWasMadeLargerWhileItRanIsLoadedByTheShards
 TEST(ChiefTakeoverShardsTest,
      AJobThatWasMadeSmallerAndIsOnItsWayBackGetsThereOnTheShardsThatItHad) {
   Crew before(TenTasks());
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  before.Heartbeat("w");
-  before.draining = {1};
-  before.Advance(absl::Seconds(2));
-  before.TakeCheckpoint();
+  MakeSmaller(before);
   before.Stop(1);
   before.hold_calls = true;
   ASSERT_TRUE(before.RegisterShard(0, 70).ok());

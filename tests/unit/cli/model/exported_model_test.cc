@@ -101,10 +101,11 @@ TEST_F(ExportTest, HoldsEveryWeightAndIsReadBack) {
 
   const auto folder = *OpenObjectStore(Uri("model"));
   ASSERT_TRUE(IsExportedModel(*folder));
-  const auto imported = ImportModel(*folder, Uri("model"));
+  const auto imported = ImportModel(*folder, Uri("model"), *ReadExportedJob(*folder));
   ASSERT_TRUE(imported.ok()) << imported.status();
   for (const PartitionStore* store : {first_.get(), second_.get()}) {
     PartitionStore& copy = *imported->partitions[static_cast<size_t>(Raw(store->partition()))];
+    EXPECT_EQ(copy.tables()[0]->slot_count(), 0u);
     for (const Block& block : store->blocks().blocks()) {
       EXPECT_EQ(copy.blocks().Weights(block.id), store->blocks().Weights(block.id));
     }
@@ -133,7 +134,8 @@ TEST_F(ExportTest, CarriesTheVocabulariesThatTheJobHas) {
   Write("1-b");
   ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-b"), .output = Uri("model")}).ok());
   folder_.Write("cities.txt", "Rome\n");
-  const auto imported = ImportModel(**OpenObjectStore(Uri("model")), Uri("model"));
+  const auto folder = *OpenObjectStore(Uri("model"));
+  const auto imported = ImportModel(*folder, Uri("model"), *ReadExportedJob(*folder));
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->job.data().features(0).vocabulary().file(), Uri("model/city.vocabulary.txt"));
   const auto known = ReadKnownVocabularies(*files, imported->job.data());
@@ -230,7 +232,9 @@ TEST_F(ExportTest, AFolderElsewhereIsRefused) {
 TEST_F(ExportTest, TellsWhatIsMissing) {
   ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
   std::filesystem::resize_file(Uri("model") + "/model.safetensors", 400);
-  const absl::Status status = ImportModel(**OpenObjectStore(Uri("model")), Uri("model")).status();
+  const auto folder = *OpenObjectStore(Uri("model"));
+  const absl::Status status =
+      ImportModel(*folder, Uri("model"), *ReadExportedJob(*folder)).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_TRUE(
       absl::IsNotFound(ExportModel({.checkpoint = Uri("none"), .output = Uri("model")}).status()));

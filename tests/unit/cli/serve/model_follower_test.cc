@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -98,59 +99,63 @@ HttpQuestion NoRecords() {
               "\"data\":[]}]}"};
 }
 
-TEST(ModelFollowerTest, ItFreesTheVersionBeforeAndNotTheLastRequestThatHasIt) {
-  const DeepFmFolder older, newer;
-  HeldScorer::Held held, next;
+// A request has the version before when a newer one is there to be taken.
+class NewerVersionTest : public testing::Test {
+ protected:
+  NewerVersionTest() {
+    service_->Replace(Held(older_.path(), held_));
+    request_ = std::thread([this] { EXPECT_EQ(service_->Answer(NoRecords()).status, 200); });
+    held_.asked.WaitForNotification();
+    options_.load = [this](const std::string& folder) { return Held(folder, next_); };
+  }
+
+  void LetRequestEnd() {
+    held_.may_answer.Notify();
+    request_.join();
+  }
+
+  const DeepFmFolder older_, newer_;
+  HeldScorer::Held held_, next_;
+  const SteadyClock clock_;
+  std::optional<InferenceService> service_{"ctr"};
+  FollowerOptions options_ = {.uri = newer_.path(), .at_once = true};
+  std::thread request_;
+};
+
+TEST_F(NewerVersionTest, TheVersionBeforeIsFreedByTheFollowerAndNotByTheLastRequestThatHasIt) {
   std::thread::id follower_thread;
   absl::Notification looks_on, over;
+  options_.taken = [&follower_thread](const ServedModel&) {
+    follower_thread = std::this_thread::get_id();
+  };
+  options_.ends = [&](absl::Duration pause) {
+    if (!looks_on.HasBeenNotified()) looks_on.Notify();
+    return over.WaitForNotificationWithTimeout(pause);
+  };
   {
-    InferenceService service("ctr");
-    service.Replace(Held(older.path(), held));
-    std::thread request([&service] { EXPECT_EQ(service.Answer(NoRecords()).status, 200); });
-    held.asked.WaitForNotification();
-    FollowerOptions options = {.uri = newer.path(), .at_once = true};
-    options.load = [&next](const std::string& folder) { return Held(folder, next); };
-    options.taken = [&follower_thread](const ServedModel&) {
-      follower_thread = std::this_thread::get_id();
-    };
-    options.ends = [&](absl::Duration pause) {
-      if (!looks_on.HasBeenNotified()) looks_on.Notify();
-      return over.WaitForNotificationWithTimeout(pause);
-    };
-    const SteadyClock clock;
-    const ModelFollower follower(options, service, clock);
+    const ModelFollower follower(options_, *service_, clock_);
     looks_on.WaitForNotification();
-    EXPECT_FALSE(held.freed.HasBeenNotified());
-    held.may_answer.Notify();
-    request.join();
-    EXPECT_TRUE(held.freed.WaitForNotificationWithTimeout(absl::Seconds(30)));
-    EXPECT_EQ(held.freed_by, follower_thread);
+    EXPECT_FALSE(held_.freed.HasBeenNotified());
+    LetRequestEnd();
+    EXPECT_TRUE(held_.freed.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    EXPECT_EQ(held_.freed_by, follower_thread);
     over.Notify();
   }
-  EXPECT_TRUE(next.freed.HasBeenNotified());
+  service_.reset();
+  EXPECT_TRUE(next_.freed.HasBeenNotified());
 }
 
-TEST(ModelFollowerTest, WhatARequestHasAtTheEndIsFreedWithTheFollower) {
-  const DeepFmFolder older, newer;
-  HeldScorer::Held held, next;
-  InferenceService service("ctr");
-  service.Replace(Held(older.path(), held));
-  std::thread request([&service] { EXPECT_EQ(service.Answer(NoRecords()).status, 200); });
-  held.asked.WaitForNotification();
-  FollowerOptions options = {.uri = newer.path(), .at_once = true};
-  options.load = [&next](const std::string& folder) { return Held(folder, next); };
-  options.taken = [](const ServedModel&) {};
-  options.ends = [](absl::Duration) { return true; };
-  const SteadyClock clock;
+TEST_F(NewerVersionTest, WhatARequestHasAtTheEndIsFreedWithTheFollower) {
+  options_.taken = [](const ServedModel&) {};
+  options_.ends = [](absl::Duration) { return true; };
   {
-    const ModelFollower follower(options, service, clock);
+    const ModelFollower follower(options_, *service_, clock_);
     EXPECT_TRUE(follower.WaitForEnd(absl::Minutes(1)));
-    held.may_answer.Notify();
-    request.join();
-    EXPECT_FALSE(held.freed.HasBeenNotified());
+    LetRequestEnd();
+    EXPECT_FALSE(held_.freed.HasBeenNotified());
   }
-  EXPECT_TRUE(held.freed.HasBeenNotified());
-  EXPECT_EQ(held.freed_by, std::this_thread::get_id());
+  EXPECT_TRUE(held_.freed.HasBeenNotified());
+  EXPECT_EQ(held_.freed_by, std::this_thread::get_id());
 }
 
 }  // namespace
