@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "capstan/base/status.h"
+#include "capstan/base/worth_repeating.h"
 #include "capstan/client/answered_partitions.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/optim/vector_math.h"
@@ -22,18 +23,10 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 // Rows are pulled so many bytes at a time, so that the share of one partition fits a message.
 constexpr size_t kSliceBytes = size_t{4} << 20;
 
-// Whether the same may be answered otherwise a little later: a partition is on its way, a process
-// is replaced, or somebody has much to do.
+// Returns true if the same request may be answered otherwise a little later. FAILED_PRECONDITION
+// passes, too: the partition is on its way to another shard, or the shard's process was replaced.
 bool MayPass(const absl::Status& failure) {
-  switch (failure.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kResourceExhausted:
-      return true;
-    default:
-      return false;
-  }
+  return IsWorthRepeating(failure) || absl::IsFailedPrecondition(failure);
 }
 
 // A peer that ends cancels the calls to it, which passes. CANCELLED of this client's calls is an

@@ -119,7 +119,9 @@ absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model,
   writer->WritesDone();
   const absl::Status status = FromGrpcStatus(writer->Finish());
   if (!status.ok() && shutdown.requested()) return absl::CancelledError("asked to stop");
-  if (absl::IsCancelled(status)) return absl::UnavailableError("the chief has ended the call");
+  if (IsWorthRepeating(status)) {
+    return absl::UnavailableError(absl::StrCat("the chief has not answered: ", status.ToString()));
+  }
   if (status.ok() && reply.stored()) {
     log::Info("the job's model is declared",
               {{"tensors", model.declaration.tensors_size()}, {"parameters", model.values.size()}});

@@ -38,7 +38,7 @@ void TellFailure(EventLoop& loop, const Channel& channel, const std::string& nam
 
 // Tells the chief the job's model, and the values it begins with, where another worker may do the
 // same. CANCELLED: `shutdown` was requested meanwhile. FAILED_PRECONDITION: another model is the
-// job's. UNAVAILABLE, DEADLINE_EXCEEDED: try again.
+// job's. UNAVAILABLE: no answer came, by IsWorthRepeating; the caller is to declare it again.
 absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model,
                           const Shutdown& shutdown);
 

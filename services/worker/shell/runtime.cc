@@ -130,7 +130,7 @@ absl::Status Runtime::Declare(EventLoop& loop, const Channel& chief,
   absl::Status told;
   if (reply.model_wanted()) told = DeclareModel(chief, *declared_, shutdown_);
   if (absl::IsCancelled(told)) return told;
-  const bool again = absl::IsUnavailable(told) || absl::IsDeadlineExceeded(told);
+  const bool again = absl::IsUnavailable(told);
   if (again) log::Warn("the model could not be declared yet", {{"error", told}});
   if (!told.ok() && !again) {
     v1::UserCodeError refused;

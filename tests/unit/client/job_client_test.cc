@@ -84,6 +84,14 @@ TEST_F(JobClientTest, WhoCancelsTheirCallsAsTheyEndHaveNotAnswered) {
   EXPECT_EQ(Connect({.chief_patience = absl::Milliseconds(300)})->Describe().status(), expected);
 }
 
+TEST_F(JobClientTest, APullWhoseConnectionIsResetIsRepeated) {
+  for (const grpc::StatusCode code : {grpc::StatusCode::INTERNAL, grpc::StatusCode::UNKNOWN}) {
+    shards_[1].refuses = 2;
+    shards_[1].refusal = {code, "RST_STREAM"};
+    EXPECT_TRUE(Connect()->PullTensor(absl::StrCat("w", kWeights)).ok()) << code;
+  }
+}
+
 TEST_F(JobClientTest, APullThatIsNeverAnsweredEndsWithTheReason) {
   shards_[0].refuses = shards_[1].refuses = 1'000'000;
   const absl::Status status =

@@ -21,15 +21,16 @@ class SlowChief : public v1::Chief::Service {
                             v1::DeclareModelReply*) override {
     v1::DeclareModelRequest request;
     while (reader->Read(&request)) continue;
-    has_all.Notify();
+    if (!has_all.HasBeenNotified()) has_all.Notify();
     while (!context->IsCancelled() && !ends.HasBeenNotified()) {
       absl::SleepFor(absl::Milliseconds(1));
     }
-    return grpc::Status::CANCELLED;
+    return answer;
   }
 
   absl::Notification has_all;
   absl::Notification ends;
+  grpc::Status answer = grpc::Status::CANCELLED;
 };
 
 class RegistrationTest : public testing::Test {
@@ -57,6 +58,21 @@ TEST_F(RegistrationTest, AWorkerThatIsAskedToStopDoesNotWaitUntilItsModelIsStore
 TEST_F(RegistrationTest, AChiefThatEndsWhileAModelIsDeclaredIsToBeAskedAgain) {
   chief_.ends.Notify();
   EXPECT_TRUE(absl::IsUnavailable(Declare()));
+}
+
+// gRPC tells so of a call that was reset by the peer, or by a proxy between the two.
+TEST_F(RegistrationTest, ADeclarationWhoseAnswerWasLostIsToBeRepeated) {
+  chief_.ends.Notify();
+  for (const grpc::StatusCode code : {grpc::StatusCode::INTERNAL, grpc::StatusCode::UNKNOWN}) {
+    chief_.answer = grpc::Status(code, "RST_STREAM");
+    EXPECT_TRUE(absl::IsUnavailable(Declare())) << code;
+  }
+}
+
+TEST_F(RegistrationTest, AModelThatTheChiefRefusesIsNotDeclaredAgain) {
+  chief_.ends.Notify();
+  chief_.answer = grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "another model");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Declare()));
 }
 
 }  // namespace
