@@ -67,6 +67,7 @@ absl::StatusOr<Process> Process::Start(const ProcessOptions& options) {
     close(log);
     return ErrnoStatus(error, "pipe");
   }
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
@@ -91,37 +92,65 @@ absl::StatusOr<Process> Process::Start(const ProcessOptions& options) {
 }
 
 Process::~Process() {
-  if (pid_ < 0 || Poll().has_value()) return;
-  Signal(SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  if (pid_ < 0) return;
+  Poll();
+  if (ending_.has_value() && !HasOrphans()) return;
+  kill(-pid_, SIGKILL);
+  if (!ending_.has_value()) waitpid(pid_, nullptr, 0);
+  while (waitpid(-pid_, nullptr, 0) > 0) continue;
 }
 
 Process::Process(Process&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), ending_(other.ending_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      ending_(other.ending_),
+      signal_(other.signal_),
+      passed_on_(other.passed_on_) {}
 
 Process& Process::operator=(Process&& other) noexcept {
   std::swap(pid_, other.pid_);  // The other one's destructor ends what was ours.
   std::swap(ending_, other.ending_);
+  std::swap(signal_, other.signal_);
+  std::swap(passed_on_, other.passed_on_);
   return *this;
 }
 
+// REQUIRES: the process itself has ended, and was waited for. What is left of its group is a child
+// of ours by now; a child that has ended keeps the group's number from being given out again until
+// it is waited for here.
+bool Process::HasOrphans() const {
+  pid_t ended = 0;
+  do ended = waitpid(-pid_, nullptr, WNOHANG);
+  while (ended > 0);
+  return ended == 0;
+}
+
 std::optional<Ending> Process::Poll() {
-  if (ending_.has_value()) return ending_;
-  int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
-  ending_ = WIFSIGNALED(status) ? Ending{.signal = WTERMSIG(status)}
-                                : Ending{.exit_code = WEXITSTATUS(status)};
-  return ending_;
+  if (!ending_.has_value()) {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+    ending_ = WIFSIGNALED(status) ? Ending{.signal = WTERMSIG(status)}
+                                  : Ending{.exit_code = WEXITSTATUS(status)};
+  }
+  if (signal_ == 0 || !HasOrphans()) return ending_;
+  if (!std::exchange(passed_on_, true)) kill(-pid_, signal_);
+  return std::nullopt;
 }
 
 void Process::Signal(int signal) {
-  if (pid_ > 0 && !Poll().has_value()) kill(pid_, signal);
+  if (pid_ < 0 || Poll().has_value()) return;
+  signal_ = signal;
+  passed_on_ = signal == SIGKILL || ending_.has_value();
+  kill(passed_on_ ? -pid_ : pid_, signal);
 }
 
 std::optional<Ending> Process::WaitFor(absl::Duration timeout) {
   const absl::Time deadline = absl::Now() + timeout;
-  while (!Poll().has_value() && absl::Now() < deadline) absl::SleepFor(kEndPollPeriod);
-  return ending_;
+  std::optional<Ending> ending = Poll();
+  while (!ending.has_value() && absl::Now() < deadline) {
+    absl::SleepFor(kEndPollPeriod);
+    ending = Poll();
+  }
+  return ending;
 }
 
 }  // namespace capstan::cli

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "tests/lib/test_folder.h"
 
 namespace capstan::cli {
@@ -24,6 +25,12 @@ std::string LogPath(const std::string& name) {
 
 absl::StatusOr<Process> StartShell(const std::string& script, const std::string& log) {
   return Process::Start({.argv = {"/bin/sh", "-c", script}, .log_path = log});
+}
+
+std::string TextOf(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 TEST(ProcessTest, TellsTheExitCode) {
@@ -54,9 +61,7 @@ TEST(ProcessTest, AppendsOutputAndErrorsToTheLog) {
     ASSERT_TRUE(process.ok()) << process.status();
     ASSERT_TRUE(process->WaitFor(kSoon).has_value());
   }
-  std::stringstream text;
-  text << std::ifstream(log).rdbuf();
-  EXPECT_EQ(text.str(), "first\nsecond\n");
+  EXPECT_EQ(TextOf(log), "first\nsecond\n");
 }
 
 TEST(ProcessTest, LeavesTheProgramTheDescriptorThatItInheritsAndNoOther) {
@@ -95,6 +100,52 @@ TEST(ProcessTest, KillsWhatStillRunsWhenItIsDestroyed) {
     pid = process->pid();
   }
   EXPECT_EQ(kill(pid, 0), -1);
+}
+
+void WaitForText(const std::string& path) {
+  while (TextOf(path).empty()) absl::SleepFor(absl::Milliseconds(5));
+}
+
+// A script that starts a program, which takes a while to end, and waits for it.
+constexpr char kScript[] =
+    "sh -c 'trap \"sleep .3; echo ended; exit 0\" TERM; echo began; while :; do sleep .01; done' & "
+    "wait";
+
+TEST(ProcessTest, WhatAScriptHasStartedIsSentTheSignalAndWaitedFor) {
+  const std::string log = LogPath("script");
+  absl::StatusOr<Process> process = StartShell(kScript, log);
+  ASSERT_TRUE(process.ok()) << process.status();
+  WaitForText(log);
+  process->Signal(SIGTERM);
+  const auto ending = process->WaitFor(kSoon);
+  ASSERT_TRUE(ending.has_value());
+  EXPECT_EQ(ending->ToString(), "signal 15 (Terminated)") << "of the script itself";
+  EXPECT_NE(TextOf(log).find("ended\n"), std::string::npos) << TextOf(log);
+}
+
+TEST(ProcessTest, WhatAScriptHasStartedAndDoesNotEndIsKilledByTheSecondSignal) {
+  const std::string log = LogPath("stubborn");
+  absl::StatusOr<Process> process =
+      StartShell("(trap '' TERM; echo began; while :; do sleep .01; done) & wait", log);
+  ASSERT_TRUE(process.ok()) << process.status();
+  WaitForText(log);
+  process->Signal(SIGTERM);
+  EXPECT_FALSE(process->WaitFor(absl::Milliseconds(200)).has_value());
+  process->Signal(SIGKILL);
+  EXPECT_TRUE(process->WaitFor(kSoon).has_value());
+}
+
+TEST(ProcessTest, WhatAScriptLeavesBehindEndsWithIt) {
+  const std::string log = LogPath("left_behind");
+  {
+    absl::StatusOr<Process> process = StartShell("sleep 1000 & echo $!", log);
+    ASSERT_TRUE(process.ok()) << process.status();
+    const auto ending = process->WaitFor(kSoon);
+    ASSERT_TRUE(ending.has_value()) << "nobody has asked it to end";
+    EXPECT_TRUE(ending->ok());
+    ASSERT_EQ(kill(std::stoi(TextOf(log)), 0), 0);
+  }
+  EXPECT_EQ(kill(std::stoi(TextOf(log)), 0), -1);
 }
 
 TEST(ProcessTest, KeepsTheTerminalsCtrlCFromTheChild) {
