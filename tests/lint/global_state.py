@@ -9,6 +9,7 @@ REASONS = {
     "services/capstan/base/failpoint.h: point": "a failpoint is armed by the environment before main; only builds for tests have any",
     "services/capstan/base/glob_pattern.cc: unlisted": "what glob() calls is given nothing of its caller's but a path",
     "services/capstan/base/log.cc: process": "a process has one log, which its last thread may write to",
+    "services/capstan/base/shutdown.cc: before_exit": "a handler of signals can be given no argument",
     "services/capstan/base/shutdown.cc: first_signal": "a handler of signals can be given no argument",
     "services/capstan/base/shutdown.cc: former_actions": "signals are the process's",
     "services/capstan/base/shutdown.cc: signal_fd": "a handler of signals can be given no argument",
@@ -19,6 +20,8 @@ REASONS = {
     "services/capstan/objectstore/file_writer.cc: count": "no two temporary files of a process may have one name",
     "services/capstan/objectstore/measured_object_store.cc: measured": "stores are opened by address deep below main, and all are measured",
     "services/capstan/optim/optimizer_description.cc: registered": "optimizers that are linked add themselves before main; only read afterwards",
+    "services/cli/status/keys.cc: cooked": "a handler of signals can be given no argument, and puts the terminal back",
+    "services/cli/status/keys.cc: raw_terminal": "a handler of signals can be given no argument, and puts the terminal back",
     "services/capstan/store/table.cc: work": "scratch of one update: each of forty tables in each of 256 partitions would keep its own",
     "services/capstan/security/tls.cc: process_tls": "set once by main before threads: a process has one certificate",
 }

@@ -25,6 +25,7 @@ constexpr int64_t kNever = -1;
 // What the handler touches; a handler can be given no argument.
 std::atomic<int> signal_fd{-1};
 std::atomic<int64_t> first_signal{kNever};  // Milliseconds of the monotonic clock.
+std::atomic<void (*)()> before_exit{nullptr};
 static_assert(std::atomic<int>::is_always_lock_free);
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
@@ -47,7 +48,9 @@ void Handle(int signal) {
   const int64_t now = MonotonicMilliseconds();
   int64_t first = kNever;
   if (first_signal.compare_exchange_strong(first, now)) return Announce();
-  if (now - first >= kOneSignalMilliseconds) _exit(128 + signal);
+  if (now - first < kOneSignalMilliseconds) return;
+  if (void (*const action)() = before_exit.load(); action != nullptr) action();
+  _exit(128 + signal);
 }
 
 }  // namespace
@@ -90,5 +93,7 @@ bool Shutdown::WaitFor(absl::Duration timeout) const {
 }
 
 int Shutdown::fd() const { return signal_fd.load(); }
+
+void CallBeforeExitBySignal(void (*action)()) { before_exit = action; }
 
 }  // namespace capstan

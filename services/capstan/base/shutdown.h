@@ -36,6 +36,10 @@ class Shutdown {
   const std::vector<int> signals_;
 };
 
+// `action` is called before a signal ends the process at once; null: nothing is. A handler of
+// signals calls it, so it may call what is async-signal-safe alone.
+void CallBeforeExitBySignal(void (*action)());
+
 }  // namespace capstan
 
 #endif  // CAPSTAN_BASE_SHUTDOWN_H_

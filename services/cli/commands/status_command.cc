@@ -235,13 +235,13 @@ void AddChiefOptions(CLI::App& command, StatusOptions& options) {
           .add_option("--chief", options.chief,
                       "The job's chief; default: $CAPSTAN_CHIEF, or the last run of this folder")
           ->type_name("HOST:PORT");
-  CLI::Option* folder =
-      command
-          .add_option(
-              "folder", options.folder,
-              "The job's folder, <checkpoint.uri>/<job>: what it holds, though nobody trains it")
-          ->type_name("FOLDER")
-          ->excludes(chief);
+  CLI::Option* folder = command
+                            .add_option("folder", options.folder,
+                                        "The job's folder, <checkpoint.uri>/<job>: what it holds, "
+                                        "though nobody trains it; or "
+                                        "the --run-dir of a run")
+                            ->type_name("FOLDER")
+                            ->excludes(chief);
   CLI::Option* kubernetes = command
                                 .add_option("--kubernetes", options.kubernetes.release,
                                             "A Helm release, asked with kubectl in its chief's pod")

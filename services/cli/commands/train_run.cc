@@ -119,6 +119,7 @@ LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Fo
           .held_out = HasHeldOut(plan.job.data()),
           .overrides = options.overrides,
           .run_folder = options.run_folder,
+          .from = options.from,
           .worker = options.worker,
           .keep_going = options.keep_going};
 }

@@ -1,6 +1,11 @@
 #include "cli/local/run_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/base/status.h"
 
 namespace capstan::cli {
 namespace {
@@ -23,14 +29,55 @@ namespace fs = std::filesystem;
 constexpr char kJobNote[] = "job-folder";
 constexpr std::streamoff kTailBytes = 64 << 10;  // So much of a log is read, however long it is.
 
-// kRunsFolder/<job>-<time>, with a count behind it where two begin in one second.
-fs::path NewName(const std::string& job) {
+// Somebody who looks whether the run lives holds the lock for a moment.
+constexpr absl::Duration kLockPatience = absl::Seconds(1);
+constexpr absl::Duration kLockPause = absl::Milliseconds(10);
+
+// Makes kRunsFolder/<job>-<time>, with a count behind it where several begin in one second.
+fs::path MakeNew(const std::string& job, std::error_code& error) {
+  fs::create_directories(kRunsFolder, error);
   const std::string time = absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::LocalTimeZone());
   const fs::path first = fs::path(kRunsFolder) / absl::StrCat(job, "-", time);
   fs::path path = first;
+  for (int n = 2; !error && !fs::create_directory(path, error); ++n) {
+    if (!error) path = absl::StrCat(first.string(), "-", n);  // Another run has made it.
+  }
+  return fs::absolute(path);
+}
+
+fs::path MakeGiven(const std::string& path, std::error_code& error) {
+  const fs::path folder = fs::absolute(path);
+  fs::create_directories(folder, error);
+  return folder;
+}
+
+FileDescriptor OpenForLock(const std::string& folder) {
+  return FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// A file system without locks has none to be refused.
+absl::StatusOr<FileDescriptor> Lock(const std::string& folder) {
+  FileDescriptor lock = OpenForLock(folder);
+  if (!lock.valid()) return SystemError(folder, errno);
+  const absl::Time deadline = absl::Now() + kLockPatience;
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (absl::Now() >= deadline) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "run folder ", folder,
+          ": another `capstan train` is at work in it; say another --run-dir, or none"));
+    }
+    absl::SleepFor(kLockPause);
+  }
+  return lock;
+}
+
+// In one step, so that there always is a latest one.
+void PointLatestTo(const fs::path& folder) {
+  const fs::path runs = folder.parent_path();
+  const fs::path made = runs / absl::StrCat(".latest-", getpid(), "-", folder.filename().string());
   std::error_code ignored;
-  for (int n = 2; fs::exists(path, ignored); ++n) path = absl::StrCat(first.string(), "-", n);
-  return path;
+  fs::create_directory_symlink(folder.filename(), made, ignored);
+  fs::rename(made, runs / "latest", ignored);
 }
 
 // Whether a process of a run writes a file of this name: chief.ports, ps-0.ports, worker-12.ports.
@@ -46,23 +93,19 @@ bool IsPortsFile(absl::string_view name) {
 
 absl::StatusOr<RunFolder> RunFolder::Make(const std::string& path, const std::string& job) {
   std::error_code error;
-  const fs::path folder = fs::absolute(path.empty() ? NewName(job) : fs::path(path), error);
-  if (!error) fs::create_directories(folder, error);
+  const fs::path folder = path.empty() ? MakeNew(job, error) : MakeGiven(path, error);
   if (error) {
     return absl::InvalidArgumentError(
         absl::StrCat("run folder ", folder.string(), ": ", error.message()));
   }
+  CAPSTAN_ASSIGN_OR_RETURN(FileDescriptor lock, Lock(folder.string()));
   // Port files of an earlier run in the same folder would be taken for those of this one.
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (IsPortsFile(entry.path().filename().string())) fs::remove(entry.path(), error);
   }
-  if (path.empty()) {
-    const fs::path latest = fs::path(kRunsFolder) / "latest";
-    fs::remove(latest, error);
-    fs::create_directory_symlink(folder.filename(), latest, error);
-  }
-  return RunFolder(folder.string(), path.empty() ? (folder.parent_path() / "jobs").string()
-                                                 : (folder / "model").string());
+  if (path.empty()) PointLatestTo(folder);
+  const fs::path jobs = path.empty() ? folder.parent_path() / "jobs" : folder / "model";
+  return RunFolder(folder.string(), jobs.string(), std::move(lock));
 }
 
 absl::Status RunFolder::NoteJob(const std::string& job_folder) const {
@@ -72,11 +115,16 @@ absl::Status RunFolder::NoteJob(const std::string& job_folder) const {
   return absl::InvalidArgumentError(absl::StrCat("run folder ", path_, ": cannot be written to"));
 }
 
-std::string JobOfLastRun() {
-  std::ifstream file(fs::path(kRunsFolder) / "latest" / kJobNote);
+std::string JobOfRun(const std::string& run_folder) {
+  std::ifstream file(fs::path(run_folder) / kJobNote);
   std::string folder;
   std::getline(file, folder);
   return folder;
+}
+
+bool IsRunAlive(const std::string& run_folder) {
+  const FileDescriptor folder = OpenForLock(run_folder);
+  return folder.valid() && flock(folder.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
 std::string JobFolder(const std::string& uri, const std::string& job) {

@@ -3,20 +3,24 @@
 #define CAPSTAN_CLI_LOCAL_RUN_FOLDER_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/objectstore/files.h"
 
 namespace capstan::cli {
 
 // Where runs go that are not told where; below the present folder.
 inline constexpr char kRunsFolder[] = "capstan-runs";
 
+// A run has its folder for itself: it is locked, by flock, as long as this object lives.
 class RunFolder {
  public:
   // Makes the folder `path`, or a new one in kRunsFolder if it is empty, and points
-  // kRunsFolder/latest to it. The path becomes absolute.
+  // kRunsFolder/latest to it. The path becomes absolute. INVALID_ARGUMENT: the folder cannot be
+  // made. FAILED_PRECONDITION: another run lives in it.
   static absl::StatusOr<RunFolder> Make(const std::string& path, const std::string& job);
 
   const std::string& path() const { return path_; }
@@ -30,14 +34,20 @@ class RunFolder {
   absl::Status NoteJob(const std::string& job_folder) const;
 
  private:
-  RunFolder(std::string path, std::string jobs) : path_(std::move(path)), jobs_(std::move(jobs)) {}
+  RunFolder(std::string path, std::string jobs, FileDescriptor lock)
+      : path_(std::move(path)), jobs_(std::move(jobs)), lock_(std::move(lock)) {}
 
   std::string path_;
   std::string jobs_;
+  FileDescriptor lock_;
 };
 
-// What the last run of the present folder has noted by NoteJob; empty: nothing.
-std::string JobOfLastRun();
+// What the run of this folder has noted by NoteJob; empty: nothing, or it is no run's folder.
+std::string JobOfRun(const std::string& run_folder);
+
+// Returns whether the process that has made this folder of a run still lives. Where the file system
+// has no locks, true as long as the folder is there.
+bool IsRunAlive(const std::string& run_folder);
 
 // <uri>/<job>
 std::string JobFolder(const std::string& uri, const std::string& job);

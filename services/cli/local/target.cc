@@ -25,6 +25,15 @@ absl::Status CheckAddress(const std::string& from, const std::string& address) {
       from, ": ", Quoted(address), " is not host:port, such as 127.0.0.1:7000 or ctr-chief:7000"));
 }
 
+// The port of a chief that is gone may be another job's by now.
+Target TargetOfRun(const std::string& run_folder) {
+  Target target{.folder = JobOfRun(run_folder)};
+  if (!IsRunAlive(run_folder)) return target;
+  const absl::StatusOr<Ports> ports = ReadPortsFile(run_folder + "/chief.ports");
+  if (ports.ok()) target.chief = absl::StrCat("127.0.0.1:", ports->data);
+  return target;
+}
+
 // Both are empty where nothing tells which job is meant.
 absl::StatusOr<Target> LookForTarget(const std::string& chief) {
   const char* variable = std::getenv(kChiefVariable);
@@ -35,22 +44,21 @@ absl::StatusOr<Target> LookForTarget(const std::string& chief) {
     CAPSTAN_RETURN_IF_ERROR(CheckAddress(from, address));
     return Target{.chief = address};
   }
-  Target target{.folder = JobOfLastRun()};
-  const absl::StatusOr<Ports> ports =
-      ReadPortsFile(absl::StrCat(kRunsFolder, "/latest/chief.ports"));
-  if (ports.ok()) target.chief = absl::StrCat("127.0.0.1:", ports->data);
-  return target;
+  return TargetOfRun(absl::StrCat(kRunsFolder, "/latest"));
 }
 
 }  // namespace
 
 absl::StatusOr<Target> FindTarget(const std::string& folder, const std::string& chief) {
-  if (!folder.empty()) return Target{.folder = folder};
+  if (!folder.empty()) {
+    Target run = TargetOfRun(folder);
+    return run.folder.empty() ? Target{.folder = folder} : run;
+  }
   CAPSTAN_ASSIGN_OR_RETURN(Target target, LookForTarget(chief));
   if (!target.chief.empty() || !target.folder.empty()) return target;
   return absl::InvalidArgumentError(
       "which job? Say --chief host:port, set CAPSTAN_CHIEF, or name the job's folder, "
-      "<checkpoint.uri>/<job>; no run was started in this folder");
+      "<checkpoint.uri>/<job>, or the --run-dir of its run; no run was started in this folder");
 }
 
 absl::StatusOr<std::string> FindChief(const std::string& chief) {

@@ -15,8 +15,9 @@ struct Target {
 };
 
 // What the user means: the folder or the chief as told (empty: not), or the chief of
-// $CAPSTAN_CHIEF, or else the last `capstan train` of the present folder. INVALID_ARGUMENT: an
-// address is none, or nothing tells which job is meant.
+// $CAPSTAN_CHIEF, or else the last `capstan train` of the present folder. `folder` may be that of a
+// run, too. A run that is over has no chief. INVALID_ARGUMENT: an address is none, or nothing tells
+// which job is meant.
 absl::StatusOr<Target> FindTarget(const std::string& folder, const std::string& chief);
 
 // The same for who has to speak to the chief. INVALID_ARGUMENT also where the last run has none.

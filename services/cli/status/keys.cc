@@ -7,6 +7,15 @@
 #include <iterator>
 
 namespace capstan::cli {
+namespace {
+
+// How the terminal was, for who is called by a handler of signals, which can be given no argument.
+int raw_terminal = -1;
+termios cooked;
+
+void Restore() { tcsetattr(raw_terminal, TCSANOW, &cooked); }
+
+}  // namespace
 
 Keys::Keys(int fd) : fd_(fd) {
   // A background process that sets the terminal would be stopped.
@@ -15,11 +24,15 @@ Keys::Keys(int fd) : fd_(fd) {
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
-  reads_ = tcsetattr(fd_, TCSANOW, &raw) == 0;
+  raw_terminal = fd_;
+  cooked = before_;
+  CallBeforeExitBySignal(Restore);
+  reads_ = changed_ = tcsetattr(fd_, TCSANOW, &raw) == 0;
 }
 
 Keys::~Keys() {
-  if (reads_) tcsetattr(fd_, TCSANOW, &before_);
+  CallBeforeExitBySignal(nullptr);
+  if (changed_) tcsetattr(fd_, TCSANOW, &before_);
 }
 
 bool Keys::LeaveWithin(absl::Duration timeout, const Shutdown& shutdown) {

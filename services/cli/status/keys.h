@@ -24,6 +24,7 @@ class Keys {
 
  private:
   const int fd_;
+  bool changed_ = false;
   bool reads_ = false;
   termios before_{};
 };

@@ -47,6 +47,11 @@ std::vector<std::string> WhatWasOdd(const v1::GetStatusReply& status) {
   return lines;
 }
 
+// How a job that begins anew begins: with what this one began with.
+std::string Beginning(const LastWordsOptions& options) {
+  return options.from.empty() ? "" : absl::StrCat(" --from ", Word(options.from));
+}
+
 // Starts the same job again in the same way, with so many workers, and without those settings that
 // begin like `without`, if it is not empty.
 std::string CommandOf(const LastWordsOptions& options, int workers, absl::string_view without) {
@@ -82,7 +87,8 @@ std::vector<std::string> StopWords(const v1::GetStatusReply& status,
   }
   const bool kept = saved.ok() || !last.uri().empty();
   lines.push_back(absl::StrCat(kept ? "  go on     " : "  begin anew  ",
-                               CommandOf(options, options.workers, "")));
+                               CommandOf(options, options.workers, ""),
+                               kept ? "" : Beginning(options)));
   return lines;
 }
 
@@ -116,7 +122,8 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
                                  "    # a score for each held-out record"));
   }
   // A finished job is not trained again unless it is asked for; for more epochs it goes on.
-  const std::string fresh = status.model_uri().empty() ? "" : " --fresh";
+  const std::string fresh =
+      status.model_uri().empty() ? "" : absl::StrCat(Beginning(options), " --fresh");
   lines.push_back(absl::StrCat("  ", CommandOf(options, options.workers + 1, ""), fresh,
                                "    # one worker more"));
   lines.push_back(absl::StrCat("  ", CommandOf(options, options.workers, kEpochs), " --set ",

@@ -21,6 +21,7 @@ struct LastWordsOptions {
   bool held_out = true;                // False: the job has no held-out records.
   std::vector<std::string> overrides;  // As the user gave them.
   std::string run_folder;              // As the user gave it; empty: not.
+  std::string from = {};               // The same, of what the job began with.
   std::string worker = {};             // The user's own program, as it was given; empty: none.
   bool keep_going = false;
 };

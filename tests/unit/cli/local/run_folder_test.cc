@@ -5,6 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <latch>
+#include <set>
+#include <thread>
+#include <vector>
 
 #include "tests/lib/test_folder.h"
 
@@ -13,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
@@ -35,6 +40,41 @@ TEST_F(RunFolderTest, MakesANewFolderForEachRunAndPointsToTheLatest) {
   EXPECT_NE(first->path(), second->path());
   EXPECT_THAT(second->path(), StartsWith((root_ / "capstan-runs/demo-").string()));
   EXPECT_TRUE(fs::equivalent(root_ / "capstan-runs/latest", second->path()));
+}
+
+TEST_F(RunFolderTest, RunsThatBeginAtOnceHaveAFolderEach) {
+  constexpr int kRuns = 16;
+  std::vector<absl::StatusOr<RunFolder>> runs(kRuns);
+  std::latch all(kRuns);
+  std::vector<std::thread> threads;
+  for (absl::StatusOr<RunFolder>& run : runs) {
+    threads.emplace_back([&run, &all] {
+      all.arrive_and_wait();
+      run = RunFolder::Make("", "demo");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<std::string> folders;
+  for (const absl::StatusOr<RunFolder>& run : runs) {
+    ASSERT_TRUE(run.ok()) << run.status();
+    folders.insert(run->path());
+  }
+  EXPECT_EQ(folders.size(), kRuns);
+  EXPECT_TRUE(folders.contains(fs::canonical("capstan-runs/latest").string()));
+}
+
+TEST_F(RunFolderTest, AFolderInWhichARunLivesIsRefused) {
+  absl::StatusOr<RunFolder> first = RunFolder::Make("run", "demo");
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(IsRunAlive("run"));
+  std::ofstream("run/chief.ports") << "{}";
+  const absl::Status second = RunFolder::Make("run", "demo").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(second));
+  EXPECT_THAT(std::string(second.message()), HasSubstr("another `capstan train` is at work in it"));
+  EXPECT_TRUE(fs::exists("run/chief.ports"));
+  first = absl::NotFoundError("over");
+  EXPECT_FALSE(IsRunAlive("run"));
+  EXPECT_TRUE(RunFolder::Make("run", "demo").ok());
 }
 
 TEST_F(RunFolderTest, ForgetsThePortsOfAnEarlierRunInTheSameFolder) {
@@ -64,11 +104,11 @@ TEST_F(RunFolderTest, ReadsTheLastLinesOfALog) {
 }
 
 TEST_F(RunFolderTest, NotesWhereTheJobOfTheLastRunIsKept) {
-  EXPECT_EQ(JobOfLastRun(), "");
+  EXPECT_EQ(JobOfRun("capstan-runs/latest"), "");
   const auto run = RunFolder::Make("", "demo");
   ASSERT_TRUE(run.ok());
   ASSERT_EQ(run->NoteJob(JobFolder("s3://ads/models/", "demo")), absl::OkStatus());
-  EXPECT_EQ(JobOfLastRun(), "s3://ads/models/demo");
+  EXPECT_EQ(JobOfRun("capstan-runs/latest"), "s3://ads/models/demo");
 }
 
 TEST(LastErrorTest, IsTheMessageOfTheLastErrorOfALog) {

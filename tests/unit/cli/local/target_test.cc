@@ -28,16 +28,22 @@ class TargetTest : public testing::Test {
   }
 
   // A run of this folder has begun; its chief listens.
-  void BeginRun() {
-    const absl::StatusOr<RunFolder> run = RunFolder::Make("", "demo");
-    ASSERT_TRUE(run.ok());
-    ASSERT_TRUE(run->NoteJob("out/demo").ok());
-    ASSERT_TRUE(WritePortsFile(run->Ports("chief"), {.data = 7001}).ok());
+  void BeginRun(const std::string& folder = "") {
+    run_ = RunFolder::Make(folder, "demo");
+    ASSERT_TRUE(run_.ok());
+    ASSERT_TRUE(run_->NoteJob("out/demo").ok());
+    ASSERT_TRUE(WritePortsFile(run_->Ports("chief"), {.data = 7001}).ok());
   }
 
-  static void EndRun() { fs::remove("capstan-runs/latest/chief.ports"); }
+  // Without a word: the file of the chief's port stays.
+  void KillRun() { run_ = absl::NotFoundError("killed"); }
+  void EndRun() {
+    fs::remove("capstan-runs/latest/chief.ports");
+    KillRun();
+  }
 
   const TestFolder temporary_;
+  absl::StatusOr<RunFolder> run_;
 
  private:
   const fs::path before_;
@@ -73,6 +79,23 @@ TEST_F(TargetTest, OfARunThatIsOverThereIsTheFolderButNoChief) {
   const absl::Status none = FindChief("").status();
   EXPECT_TRUE(absl::IsInvalidArgument(none));
   EXPECT_THAT(std::string(none.message()), HasSubstr("the last run of this folder is over"));
+}
+
+TEST_F(TargetTest, TheFormerPortOfARunThatWasKilledMayBeAnotherJobs) {
+  BeginRun();
+  KillRun();
+  EXPECT_EQ(FindTarget("", "")->chief, "");
+  EXPECT_EQ(FindTarget("", "")->folder, "out/demo");
+  EXPECT_TRUE(absl::IsInvalidArgument(FindChief("").status()));
+}
+
+TEST_F(TargetTest, ARunMayBeNamedByItsFolder) {
+  BeginRun("runs/mine");
+  EXPECT_EQ(FindTarget("runs/mine", "")->chief, "127.0.0.1:7001");
+  EXPECT_EQ(FindTarget("runs/mine", "")->folder, "out/demo");
+  KillRun();
+  EXPECT_EQ(FindTarget("runs/mine", "")->chief, "");
+  EXPECT_EQ(FindTarget("runs/mine", "")->folder, "out/demo");
 }
 
 TEST_F(TargetTest, SaysHowToTellWhichJobIsMeant) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -42,6 +43,30 @@ int Type(const char* keys) {
 TEST(KeysTest, QLeavesWithoutReturn) { EXPECT_EQ(Type("q"), 1); }
 
 TEST(KeysTest, OtherKeysDoNot) { EXPECT_EQ(Type("x"), 0); }
+
+// The child does not look at the first signal: it waits for somebody who does not answer.
+TEST(KeysTest, ASecondSignalLeavesTheTerminalAsItWas) {
+  int keyboard = -1;
+  const pid_t child = forkpty(&keyboard, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    const Shutdown shutdown;
+    const Keys keys(STDIN_FILENO);
+    if (write(STDOUT_FILENO, "ready", 5) != 5) _exit(2);
+    for (;;) pause();
+  }
+  char said[5];
+  ASSERT_EQ(read(keyboard, said, sizeof said), 5);
+  termios now;
+  ASSERT_EQ(tcgetattr(keyboard, &now), 0);
+  ASSERT_EQ(now.c_lflag & (ICANON | ECHO), 0u);
+  kill(child, SIGINT);
+  absl::SleepFor(absl::Milliseconds(600));  // What comes sooner is the first signal again.
+  kill(child, SIGINT);
+  EXPECT_EQ(ResultOf(child), 128 + SIGINT);
+  ASSERT_EQ(tcgetattr(keyboard, &now), 0);
+  EXPECT_EQ(now.c_lflag & (ICANON | ECHO), static_cast<tcflag_t>(ICANON | ECHO));
+  close(keyboard);
+}
 
 TEST(KeysTest, WithoutATerminalItOnlyWaits) {
   int ends[2];

@@ -273,6 +273,21 @@ TEST(LastWordsTest, SuggestWhatRunsAsPrintedWithTheSettingsOfTheUser) {
   EXPECT_THAT(words, HasSubstr("--set 'data.train=a b.csv' --set train.epochs=2    #"));
 }
 
+TEST(LastWordsTest, AJobThatIsBegunAnewBeginsWithWhatItBeganWith) {
+  v1::GetStatusReply status = Running();
+  const LastWordsOptions options{.job_file = "job.yaml", .from = "old/model"};
+  const auto stopped = [&] {
+    return absl::StrJoin(StopWords(status, absl::NotFoundError("no checkpoint"), options), "\n");
+  };
+  EXPECT_THAT(stopped(), HasSubstr("begin anew  capstan train job.yaml --shards 1 --workers 1 "
+                                   "--from old/model"));
+  status.mutable_checkpoint()->set_uri("out/demo/checkpoints/7");
+  EXPECT_THAT(stopped(), Not(HasSubstr("--from"))) << "it goes on";
+  status.set_model_uri("out/demo/model");
+  EXPECT_THAT(absl::StrJoin(LastWords(status, options), "\n"),
+              HasSubstr("--workers 2 --from old/model --fresh    # one worker more"));
+}
+
 TEST(LastWordsTest, SuggestToGoOnInTheFolderOfTheRun) {
   const std::string words =
       absl::StrJoin(LastWords(Running(), {.job_file = "job.yaml", .run_folder = "my run"}), "\n");
