@@ -17,11 +17,11 @@ class ByteBudget {
   ByteBudget(const ByteBudget&) = delete;
   ByteBudget& operator=(const ByteBudget&) = delete;
 
-  // The bytes count until it is destroyed; it may outlive the budget, as a message that waits to be
-  // sent outlives its shard. Null: they would be above the limit.
+  // Counts `bytes` until the Hold is destroyed. A Hold may outlive the budget, as a message that
+  // waits to be sent outlives its shard. Returns null if the bytes would be above the limit.
   class Hold;
   std::unique_ptr<Hold> TryHold(size_t bytes);
-  // Counts them although they may be above the limit.
+  // Counts `bytes` even if they are above the limit.
   std::unique_ptr<Hold> HoldAnyway(size_t bytes);
 
   // Sets the limit of what is held from now on; what is held already stays.
@@ -55,7 +55,7 @@ inline std::unique_ptr<ByteBudget::Hold> ByteBudget::HoldAnyway(size_t bytes) {
 inline std::unique_ptr<ByteBudget::Hold> ByteBudget::TryHold(size_t bytes) {
   auto hold = std::make_unique<Hold>(*this, bytes);
   if (held_->fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit()) return hold;
-  return nullptr;  // What was added goes with the hold.
+  return nullptr;  // The destructor of `hold` takes the bytes off again.
 }
 
 }  // namespace capstan::ps
