@@ -102,8 +102,8 @@ class ClockShell {
   void HearOfOwner(Incarnation owner, FinishedClock finished);
   // Forgets the owners for which `named` returns false.
   void KeepOwners(absl::FunctionRef<bool(Incarnation)> named);
-  // The lowest clock of each trainer among the owners of what is backed up here. Trainers have
-  // finished no more than that here once such partitions are promoted.
+  // The lowest clock of each trainer among the owners of what is backed up here. Once such
+  // partitions are promoted, no trainer counts as having finished more here.
   std::vector<FinishedClock> LowestOfOwners() const;
 
   struct Facts {

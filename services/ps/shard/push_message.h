@@ -23,20 +23,21 @@ namespace capstan::ps {
 // partitions in which its gradients are staged or queued.
 class PushMessage {
  public:
-  // INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of another partition): nothing of it
-  // may be applied. With a reservation it is copied out of the transport's memory, for its
-  // gradients wait before they are applied, and counts until it is destroyed.
+  // Reads and checks a whole push. INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of
+  // another partition): no part of the push may be applied. With a `reservation` the message is
+  // copied out of the transport's memory, as its gradients wait before they are applied, and the
+  // reservation lasts as long as the message.
   static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(const grpc::ByteBuffer& buffer,
                                                                  const Catalog& catalog,
                                                                  Reservation reservation);
 
-  // Only what head() is. INVALID_ARGUMENT: it is no push.
+  // Reads only what head() returns. INVALID_ARGUMENT: `buffer` is no push.
   static absl::StatusOr<v1::PushRequest> ReadHead(const grpc::ByteBuffer& buffer);
 
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
 
-  size_t size() const { return message_.size(); }  // Bytes of all of it, and of one share.
+  size_t size() const { return message_.size(); }  // Bytes of the whole message, and of one share.
   size_t ShareSize(size_t place) const { return payload_.partitions[place].field.size(); }
   // Appends a push that holds the partitions at these places alone, in this order, as it would be
   // sent: slices that share this message's memory. Returns its size in bytes.
@@ -67,7 +68,7 @@ class PushMessage {
   absl::StatusOr<PackedFloats> Floats(const wire::Bytes& bytes);
   float* Widened(size_t count);
 
-  Reservation reservation_;  // Null: it does not wait.
+  Reservation reservation_;  // Null: the push does not wait.
   wire::Message message_;
   v1::PushRequest head_;
   wire::Payload payload_;
@@ -77,7 +78,7 @@ class PushMessage {
   size_t widened_used_ = 0;
 };
 
-// A partition's part of a push. Keeps the message alive.
+// The share of a push that is for one partition. Keeps the message alive.
 struct PushShare {
   std::shared_ptr<const PushMessage> push;
   size_t place = 0;  // In the push's partitions.
