@@ -14,7 +14,7 @@
 namespace capstan::ps {
 
 StagedPartitions::~StagedPartitions() {
-  Entries entries;  // End without the lock.
+  Entries entries;  // Their works end after `lock` is released.
   std::vector<std::unique_ptr<Entry>> dropped;
   absl::MutexLock lock(&mu_);
   entries.swap(entries_);
