@@ -9,7 +9,7 @@
 
 namespace capstan::ps {
 
-// A connection to the shard at this address (host:port) of the peer's own. Thread-safe.
+// Returns a peer with a connection of its own to the shard at `address` (host:port). Thread-safe.
 std::unique_ptr<MovePeer> OpenShardPeer(const std::string& address);
 
 }  // namespace capstan::ps

@@ -28,7 +28,7 @@ class ReplicaStreams {
   // may push to it yet.
   std::shared_ptr<ReplicaStream> To(const ReplicaTarget& target, uint64_t timeline,
                                     const ClosedLog& kept);
-  // Ends the streams to processes other than `targets`: no pair uses them.
+  // Forgets the streams to processes other than `targets`: no pair uses them.
   void KeepOnly(const std::set<Incarnation>& targets);
   std::vector<std::shared_ptr<ReplicaStream>> All() const;
 

@@ -15,7 +15,7 @@ constexpr size_t kPast = 64;
 }  // namespace
 
 Saver::~Saver() {
-  std::unique_ptr<Background::Work> work;  // Ends without the lock.
+  std::unique_ptr<Background::Work> work;  // Ends after `lock` is released.
   absl::MutexLock lock(&mu_);
   if (!save_) return;
   save_->job->Cancel();

@@ -24,9 +24,10 @@ class StoreCopy {
   void Reset(PartitionStore* store, std::string base);
 
   // Begins a copy as of now: marks the store. Returns `parent` if the copy holds only what has
-  // changed since that checkpoint, which is so if `parent` is the last one that holds a copy;
-  // otherwise returns "", and the copy holds everything. REQUIRES: there is a store, and the copy
-  // before has been settled.
+  // changed since that checkpoint. The store knows that of one checkpoint: the last one that holds
+  // a copy of the store, or else the one that it was read from. For any other `parent` returns "",
+  // and the copy holds everything. REQUIRES: there is a store, and the copy before has been
+  // settled.
   std::string Begin(const std::string& parent);
   // Returns true while a copy is being read: the former state of what changes is kept for it.
   bool reading() const { return stage_ == Stage::kReading; }
