@@ -33,7 +33,7 @@ PullAnswers ClockMachine::Restart() {
   return answers;
 }
 
-// Trainers' ids ascend in time: the oldest is forgotten first.
+// Forgets the oldest trainers first: ids ascend in the order in which trainers join.
 void ClockMachine::BoundStrangers() {
   while (strangers_.size() > kMaxStrangers) strangers_.erase(strangers_.begin());
 }

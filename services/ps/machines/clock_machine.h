@@ -95,7 +95,7 @@ class ClockMachine {
   std::vector<FinishedClock> clocks() const;
 
   uint64_t slowest() const { return clocks_.slowest(); }  // 2^64-1 without a quorum: nobody waits.
-  // Clocks between the slowest and the fastest of the quorum.
+  // The difference between the fastest and the slowest clock of the quorum.
   uint64_t spread() const { return clocks_.size() == 0 ? 0 : clocks_.fastest() - slowest(); }
   size_t trainers() const { return clocks_.size(); }  // How many trainers are in the quorum.
   size_t parked() const { return parked_.size(); }

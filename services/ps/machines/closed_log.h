@@ -38,13 +38,13 @@ class ClosedLog {
 
   bool empty() const { return sets_.empty(); }  // The log keeps no commit.
   uint64_t last_round() const { return base_ + sets_.size(); }
-  // Whether a partition that has passed `round` can pass the next ones.
+  // Returns true if the log keeps all commits after `round`, and `round` is not after last_round().
   bool Follows(uint64_t round) const { return base_ <= round && round <= last_round(); }
   // The commit of `round`; one without lanes if it is not known (any more).
   RoundCommit SetOf(uint64_t round) const;
 
  private:
-  uint64_t base_;  // Rounds forgotten.
+  uint64_t base_;  // The last round that is forgotten.
   std::deque<RoundCommit> sets_;
   RoundCommit newest_;  // The newest round learned, also after the log has forgotten it.
 };

@@ -97,7 +97,7 @@ absl::StatusOr<CoordinatorMachine::ReportResult> CoordinatorMachine::Report(
     result.answer = v1::ReportLaneReply::ANSWER_OLD_GENERATION;
     return result;
   }
-  // A generation that was never announced has to open a round first.
+  // A generation that was not announced by Open() is not counted.
   const bool announced = report.generation == lane.fence;
   const bool counted =
       announced && (report.end_of_data ? CountEnd(lane, report) : CountGradient(lane, report));

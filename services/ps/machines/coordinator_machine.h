@@ -89,8 +89,8 @@ struct OpenRequest {
 // How much of the news a caller has been told.
 struct NewsCursor {
   uint64_t round = 0;  // The round whose counted lanes `counted` is about.
-  size_t counted = 0;  // Lanes.
-  size_t ended = 0;    // Lanes, since the rounds began.
+  size_t counted = 0;  // Lanes counted in `round`.
+  size_t ended = 0;    // Lanes that are at their end.
 };
 struct NewsRequest {
   WaiterId waiter{};
@@ -163,7 +163,7 @@ class CoordinatorMachine {
   uint64_t open_round() const { return last_.round + 1; }
   const RoundCommit& last_closed() const { return last_; }
   bool ended() const { return LanesWithData() == 0; }
-  // Whether a lane is counted in the open round.
+  // Returns true if any lane is counted in the open round.
   bool counting() const { return !counted_.empty(); }
   CoordinatorState state() const;
   // state() with the open round, so that another coordinator goes on exactly here.
@@ -181,8 +181,8 @@ class CoordinatorMachine {
     uint64_t cursor = 0;
     bool ended = false;
     std::optional<ClosedLane> arrived;  // Set: counted in the open round.
-    uint64_t counted_round = 0;         // Last closed round that held the lane,
-    Generation counted_generation;      // and by whom.
+    uint64_t counted_round = 0;         // The last closed round that held the lane,
+    Generation counted_generation;      // and the generation counted in it.
     std::optional<Waiter> waiter;
   };
   struct HoldWaiter {
@@ -207,7 +207,7 @@ class CoordinatorMachine {
   uint64_t max_rounds_ = 0;
   RoundCommit last_;
   std::vector<Lane> lanes_;
-  bool round_opened_ = false;  // Somebody has been answered OPEN for the open round.
+  bool round_opened_ = false;  // A runner has been answered OPEN for the open round.
   bool hold_ = false;
   bool stalled_ = false;  // The open round may not close: a hold's deadline came first.
   std::vector<HoldWaiter> hold_waiters_;

@@ -88,7 +88,8 @@ class PartitionMachine {
   // nothing while the partition is frozen or moving.
   Decision CatchUp(std::span<const RoundCommit> sets);
 
-  // Returns whether a pull for `round` (0: not synchronous) would read exactly the rounds below it.
+  // Returns kGo if a pull for `round` would read the updates of all rounds before it and of no
+  // other; always for round 0 (not synchronous).
   PullAdmission AdmitPull(uint64_t round) const;
 
   // Applies the gradients that wait in the queues. Called before a snapshot or a move, and at the

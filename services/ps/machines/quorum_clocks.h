@@ -45,7 +45,7 @@ class QuorumClocks {
 
  private:
   std::map<TrainerId, uint64_t> clocks_;
-  std::multiset<uint64_t> ordered_;  // The same clocks.
+  std::multiset<uint64_t> ordered_;  // The clocks of clocks_, in order.
 };
 
 }  // namespace capstan::ps

@@ -137,7 +137,7 @@ void ChiefLink::Heartbeat() {
       channel_, kHeartbeat, request, kAttempt,
       [this, sent = shard_->clock().Now()](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
         beating_ = false;
-        if (!reply.ok()) return;  // Tried again at the next beat.
+        if (!reply.ok()) return;  // The next heartbeat tries again.
         heard_ = shard_->clock().Now();
         if (reply->lease_seconds() > 0) {
           shard_->SetLease(sent + absl::Seconds(reply->lease_seconds()));
@@ -161,7 +161,7 @@ void ChiefLink::RegisterAgain() {
       channel_, kRegister, RegistrationOf(options_, shard_->timeline()), kAttempt,
       [this, term = term_](const absl::StatusOr<v1::RegisterShardReply>& reply) {
         registering_ = false;
-        if (IsWorthRepeating(reply.status())) return;  // At the next heartbeat.
+        if (IsWorthRepeating(reply.status())) return;  // The next heartbeat tries again.
         registered_ = term == term_;
         if (reply.ok()) SetHeartbeat(reply->job());
         const absl::Status learned = reply.ok() ? learn_(*reply) : reply.status();

@@ -18,7 +18,7 @@ namespace capstan::ps {
 
 struct ChiefLinkOptions {
   std::string chief;    // host:port
-  std::string address;  // Where others reach this shard.
+  std::string address;  // host:port at which others reach this shard.
   ShardIdentity identity;
   uint64_t memory_bytes = 0;  // Memory that this process may use.
   std::string zone;           // The zone that its machine is in.

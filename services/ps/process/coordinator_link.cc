@@ -66,7 +66,7 @@ void CoordinatorLink::Watch() {
 }
 
 void CoordinatorLink::OnUnheard(const absl::Status& why) {
-  if (absl::IsCancelled(why)) return;  // The view has changed.
+  if (absl::IsCancelled(why)) return;  // SetView() has cancelled the call.
   const bool refused = absl::IsUnimplemented(why) || absl::IsPermissionDenied(why);
   if (refused) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", why}});
   if (!refused) TellSilence(why);

@@ -149,7 +149,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));
-    server.Shutdown(kDrain);  // Meanwhile backups are still told.
+    server.Shutdown(kDrain);  // Calls under way may still wait for backups.
   }
   shard->streams().Close();
   server.Shutdown(absl::ZeroDuration());  // No call may outlive the shard.

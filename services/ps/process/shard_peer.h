@@ -1,4 +1,4 @@
-// Another shard, to which this one sends partitions.
+// The connection to another shard, to which this shard sends partitions.
 #ifndef CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 #define CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 

@@ -1,5 +1,5 @@
-// Bounds the memory of one use of it, such as replies for clients who do not read them, or
-// gradients that wait for the end of their round. MemoryBudget has one for each use.
+// Bounds the memory of one use, such as replies that clients have not read yet, or gradients that
+// wait for the end of their round. MemoryBudget has a ByteBudget for each use.
 #ifndef CAPSTAN_PS_SHARD_BYTE_BUDGET_H_
 #define CAPSTAN_PS_SHARD_BYTE_BUDGET_H_
 
@@ -10,7 +10,7 @@
 
 namespace capstan::ps {
 
-// Counts bytes from when something is held until its hold is destroyed. *Thread-safe*.
+// Counts the bytes of the holds that exist. *Thread-safe*.
 class ByteBudget {
  public:
   explicit ByteBudget(size_t limit = std::numeric_limits<size_t>::max()) : limit_(limit) {}

@@ -38,7 +38,7 @@ class ReleasedPulls {
   ReleasedPulls(ClockShell& clocks, PullAnswers answers)
       : clocks_(answers.empty() ? nullptr : &clocks), answers_(std::move(answers)) {}
   ReleasedPulls(ReleasedPulls&& other) noexcept { *this = std::move(other); }
-  // REQUIRES: this one holds none.
+  // REQUIRES: this object holds no pulls.
   ReleasedPulls& operator=(ReleasedPulls&& other) noexcept {
     clocks_ = std::exchange(other.clocks_, nullptr);
     answers_ = std::move(other.answers_);

@@ -102,7 +102,8 @@ class CoordinatorShell {
   bool StandBy(CoordinatorState state, absl::FunctionRef<bool()> still);
 
  private:
-  // Returns the policy of the part that is synchronous; where both are, they have the same lanes.
+  // Returns the policy of the part that is synchronous; if both parts are, they have the same
+  // lanes.
   const v1::UpdatePolicy& policy() const;
   CoordinatorMachine NewMachine(const std::optional<CoordinatorState>& state) const;
   void Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine, Backup backup);

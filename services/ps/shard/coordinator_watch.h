@@ -25,7 +25,7 @@ class CoordinatorWatch {
 
   // The address of the coordinator's shard; empty: no view has named it.
   const std::string& address() const { return address_; }
-  uint32_t coordinator() const { return coordinator_; }  // Its shard's number.
+  uint32_t coordinator() const { return coordinator_; }  // The number of the coordinator's shard.
   // The next request: asks for what this shard has not been told yet in the view's timeline.
   v1::WatchCountsRequest Request() const;
 

@@ -1,4 +1,4 @@
-// Whose gradients of the open round the coordinator has counted, as it has told this shard.
+// The lanes that the coordinator has counted in the open round, as far as it has told this shard.
 #ifndef CAPSTAN_PS_SHARD_COUNTED_LANES_H_
 #define CAPSTAN_PS_SHARD_COUNTED_LANES_H_
 

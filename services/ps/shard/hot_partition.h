@@ -47,7 +47,7 @@ class HotPartition {
  private:
   struct Pace {
     uint64_t total = 0;
-    double recent = 0;  // Updates between two looks.
+    double recent = 0;  // Moving average of the updates between two looks.
   };
   std::map<uint32_t, Pace> paces_;
 };

@@ -80,7 +80,7 @@ absl::StatusOr<v1::LoadPartitionsReply> Loader::Order(const v1::LoadPartitionsRe
 }
 
 void Loader::Begin(const v1::LoadPartitionsRequest& request) {
-  if (load_) load_->work.reset();  // It has ended.
+  if (load_) load_->work.reset();  // The work has ended.
   load_.emplace(Load{.order = request,
                      .job = std::make_unique<LoadJob>(shard_, request, outside_),
                      .began = shard_.clock().Now()});

@@ -72,8 +72,8 @@ class MoveJob {
   bool IsOver() const;
   // Gives the move up: a call that sends returns soon.
   void Cancel() { cancelled_ = true; }
-  uint64_t bytes() const { return bytes_; }                    // Sent so far,
-  uint64_t bytes_expected() const { return bytes_expected_; }  // of about so many.
+  uint64_t bytes() const { return bytes_; }                    // Bytes sent so far,
+  uint64_t bytes_expected() const { return bytes_expected_; }  // of about so many in all.
 
  private:
   enum class Kind { kCopy, kChanges, kRest };

@@ -160,7 +160,7 @@ void Mover::StartSenders(Haste haste, absl::Span<Sender> senders, Background& th
   });
   for (Sender& sender : senders) {
     if (sender.running || left-- <= 0) continue;
-    sender.work.reset();  // It has ended.
+    sender.work.reset();  // The work has ended.
     sender.running = true;
     sender.work = threads.Begin([this, haste, &sender] { Send(haste, sender); });
   }

@@ -63,7 +63,8 @@ class Mover {
 
  private:
   // kToCopy -> kCopying -> kBehind -> kCatchingUp -> kCopied -> kToFinish -> kFinishing -> kDone,
-  // from kCatchingUp and kCopied back to kBehind as often as need be; kFailed from any that sends.
+  // from kCatchingUp and kCopied back to kBehind as often as need be; kFailed from any phase that
+  // sends.
   enum class Phase {
     kToCopy,
     kCopying,

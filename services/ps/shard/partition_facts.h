@@ -25,8 +25,8 @@ struct PartitionFacts {
   uint64_t version = 0;     // The higher one of both parts.
   uint64_t queued = 0;
   uint64_t lost = 0;  // Batches, since the partition recovered partially.
-  // Since the content is here.
-  uint64_t pulled_rows = 0;  // And blocks.
+  // Counted since the content was loaded.
+  uint64_t pulled_rows = 0;  // Blocks count as rows here.
   uint64_t pushed_rows = 0;
 };
 

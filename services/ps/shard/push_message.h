@@ -39,11 +39,11 @@ class PushMessage {
 
   size_t size() const { return message_.size(); }  // Bytes of the whole message, and of one share.
   size_t ShareSize(size_t place) const { return payload_.partitions[place].field.size(); }
-  // Appends a push that holds the partitions at these places alone, in this order, as it would be
-  // sent: slices that share this message's memory. Returns its size in bytes.
+  // Appends to `slices` a serialized push that holds only the partitions at these places, in this
+  // order. The slices share this message's memory. Returns the size of that push in bytes.
   size_t AppendShares(absl::Span<const size_t> places, std::vector<grpc::Slice>& slices) const;
 
-  // The gradients of one partition's rows, with the store's ids beside them; their weights are 1.
+  // The gradients of one partition's rows in one table, and of one block. Their weights are 1.
   struct Rows {
     TableId table{};
     RowGradients gradients;
@@ -74,14 +74,14 @@ class PushMessage {
   wire::Payload payload_;
   std::vector<Rows> rows_;            // As payload_.tables.
   std::vector<Values> blocks_;        // As payload_.blocks.
-  std::unique_ptr<float[]> widened_;  // bfloat16 as float32.
+  std::unique_ptr<float[]> widened_;  // Floats that came as bfloat16, as float32.
   size_t widened_used_ = 0;
 };
 
 // The share of a push that is for one partition. Keeps the message alive.
 struct PushShare {
   std::shared_ptr<const PushMessage> push;
-  size_t place = 0;  // In the push's partitions.
+  size_t place = 0;  // The index in the push's partitions.
 };
 
 }  // namespace capstan::ps

@@ -1,4 +1,4 @@
-// Reads a copy of a partition that has begun, while requests are served between its pieces.
+// Reads a copy of a partition in pieces, between which requests are served.
 #ifndef CAPSTAN_PS_SHARD_READ_COPY_H_
 #define CAPSTAN_PS_SHARD_READ_COPY_H_
 

@@ -37,7 +37,7 @@ class ReceivedFile {
 
  private:
   std::string bytes_;
-  size_t size_ = 0;  // Received.
+  size_t size_ = 0;  // Bytes received.
   uint32_t crc_ = 0;
   bool complete_ = false;
 };

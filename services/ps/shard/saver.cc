@@ -53,7 +53,7 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
 
 void Saver::Begin(const v1::SavePartitionsRequest& request) {
   if (save_) {
-    save_->work.reset();  // It has ended.
+    save_->work.reset();  // The work has ended.
     past_.push_back(save_->order.id());
     if (past_.size() > kPast) past_.pop_front();
   }

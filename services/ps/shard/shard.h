@@ -55,9 +55,9 @@ struct RoundsStart {
 struct MovedPartition {
   Timeline timeline{};
   PartitionContent content;
-  RoundCommit passed;                           // With a synchronous part.
-  std::vector<FinishedClock> clocks;            // ssp.
-  std::optional<CoordinatorState> coordinator;  // With a synchronous part, of partition 0.
+  RoundCommit passed;                           // If a part is synchronous.
+  std::vector<FinishedClock> clocks;            // If a part is ssp.
+  std::optional<CoordinatorState> coordinator;  // With partition 0, if a part is synchronous.
 };
 
 // *Thread-safe*.

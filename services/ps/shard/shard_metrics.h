@@ -50,12 +50,12 @@ class ShardMetrics {
 
   // Counts a request that was refused as a whole. `reason`: see ReasonOf() in rejection.h.
   void CountRejected(std::string_view reason);
-  // Counts the outcome of one part of one partition of a push, if it was not applied, by its
-  // reason.
+  // Counts the outcome of a push at one part of one partition, by its reason, if the gradient was
+  // not applied.
   void CountOutcome(v1::Outcome outcome);
   // Observes how stale a gradient is when it is applied.
   void ObserveStaleness(uint64_t versions, absl::Duration age);
-  // Observes how stale the rows of an update are, by the updates that each has had since its pull.
+  // Observes how stale the rows of an update are: how many updates each row has had since its pull.
   void ObserveRowStaleness(const StalenessCounts& rows);
   // Adds the time that a request has waited for a partition that others were using.
   void AddLockWait(absl::Duration wait) { lock_wait_->Add(absl::ToDoubleSeconds(wait)); }
@@ -115,7 +115,7 @@ class ShardMetrics {
     std::map<uint32_t, uint64_t> updates;  // Updates of rows and blocks, by partition.
     std::vector<v1::PartitionLoad> loads;  // The load of each partition, ascending.
   };
-  // Moves the gauges.
+  // Sets the gauges.
   void Set(const ShardFacts& facts);
 
   // Totals since the start, for the chief: requests, staleness, rejections.

@@ -45,7 +45,8 @@ class StagedPartitions {
   // have left.
   void Follow();
 
-  // The account of files that are not decoded yet. One partition always fits.
+  // The account of files that are not decoded yet. The lowest partition that is still being
+  // received always fits.
   ByteBudget& undecoded() { return shard_.memory().of(MemoryUse::kMoves); }
 
  private:

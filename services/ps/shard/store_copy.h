@@ -49,7 +49,7 @@ class StoreCopy {
   PartitionStore* store_ = nullptr;
   Stage stage_ = Stage::kNone;
   std::string base_;           // The checkpoint since which changes are known.
-  int64_t counted_bytes_ = 0;  // In kept_.
+  int64_t counted_bytes_ = 0;  // What of kept_ is this object's.
 };
 
 }  // namespace capstan::ps

@@ -24,7 +24,7 @@ void TracePushed(const PushShare& share, const v1::PartitionOutcome& outcome);
 void TraceReplayed(const PushShare& share, ViewEpoch pair);
 void TraceAnswered(const PushMessage& push, const v1::PushReply& reply);
 void TraceShut(PartitionIndex partition, StreamId stream, uint64_t batches);
-// `checkpoint`: empty if these are the initial values, or the partition has come back alone.
+// `checkpoint`: empty if the partition begins with initial values, or has recovered partially.
 void TraceLoaded(PartitionIndex partition, Timeline timeline, const std::string& checkpoint);
 
 }  // namespace capstan::ps

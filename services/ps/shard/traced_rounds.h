@@ -27,7 +27,7 @@ namespace capstan::ps {
 
 // ---- by the coordinator ----
 
-// The coordinator of a timeline begins after `closed` rounds, with the lanes of this policy.
+// The coordinator of `timeline` begins after `closed` rounds, with the lanes of `policy`.
 void TraceCoordinates(uint64_t timeline, const v1::UpdatePolicy& policy, uint64_t closed);
 // The coordinator gave `answer` to `report`.
 void TraceReported(const v1::ReportLaneRequest& report, v1::ReportLaneReply::Answer answer);
@@ -37,14 +37,14 @@ void TraceOpenRound(uint64_t before, const RoundCommit& last, const CoordinatorA
 
 // ---- by a partition ----
 
-// A pull is answered; the partition has passed `passed` rounds.
+// The partition answers a pull; it has passed `passed` rounds.
 void TracePulled(PartitionIndex partition, const v1::PullRequest& pull, uint64_t passed);
 // A push has had this outcome; written only if the push has staged a gradient.
 void TraceStaged(const PushShare& share, const v1::PartitionOutcome& outcome);
 // Gradients of the open round are added ahead, in this order.
 void TraceAdded(PartitionIndex partition, uint64_t round, const Decision& decision);
-// The partition has gone from `before` passed rounds to `after`, by these commits; `gradients`
-// tells how many the update of a round consists of.
+// The partition has passed the rounds after `before` up to `after`, by these commits. The field
+// `gradients` tells how many gradients the update of a round consists of.
 void TracePassed(PartitionIndex partition, uint64_t before, uint64_t after,
                  std::span<const RoundCommit> commits, const Decision& decision);
 

@@ -13,7 +13,7 @@ namespace capstan::ps {
 UpdateApplier::Gradients UpdateApplier::Begin(PartitionStore* store, bool observed) {
   store_ = store;
   observed_ = observed;
-  progress_ = 0;  // Every push tells it.
+  progress_ = 0;  // Pushes tell it anew.
   sum_ = RoundSum();
   version_times_ = {};
   return std::exchange(kept_, Gradients());
@@ -138,7 +138,8 @@ void UpdateApplier::GatherRows(const Update& update) {
     }
   }
   const auto before = [](const TableShare& a, const TableShare& b) { return a.table < b.table; };
-  if (std::is_sorted(shares_.begin(), shares_.end(), before)) return;  // Most often of one push.
+  // So it is most often: one push.
+  if (std::is_sorted(shares_.begin(), shares_.end(), before)) return;
   std::stable_sort(shares_.begin(), shares_.end(), before);
 }
 

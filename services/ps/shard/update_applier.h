@@ -47,7 +47,7 @@ class UpdateApplier {
   void RaiseProgress(uint64_t examples) { progress_ = std::max(progress_, examples); }
   uint64_t progress() const { return progress_; }
 
-  // Keeps the gradient until a decision names it. Returns the handle to name it by.
+  // Keeps the gradient until a decision names it. Returns the handle by which decisions name it.
   GradientHandle Keep(const PushShare& gradient);
 
   // Returns true if each row of the gradient is judged by its own version: the job counts the
@@ -70,7 +70,7 @@ class UpdateApplier {
   };
 
   void Add(const Addition& addition);
-  // These return what CarryOut does.
+  // Apply() and ApplyRows() return false if every row was too stale.
   bool Apply(const Update& update, absl::Time now);
   bool ApplyRows(const Update& update, const UpdateContext& context);
   void ApplyBlocks(const Update& update, const UpdateContext& context);
@@ -94,7 +94,7 @@ class UpdateApplier {
   // Scratch.
   std::vector<TableShare> shares_;  // What one update has for each table.
   std::vector<WantedRows> wanted_;  // As shares_.
-  std::vector<RowGradients> rows_;  // What it has for one table.
+  std::vector<RowGradients> rows_;  // What one update has for one table.
   std::vector<BlockGradient> blocks_;
 };
 

@@ -72,7 +72,7 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
     if (forget && forget()) Finish(grpc::Status::CANCELLED);
   }
 
-  std::shared_ptr<WaitingReactor> self_;  // gRPC's reference.
+  std::shared_ptr<WaitingReactor> self_;  // Stands for gRPC's reference.
   Reservation reservation_;
   absl::Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
