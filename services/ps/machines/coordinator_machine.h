@@ -47,8 +47,8 @@ struct OpenRound {
   std::pair<uint64_t, uint64_t> order{0, 0};
 };
 // Where the rounds stand. A checkpoint keeps `last` and, of each lane, cursor and `ended`. When the
-// coordinator moves to another shard, fences and counted generations go along; its backup is told
-// `open`, too.
+// coordinator moves to another shard, fences and counted generations go along. The coordinator's
+// backup is told all of it, with `open`.
 struct CoordinatorState {
   struct Lane {
     uint64_t cursor = 0;

@@ -46,8 +46,7 @@ struct PartitionOptions {
 enum class PullAdmission {
   kGo,
   kRoundClosed,  // The pull is for a round that is over: ABORTED, the runner asks the coordinator.
-  kNotYet,       // A round commit is missing, or the partition is frozen: RESOURCE_EXHAUSTED, later
-                 // again.
+  kNotYet,       // A commit is missing, or the partition is frozen: RESOURCE_EXHAUSTED, pull later.
 };
 
 // Thread-compatible: run under the partition's mutex.

@@ -113,10 +113,10 @@ class Shard {
   // above wait for it (docs/spec, rule 21).
   absl::StatusOr<std::shared_ptr<const PushMessage>> ReadPush(const grpc::ByteBuffer& buffer);
 
-  // Carries out a push. INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seal shows that the chief
-  // has not granted this generation for this lane or stream (as far as this shard knows the chief's
-  // key), or that the coordinator has not closed the round so; or the push tells a clock by a view
-  // that this shard has yet to hear of.
+  // Carries out a push. INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seals do not show that the
+  // chief has granted this generation of the lane or stream (as far as this shard knows the chief's
+  // key), or that the coordinator has closed the round with these lanes; or the push tells a clock
+  // by a view that this shard has yet to hear of.
   struct Pushed {
     v1::PushReply reply;
     ReleasedPulls released;  // Destroy it when the reply is on its way.
