@@ -61,9 +61,9 @@ class ReplicaStream {
   // Has the appended operations sent now. Call it once for all operations of a request, so that
   // they travel together.
   void Wake() const { wake_(); }
-  // Calls done(OK) once the backup has carried out all of `operations`. Where Release() has ended
-  // the pair of an operation before, its status takes the place of that one's end. Calls
-  // done(UNAVAILABLE) if Close() comes before.
+  // Calls `done` once each of `operations` has been carried out by the backup, or its pair has been
+  // ended by Release(). The status is OK, or the first error that Release() was called with;
+  // UNAVAILABLE if Close() comes first.
   struct Awaited {
     PartitionIndex partition{};
     uint64_t number = 0;
