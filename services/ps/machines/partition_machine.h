@@ -91,8 +91,8 @@ class PartitionMachine {
   // other; always for round 0 (not synchronous).
   PullAdmission AdmitPull(uint64_t round) const;
 
-  // Applies the gradients that wait in the queues. Called before a snapshot or a move, and at the
-  // end of an epoch or of the job.
+  // Applies the gradients that wait in the queues. Called before a copy for a checkpoint or a move,
+  // at a standstill, and at the end of the job.
   Decision Flush();
 
   // Closes `stream`, which had `batches` batches, in the ledgers. Returns false and changes nothing

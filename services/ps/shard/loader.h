@@ -29,7 +29,7 @@ class Loader {
   // that load stands; never waits for a load. A load that failed because of what is stored
   // (damaged, gone, or of another job) is answered with its error until another timeline is
   // ordered. After any other failure the next order begins the load again. INVALID_ARGUMENT: an
-  // impossible order.
+  // impossible order; FAILED_PRECONDITION: the timeline has been ordered with other contents.
   absl::StatusOr<v1::LoadPartitionsReply> Order(const v1::LoadPartitionsRequest& request);
 
  private:
