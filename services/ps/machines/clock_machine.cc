@@ -33,7 +33,7 @@ PullAnswers ClockMachine::Restart() {
   return answers;
 }
 
-// Trainers' ids ascend in time: the oldest is forgotten first.
+// Forgets the oldest trainers first: ids ascend in the order in which trainers join.
 void ClockMachine::BoundStrangers() {
   while (strangers_.size() > kMaxStrangers) strangers_.erase(strangers_.begin());
 }
@@ -55,7 +55,7 @@ void ClockMachine::TakeOver(std::span<const FinishedClock> clocks, bool had_none
   for (const FinishedClock& there : clocks) {
     const auto stranger = strangers_.find(there.trainer);
     if (const uint64_t* const here = clocks_.Find(there.trainer)) {
-      // Where there was no partition, what was known here was of nothing.
+      // A shard without partitions had no pushes by which its clocks could be right.
       clocks_.Set(there.trainer, had_none ? there.clock : std::min(*here, there.clock));
     } else if (had_none) {
       strangers_[there.trainer] = there.clock;
@@ -64,7 +64,8 @@ void ClockMachine::TakeOver(std::span<const FinishedClock> clocks, bool had_none
     }
   }
   BoundStrangers();
-  // The slowest may be slower now: whoever waits from here on is released when it has caught up.
+  // The slowest clock may be lower now. Finished() must release the pulls that are parked from here
+  // on when that trainer has caught up.
   released_up_to_ = std::min(released_up_to_, slowest());
 }
 

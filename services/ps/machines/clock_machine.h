@@ -1,8 +1,9 @@
-// Which pulls wait under ssp, on one shard. Clocks are absolute: a push carries the steps that its
-// trainer has finished with it, a pull carries the step that it is for.
+// Decides which pulls wait under ssp, on one shard. Clocks are absolute: a push carries the number
+// of steps that its trainer has finished with this push, a pull carries the step that it is for.
 //
-// A pull that has to wait is parked as a WaiterId chosen by the shell, each with a deadline:
-// kMaxParked of them at most, and of kMaxParkedBytes, or fewer. Evaluation pulls do not come here.
+// A pull that has to wait is parked under a WaiterId, which the shell chooses, and has a deadline.
+// At most kMaxParked pulls are parked, and their requests take at most kMaxParkedBytes (or the
+// limit of SetParkedLimit) together. Evaluation pulls do not come here.
 #ifndef CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_
 #define CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_
 
@@ -34,8 +35,8 @@ struct FinishedClock {
   uint64_t clock = 0;
 };
 
-// OK: the pull may go on. DEADLINE_EXCEEDED: it has waited long enough; the runner asks again.
-// UNAVAILABLE: its timeline is over.
+// What becomes of a parked pull. OK: the pull may go on. DEADLINE_EXCEEDED: its deadline has come;
+// the runner pulls again. UNAVAILABLE: the timeline of the pull is over.
 struct PullAnswer {
   WaiterId waiter{};
   absl::Status status;
@@ -47,53 +48,59 @@ enum class PullWait { kGo, kParked, kFull };
 // Thread-compatible.
 class ClockMachine {
  public:
-  // Above them: RESOURCE_EXHAUSTED. The requests that wait are a quarter of what the
-  // transport of a server may hold (ServerOptions), so that pushes, which end the waiting, still
-  // come in: of a transport that may hold less, SetParkedLimit says less.
+  // A pull above one of the first two limits is answered RESOURCE_EXHAUSTED. kMaxParkedBytes is a
+  // quarter of what the transport of a server may hold (ServerOptions), so that pushes, which end
+  // the waiting, still come in. Where the transport may hold less, SetParkedLimit lowers the limit.
   static constexpr size_t kMaxParked = 4096;
   static constexpr size_t kMaxParkedBytes = size_t{256} << 20;
   static constexpr size_t kMaxStrangers = 1024;
 
   explicit ClockMachine(uint64_t bound) : bound_(bound) {}
 
-  // The view's trainers are the quorum. A trainer begins at its start_clock, or at what it has told
-  // by itself if that is more. Releases pulls.
+  // Makes `trainers`, which a view names, the quorum. The clock of a trainer begins at its
+  // start_clock, or at the highest clock that its own pushes have told, if that is more. Releases
+  // pulls.
   PullAnswers SetQuorum(std::span<const QuorumTrainer> trainers);
 
-  // A later timeline: steps are counted anew, and whoever waits for an old one waits in vain.
+  // A later timeline has begun: forgets all clocks, and answers every parked pull UNAVAILABLE.
   PullAnswers Restart();
 
-  // A push of `trainer` has been carried out, no outcome of it asks for another try: it has
-  // finished `clock` steps. Releases pulls. What somebody says who is not of the quorum (or not
-  // yet: views lag) is remembered, of kMaxStrangers at most.
+  // `trainer` has finished `clock` steps: its push has been carried out, and no outcome of that
+  // push asks for another try. Releases pulls. The clock of a trainer outside the quorum is
+  // remembered, as views lag and a later one may name this trainer; at most kMaxStrangers such
+  // clocks are kept.
   PullAnswers Finished(TrainerId trainer, uint64_t clock);
 
-  // A partition has come from a shard where trainers have finished so much: nobody has finished
-  // more here. Of whom nothing is known here it says nothing, unless there was no partition before.
+  // A partition has come from a shard where trainers had finished `clocks`: lowers the clocks that
+  // are known here to those. `had_none`: this shard had no partition before, so `clocks` replace
+  // what is known here, and trainers that are not known here are added; otherwise those are left
+  // out.
   void TakeOver(std::span<const FinishedClock> clocks, bool had_none);
 
-  // kParked: `waiter` is answered later, and its request of so many bytes kept until then.
+  // Asks whether a pull for `step` may go on now. kParked: a later PullAnswer names `waiter`, and
+  // its request of `bytes` counts as parked until then. kFull: there is no room to park the pull.
   PullWait Pull(WaiterId waiter, uint64_t step, absl::Time deadline, size_t bytes);
 
-  // The requests that wait may take so many bytes together, in the place of kMaxParkedBytes.
+  // The requests of parked pulls may take `bytes` together, instead of kMaxParkedBytes.
   void SetParkedLimit(size_t bytes) { max_parked_bytes_ = bytes; }
 
-  // The caller has gone away.
+  // Forgets a parked pull whose caller has gone away.
   void Forget(WaiterId waiter);
 
   PullAnswers Tick(absl::Time now);
   absl::Time NextWake() const;
 
-  // The clocks of the quorum and of others, which a shard is told that takes over a partition.
+  // The clocks of the quorum and of trainers outside it; they go along when a partition moves to
+  // another shard.
   std::vector<FinishedClock> clocks() const;
 
-  uint64_t slowest() const { return clocks_.slowest(); }  // Without a quorum nobody waits.
-  // Clocks between the slowest and the fastest of the quorum.
+  uint64_t slowest() const { return clocks_.slowest(); }  // 2^64-1 without a quorum: nobody waits.
+  // The difference between the fastest and the slowest clock of the quorum.
   uint64_t spread() const { return clocks_.size() == 0 ? 0 : clocks_.fastest() - slowest(); }
   size_t trainers() const { return clocks_.size(); }  // How many trainers are in the quorum.
   size_t parked() const { return parked_.size(); }
   size_t parked_bytes() const { return parked_bytes_; }  // Bytes of the requests of parked pulls.
-  std::string DebugString() const;                       // Without the waiters' names.
+  std::string DebugString() const;                       // Leaves WaiterIds out.
 
  private:
   struct Parked {
@@ -102,7 +109,7 @@ class ClockMachine {
     absl::Time deadline;
     size_t bytes = 0;
   };
-  // Un-parks those of whom over(pull) is true.
+  // Un-parks the pulls for which over(pull) is true.
   void Unpark(absl::FunctionRef<bool(const Parked&)> over);
   PullAnswers ReleasePulls();
   void BoundStrangers();
@@ -110,8 +117,8 @@ class ClockMachine {
   uint64_t bound_;
   size_t max_parked_bytes_ = kMaxParkedBytes;
   QuorumClocks clocks_;
-  uint64_t released_up_to_ = 0;              // The slowest when pulls were released last.
-  std::map<TrainerId, uint64_t> strangers_;  // Clocks of those who are not in it.
+  uint64_t released_up_to_ = 0;              // slowest() when pulls were released last.
+  std::map<TrainerId, uint64_t> strangers_;  // Clocks of trainers outside the quorum.
   std::vector<Parked> parked_;               // In order of arrival.
   size_t parked_bytes_ = 0;                  // Bytes of the parked pulls' requests.
 };

@@ -11,39 +11,40 @@
 
 namespace capstan::ps {
 
-// A lane stages on every shard before it is counted, so each closed round's requests reached this
-// shard and carried the set before: the log has no gaps. A partition that no push touches falls
-// behind; when the log is long, the shard makes all of them catch up
-// (Partition::CatchUp(log.After(...)), then Forget). Thread-compatible: one a shard, under a mutex
-// of its own.
+// A lane stages its gradient on every shard before it is counted, so the requests of each closed
+// round have reached this shard, and each carried the round commit before it: the log has no gaps.
+// A partition that no push touches falls behind; when the log is long, the shard makes all of its
+// partitions catch up (Partition::CatchUp), then calls Forget. A shard has one log, under a mutex.
+// Thread-compatible.
 class ClosedLog {
  public:
-  static constexpr size_t kLong = 32;  // Sets above which the shard should sweep its partitions.
+  // With so many commits the log is long: the shard should make its partitions catch up.
+  static constexpr size_t kLong = 32;
 
-  // `passed`: rounds that every partition has passed already.
+  // `passed`: the number of rounds that every partition has passed already.
   explicit ClosedLog(uint64_t passed = 0) : base_(passed) {}
-  // Also knows the last one of these rounds.
+  // As above, and knows the commit of the last of these rounds.
   explicit ClosedLog(const RoundCommit& passed) : base_(passed.round), newest_(passed) {}
 
-  // Takes what a request carried. Known sets and such that are not next in line are ignored. Says
-  // whether the log is long now.
+  // Adds a round commit that a request carried, if it is the next one after last_round(); ignores
+  // any other. Returns true if the log is long (kLong) now.
   bool Learn(const RoundCommit& set);
 
-  // The sets of the rounds after `round`, in order.
+  // The commits of the rounds after `round` that the log keeps, in order.
   std::vector<RoundCommit> After(uint64_t round) const;
 
-  // Every partition has passed `round`.
+  // Forgets the commits up to `round`, which every partition has passed.
   void Forget(uint64_t round);
 
-  bool empty() const { return sets_.empty(); }  // All are forgotten.
+  bool empty() const { return sets_.empty(); }  // The log keeps no commit.
   uint64_t last_round() const { return base_ + sets_.size(); }
-  // Whether a partition that has passed `round` can pass the next ones.
+  // Returns true if the log keeps all commits after `round`, and `round` is not after last_round().
   bool Follows(uint64_t round) const { return base_ <= round && round <= last_round(); }
-  // The set of the round; without lanes if it is not known any more.
+  // The commit of `round`; one without lanes if it is not known (any more).
   RoundCommit SetOf(uint64_t round) const;
 
  private:
-  uint64_t base_;  // Rounds forgotten.
+  uint64_t base_;  // The last round that is forgotten.
   std::deque<RoundCommit> sets_;
   RoundCommit newest_;  // The newest round learned, also after the log has forgotten it.
 };

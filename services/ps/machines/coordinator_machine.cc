@@ -97,7 +97,7 @@ absl::StatusOr<CoordinatorMachine::ReportResult> CoordinatorMachine::Report(
     result.answer = v1::ReportLaneReply::ANSWER_OLD_GENERATION;
     return result;
   }
-  // A generation that was never announced has to open a round first.
+  // A generation that was not announced by Open() is not counted.
   const bool announced = report.generation == lane.fence;
   const bool counted =
       announced && (report.end_of_data ? CountEnd(lane, report) : CountGradient(lane, report));
@@ -108,7 +108,7 @@ absl::StatusOr<CoordinatorMachine::ReportResult> CoordinatorMachine::Report(
 }
 
 bool CoordinatorMachine::CountEnd(Lane& lane, const LaneReport& report) {
-  // Whoever has had a gradient counted since that round had data.
+  // The lane had data in report.round if a gradient of it was counted in that round or later.
   if (lane.arrived || lane.counted_round >= report.round) return lane.ended;
   if (!std::exchange(lane.ended, true)) ended_.push_back(report.lane);
   return true;
@@ -149,19 +149,19 @@ void CoordinatorMachine::CloseIfEnough() {
 }
 
 void CoordinatorMachine::AnswerWaiters(CoordinatorAnswers& answers) {
-  // Boundaries first: an answer OPEN below would end this one.
+  // Holds are answered first: an answer OPEN below would open the next round and end the barrier.
   if (AtBarrier()) AnswerHolds(answers);
   for (Lane& lane : lanes_) {
     if (!lane.waiter) continue;
     const bool now = lane.ended || CanOpen(lane);
-    if (!now && !AtLimit()) continue;  // At the limit everybody hears that the last is closed.
+    if (!now && !AtLimit()) continue;  // At the limit each hears that the last round is closed.
     answers.push_back({lane.waiter->id, now ? AnswerNow(lane) : AnswerWait(lane)});
     lane.waiter.reset();
   }
   AnswerNews(answers, absl::InfinitePast());
 }
 
-// To those for whom there is something, and to those whose wait is over.
+// Answers the waiters for whom there are news, and those whose deadline has come by `now`.
 void CoordinatorMachine::AnswerNews(CoordinatorAnswers& answers, absl::Time now) {
   std::erase_if(news_waiters_, [&](const NewsRequest& waiter) {
     if (!HasNews(waiter.told) && waiter.deadline > now) return false;

@@ -1,10 +1,11 @@
-// The coordinator of the synchronous rounds, on the owner of partition 0: who is in, when a round
-// closes, who waits. A round closes with the first max(1, D - b) reports of the D lanes that still
-// have data.
+// The coordinator of the synchronous rounds, on the owner of partition 0. It decides which lanes
+// are in a round, when the round closes, and which callers wait. A round closes with the first
+// max(1, D - b) reports of the D lanes that still have data, where b is the number of backup
+// workers.
 //
-// A caller that has to wait is parked: it is a WaiterId, chosen by the shell, and is answered by a
-// later Answer. At most one waits per lane, kMaxHoldWaiters for a barrier, and kMaxNewsWaiters for
-// news of who is in.
+// A caller that has to wait is parked under a WaiterId, which the shell chooses, and is answered by
+// a CoordinatorAnswer that a later call returns. At most one caller waits per lane, kMaxHoldWaiters
+// for a barrier, and kMaxNewsWaiters for news of who is in.
 #ifndef CAPSTAN_PS_MACHINES_COORDINATOR_MACHINE_H_
 #define CAPSTAN_PS_MACHINES_COORDINATOR_MACHINE_H_
 
@@ -29,23 +30,25 @@ namespace capstan::ps {
 
 struct OpenAnswer {
   v1::OpenRoundReply::Answer answer = v1::OpenRoundReply::ANSWER_UNSPECIFIED;
-  uint64_t round = 0;   // OPEN: the open one. WAIT: the first that the lane may still compute.
-  RoundCommit closed;   // OPEN, WAIT: the last one.
-  uint64_t cursor = 0;  // OPEN, ENDED: round commits that held the lane.
-  LaneIndex lane{};     // OPEN: the lane, and its generation.
+  // OPEN: the open round. WAIT: the first round that the lane may still compute.
+  uint64_t round = 0;
+  RoundCommit closed;   // OPEN, WAIT: the last closed round.
+  uint64_t cursor = 0;  // OPEN, ENDED: number of round commits that held the lane.
+  LaneIndex lane{};     // OPEN: the lane, with its generation.
   Generation generation = {};
 };
-// What the coordinator's backup has to know of the round that is open, beside the state.
+// What the coordinator's backup has to know of the open round, beside the rest of CoordinatorState.
 struct OpenRound {
-  std::vector<ClosedLane> counted;  // In the order in which they were counted.
-  std::vector<LaneIndex> ended;     // In the order in which they came to their end.
+  std::vector<ClosedLane> counted;  // In the order in which the coordinator counted them.
+  std::vector<LaneIndex> ended;     // In the order in which the lanes came to their end.
   bool opened = false;
   bool held = false;
   bool stalled = false;
   std::pair<uint64_t, uint64_t> order{0, 0};
 };
-// Where the rounds stand: what a checkpoint keeps, and, where the coordinator moves, whom it
-// listens to and whom it has counted last.
+// Where the rounds stand. A checkpoint keeps `last` and, of each lane, cursor and `ended`. When the
+// coordinator moves to another shard, fences and counted generations go along. The coordinator's
+// backup is told all of it, with `open`.
 struct CoordinatorState {
   struct Lane {
     uint64_t cursor = 0;
@@ -59,14 +62,15 @@ struct CoordinatorState {
   std::optional<OpenRound> open = {};
 };
 struct HoldAnswer {
-  absl::Status
-      status;  // RESOURCE_EXHAUSTED: too many wait; DEADLINE_EXCEEDED: the round is still open.
+  // RESOURCE_EXHAUSTED: too many callers wait; CANCELLED: these rounds are over.
+  absl::Status status;
   RoundCommit last;
-  bool ended = false;  // Every lane is at its end.
+  bool ended = false;  // Whether every lane is at its end.
   std::vector<CoordinatorState::Lane> lanes = {};
 };
 struct NewsAnswer {
-  absl::Status status;  // RESOURCE_EXHAUSTED: too many wait; CANCELLED: these rounds are over.
+  // RESOURCE_EXHAUSTED: too many callers wait; CANCELLED: these rounds are over.
+  absl::Status status;
   LaneNews news;
 };
 struct CoordinatorAnswer {
@@ -79,19 +83,19 @@ struct OpenRequest {
   WaiterId waiter{};
   LaneIndex lane{};
   Generation generation;
-  absl::Time deadline;  // Who still waits by then is answered WAIT.
+  absl::Time deadline;  // A caller that still waits then is answered WAIT.
 };
 
 // How much of the news a caller has been told.
 struct NewsCursor {
-  uint64_t round = 0;  // The one that `counted` is of.
-  size_t counted = 0;  // Lanes.
-  size_t ended = 0;    // Lanes, since the rounds began.
+  uint64_t round = 0;  // The round whose counted lanes `counted` is about.
+  size_t counted = 0;  // Lanes counted in `round`.
+  size_t ended = 0;    // Lanes that are at their end.
 };
 struct NewsRequest {
   WaiterId waiter{};
   NewsCursor told;
-  absl::Time deadline;  // Who still waits by then is told that there are no news.
+  absl::Time deadline;  // A caller that still waits then is answered without news.
 };
 
 struct LaneReport {
@@ -106,61 +110,63 @@ struct LaneReport {
 class CoordinatorMachine {
  public:
   static constexpr size_t kMaxHoldWaiters = 8;
-  static constexpr size_t kMaxNewsWaiters = 1024;  // A shard has one.
+  static constexpr size_t kMaxNewsWaiters = 1024;  // Each shard needs one.
 
   CoordinatorMachine(int lanes, int backup_workers);
   CoordinatorMachine(int backup_workers, const CoordinatorState& state);
 
-  // After so many rounds none opens; 0, as at first: there is no limit. Who waits at the limit
-  // before hears of another one when they ask again.
+  // Opens no round after `max_rounds` rounds; 0, the default: no limit. A caller that is waiting
+  // hears of a new limit only when it asks again.
   void SetMaxRounds(uint64_t max_rounds) { max_rounds_ = max_rounds; }
 
   // A lane runner announces its generation, which from now on fences lower ones off, and asks for
-  // the round that is open. A lane that has reported waits for the next; a runner that is new to it
-  // is told so at once, for its clock (ssp) stands behind, and the round may wait for that.
-  // INVALID_ARGUMENT: no such lane; nobody is parked then.
+  // the open round. A runner whose lane has reported waits for the next round. If its generation is
+  // new to the lane, it is answered WAIT at once: its clock (ssp) stands behind, and the round may
+  // be waiting for that clock. INVALID_ARGUMENT: no such lane; the caller is not parked then.
   [[nodiscard]] absl::StatusOr<CoordinatorAnswers> Open(const OpenRequest& request, absl::Time now);
 
-  // "Every shard has my gradient staged", or "my lane is at its end". INVALID_ARGUMENT: no such
-  // lane.
+  // A lane runner reports that every shard has its gradient staged, or that its lane is at its end.
+  // INVALID_ARGUMENT: no such lane.
   struct ReportResult {
     v1::ReportLaneReply::Answer answer = v1::ReportLaneReply::ANSWER_UNSPECIFIED;
-    CoordinatorAnswers answers;  // To those whom the closing of the round released.
+    CoordinatorAnswers answers;  // For the callers that the closing of the round released.
   };
   [[nodiscard]] absl::StatusOr<ReportResult> Report(const LaneReport& report);
 
-  // Asks for a round barrier: the open round goes on, but after it none opens until Release().
-  // Answered when the open round has closed, or at the deadline: a round that has not closed by
-  // then, because a lane runner has gone or is slow, does not close before Release(), so what is
-  // closed stands still all the same. Idempotent.
+  // Asks for a round barrier: the open round goes on, but no other opens until Release(). `waiter`
+  // is answered when the open round has closed, or at the deadline. A round that has not closed by
+  // the deadline, because a lane runner has gone or is slow, does not close before Release(), so
+  // the closed rounds stand still in either case. Idempotent.
   CoordinatorAnswers Hold(WaiterId waiter, absl::Time deadline);
   CoordinatorAnswers Release();
-  // Hold and Release come as orders, numbered within a chief's term. FAILED_PRECONDITION: a later
-  // one has been heard already.
+  // Hold and Release are orders of the chief, numbered within its term. FAILED_PRECONDITION: a
+  // later order than this one has been taken already.
   [[nodiscard]] absl::Status TakeOrder(uint64_t term, uint64_t number);
 
-  // Whose gradients the open round counts, and which lanes are at their end, as far as the caller
-  // does not know. Answered when there is something to tell, or at the deadline.
+  // Asks whose gradients the open round counts, and which lanes are at their end, beyond what
+  // request.told says that the caller knows. Answered when there is something to tell, or at the
+  // deadline.
   CoordinatorAnswers Ask(const NewsRequest& request);
   bool HasNews(const NewsCursor& told) const;
   LaneNews NewsSince(const NewsCursor& told) const;
 
-  // These rounds are over: whoever waits is told so.
+  // These rounds are over: answers every parked caller, lanes with WAIT, the others with CANCELLED.
   CoordinatorAnswers Dismiss();
-  // The caller has gone away.
+  // Forgets a parked caller that has gone away.
   void Forget(WaiterId waiter);
 
-  // Answers those whose wait is over. NextWake(): when that is; InfiniteFuture: nobody waits.
+  // Answers the callers whose deadline has come. NextWake() is the next deadline; InfiniteFuture:
+  // nobody waits.
   CoordinatorAnswers Tick(absl::Time now);
   absl::Time NextWake() const;
 
   uint64_t open_round() const { return last_.round + 1; }
   const RoundCommit& last_closed() const { return last_; }
   bool ended() const { return LanesWithData() == 0; }
-  // Whether a lane is counted in the open round.
+  // Returns true if any lane is counted in the open round.
   bool counting() const { return !counted_.empty(); }
   CoordinatorState state() const;
-  // With what is open, so that another one goes on exactly here.
+  // state() with the open round, so that another coordinator goes on exactly here.
   CoordinatorState whole_state() const;
   std::string DebugString() const;
 
@@ -174,9 +180,9 @@ class CoordinatorMachine {
     Generation fence;  // Highest generation announced.
     uint64_t cursor = 0;
     bool ended = false;
-    std::optional<ClosedLane> arrived;  // In the open round.
-    uint64_t counted_round = 0;         // Last closed round that held the lane,
-    Generation counted_generation;      // and by whom.
+    std::optional<ClosedLane> arrived;  // Set: counted in the open round.
+    uint64_t counted_round = 0;         // The last closed round that held the lane,
+    Generation counted_generation;      // and the generation counted in it.
     std::optional<Waiter> waiter;
   };
   struct HoldWaiter {
@@ -201,11 +207,11 @@ class CoordinatorMachine {
   uint64_t max_rounds_ = 0;
   RoundCommit last_;
   std::vector<Lane> lanes_;
-  bool round_opened_ = false;  // Somebody has been answered OPEN for the open round.
+  bool round_opened_ = false;  // A runner has been answered OPEN for the open round.
   bool hold_ = false;
   bool stalled_ = false;  // The open round may not close: a hold's deadline came first.
   std::vector<HoldWaiter> hold_waiters_;
-  // In the order in which they came, for the news.
+  // What the news tell, in the order in which it came.
   std::vector<ClosedLane> counted_;  // In the open round.
   std::vector<LaneIndex> ended_;
   std::vector<NewsRequest> news_waiters_;

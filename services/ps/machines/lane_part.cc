@@ -57,7 +57,8 @@ void LanePart::Close(const RoundCommit& set, uint64_t& version, Decision& decisi
   update.added = std::exchange(added_, 0);
   const uint64_t examples = ExamplesOf(set);
   update.scale = RoundScale(examples, weighing_.batch_size, weighing_.sum_loss);
-  // What is not trained is a mean of the lanes, whatever their losses are.
+  // A tensor that is not trained takes the mean of the lanes, whether their losses are sums or
+  // means.
   update.running_scale = RoundScale(examples, weighing_.batch_size, /*sum_loss=*/false);
   for (const ClosedLane& lane : set.lanes) {
     const auto found = staged_.find(lane.lane);

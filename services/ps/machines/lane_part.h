@@ -1,6 +1,7 @@
-// One synchronous part (dense or sparse) of a partition: gradients are staged, at most one round of
-// them, until it is known that they belong to the round: by the coordinator's news, one by one in
-// the order of the lanes, or by the round commit, all at once.
+// One synchronous part (dense or sparse) of a partition. Gradients of at most one round are staged
+// until it is known that they belong to the round. The coordinator's news tell that of one gradient
+// after the other, and they are added in the order of the lanes; the round commit tells it of all
+// at once.
 #ifndef CAPSTAN_PS_MACHINES_LANE_PART_H_
 #define CAPSTAN_PS_MACHINES_LANE_PART_H_
 
@@ -22,10 +23,10 @@ struct LaneGradient {
   GradientHandle handle{};
 };
 
-// By what the gradient of a lane is weighed in the sum of its round.
+// What weighs the gradient of a lane in the sum of its round.
 struct LaneWeighing {
   uint32_t batch_size = 1;  // Records of one batch of a lane.
-  bool sum_loss = false;    // Lanes' gradients are of sums, not of means.
+  bool sum_loss = false;    // A lane's loss is the sum of its records' losses, not their mean.
 };
 
 // Thread-compatible.
@@ -33,23 +34,24 @@ class LanePart {
  public:
   LanePart(Part part, const LaneWeighing& weighing) : part_(part), weighing_(weighing) {}
 
-  // STAGED or OLD_GENERATION. What this generation has staged already stays, the repetition is
-  // discarded: a round must hold one computation of a lane on every shard. So is whatever comes
-  // from a lane whose turn is over: if it is not the gradient that was added, the coordinator will
-  // not count it.
+  // Outcome: STAGED or OLD_GENERATION. If this generation of the lane has staged a gradient
+  // already, that one stays and the repetition is discarded: all shards must hold the same
+  // computation of a lane in a round. A gradient of a lane whose turn is over is discarded, too: it
+  // is the one that was added, or the coordinator will not count it.
   Decision Stage(const LaneGradient& gradient);
 
-  // Adds the staged gradients that are counted, as far as all lower lanes are added or at their
-  // end. REQUIRES: the counts are of the round that is staged, which closes with every lane that
-  // has data.
+  // Adds, lane by lane in ascending order, the staged gradients that `counts` names, and stops at
+  // the first lane that is neither counted nor at its end. REQUIRES: `counts` is of the round that
+  // is staged, and this round closes with every lane that has data.
   void AddCounted(const LaneCounts& counts, Decision& decision);
 
-  // Applies what has been added and the staged gradients which the set names, in lane order, and
-  // discards the others. A lane of the set that has staged nothing here had no gradient for this
-  // partition.
+  // Closes the round of `set`: applies what has been added and the staged gradients that `set`
+  // names, in lane order, and discards the other staged ones. A lane of the set that has staged
+  // nothing here had no gradient for this partition. Advances `version` if there is anything to
+  // apply.
   void Close(const RoundCommit& set, uint64_t& version, Decision& decision);
 
-  // Whether there is something of the open round, staged or added.
+  // Returns true if any gradient of the open round is staged or added.
   bool holds() const { return added_ > 0 || !staged_.empty(); }
 
   std::string DebugString() const;
@@ -63,9 +65,9 @@ class LanePart {
   Part part_;
   LaneWeighing weighing_;
   LaneIndex turn_{};    // The lowest lane that is neither added nor at its end.
-  uint32_t added_ = 0;  // Gradients, in the round that is staged.
+  uint32_t added_ = 0;  // Gradients added in the round that is staged.
   std::map<LaneIndex, Staged> staged_;
-  std::map<LaneIndex, Generation> fences_;  // Highest generation seen of each lane.
+  std::map<LaneIndex, Generation> fences_;  // The highest generation seen of each lane.
 };
 
 }  // namespace capstan::ps

@@ -1,5 +1,6 @@
-// One partition's protocol: what becomes of each gradient that is pushed to it, and which rounds it
-// has passed. Knows no rows and no floats; see decision.h for how gradients are named.
+// The protocol of one partition: decides what becomes of each gradient that is pushed to the
+// partition, and which rounds it has passed. The machine knows no rows and no floats; see
+// decision.h for how gradients are named.
 #ifndef CAPSTAN_PS_MACHINES_PARTITION_MACHINE_H_
 #define CAPSTAN_PS_MACHINES_PARTITION_MACHINE_H_
 
@@ -45,7 +46,7 @@ struct PartitionOptions {
 enum class PullAdmission {
   kGo,
   kRoundClosed,  // The pull is for a round that is over: ABORTED, the runner asks the coordinator.
-  kNotYet,       // Frozen, or a round commit is missing: RESOURCE_EXHAUSTED, again later.
+  kNotYet,       // A commit is missing, or the partition is frozen: RESOURCE_EXHAUSTED, pull later.
 };
 
 // Thread-compatible: run under the partition's mutex.
@@ -55,67 +56,75 @@ class PartitionMachine {
 
   explicit PartitionMachine(const PartitionOptions& options);
 
-  // Begins where a checkpoint left off.
+  // Begins where `state`, which a checkpoint kept, left off.
   PartitionMachine(const PartitionOptions& options, const PartitionState& state, absl::Time now);
 
-  // Begins from a checkpoint while the other partitions go on. FAILED_PRECONDITION when a part is
-  // synchronous: the others stand at a later round, and the gradients in between are gone.
+  // Begins from the `state` of a checkpoint while the job's other partitions go on (partial
+  // recovery). FAILED_PRECONDITION: a part is synchronous; the other partitions are at a later
+  // round, and the gradients of the rounds in between are gone.
   [[nodiscard]] static absl::StatusOr<PartitionMachine> RecoverPartially(
       const PartitionOptions& options, const PartitionState& state, const StreamFacts& told,
       absl::Time now);
 
-  // A gradient of a part that is not synchronous. Outcome: APPLIED, QUEUED, SETTLED, DROPPED,
-  // OLD_GENERATION, OUTSIDE_WINDOW, BUSY (queue full, or frozen), NOT_OWNER (another timeline).
-  // REQUIRES: !IsSync(part), which the service has checked.
+  // Decides on a gradient of a part that is not synchronous. Outcome: APPLIED, QUEUED, SETTLED,
+  // DROPPED, OLD_GENERATION, OUTSIDE_WINDOW, BUSY (the queue or the ledger is full, or the
+  // partition is frozen, closed or moving), NOT_OWNER (another timeline). REQUIRES: !IsSync(part),
+  // which the service has checked.
   Decision PushStream(Part part, Timeline timeline, const StreamGradient& gradient, absl::Time now);
 
-  // A gradient of a synchronous part, for the round after round(). Outcome: STAGED (now or before),
-  // OLD_GENERATION, WRONG_ROUND, BUSY (frozen), NOT_OWNER. Call CatchUp() first when the request's
-  // round commit is above round(). REQUIRES: IsSync(part).
+  // Decides on a gradient of a synchronous part, for the round after round(). Outcome: STAGED (now
+  // or before), OLD_GENERATION, WRONG_ROUND, BUSY (the partition is closed or moving, or it is
+  // frozen and the gradient is of a later round), NOT_OWNER (another timeline). Call CatchUp()
+  // first when the request's round commit is above round(). REQUIRES: IsSync(part).
   Decision PushStage(Part part, Timeline timeline, const LaneGradient& gradient);
 
-  // Adds what is counted of the round after round() to the sums of synchronous parts without backup
-  // workers. Counts of another round or timeline change nothing.
+  // Adds the gradients that `counts` names to the sums of the synchronous parts that have no backup
+  // workers. Does nothing unless `counts` is of this timeline and of the round after round().
   Decision AddCounted(const LaneCounts& counts);
 
-  // Passes the rounds that the sets describe, in their order, which ascends. Sets of rounds passed
-  // before are skipped; a gap ends it, which the caller sees by round(). Nothing happens while
-  // frozen.
+  // Passes the rounds of `sets`, which ascend. Skips the sets of rounds that are passed already,
+  // and all sets behind a gap: round() tells the caller how far the partition has come. Does
+  // nothing while the partition is frozen or moving.
   Decision CatchUp(std::span<const RoundCommit> sets);
 
-  // Returns whether a pull for `round` (0: not synchronous) would read exactly the rounds below it.
+  // Returns kGo if a pull for `round` would read the updates of all rounds before it and of no
+  // other; always for round 0 (not synchronous).
   PullAdmission AdmitPull(uint64_t round) const;
 
-  // Applies what the queues hold: at a snapshot, a move, a change of policy, the end of an epoch or
-  // job.
+  // Applies the gradients that wait in the queues. Called before a copy for a checkpoint or a move,
+  // at a standstill, and at the end of the job.
   Decision Flush();
 
-  // Ends a stream. False, and nothing is done, on another timeline. REQUIRES: !moving().
+  // Closes `stream`, which had `batches` batches, in the ledgers. Returns false and changes nothing
+  // if `timeline` is not the present one. REQUIRES: !moving().
   bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches);
 
-  // While frozen nothing is applied: queues and stages may fill up, the rest is BUSY. Thaw()
-  // applies what is due; rounds catch up with the next round commit.
+  // While the partition is frozen nothing is applied: queues and stages may fill up, other
+  // gradients are BUSY. Thaw() applies what has become due in the queues; rounds catch up with the
+  // next round commit.
   void Freeze() { frozen_ = true; }
   Decision Thaw();
-  // Its shard is about to leave: gradients are BUSY, unless the shard stays after all. A round
-  // whose gradients are staged may still end.
-  // Returns whether it was open.
+  // Closes the partition, whose shard is about to leave: gradients are BUSY until Reopen(), which
+  // is called if the shard stays after all. A round whose gradients are staged may still end.
+  // Returns true if the partition was not closed before.
   bool Close() { return !std::exchange(closed_, true); }
   void Reopen() { closed_ = false; }
 
-  // It is about to leave for another shard: until EndMove() all gradients are BUSY, no round is
-  // passed, and streams are not closed, so that what is sent is all that there is (docs/spec, rules
-  // 14, 23 and 24). False, and nothing is done: something of the open round is staged or added,
-  // which would be left behind (rule 25). REQUIRES: queued() == 0.
+  // The partition is about to leave for another shard: until EndMove() all gradients are BUSY, no
+  // round is passed, and no stream is closed, so that the shard that gets the partition is sent all
+  // that has happened to it (docs/spec, rules 14, 23 and 24). Returns false and changes nothing if
+  // a gradient of the open round is staged or added, as it would be left behind (rule 25).
+  // REQUIRES: queued() == 0.
   [[nodiscard]] bool BeginMove();
   void EndMove() { moving_ = false; }
 
-  // Forgets sessions silent for kSessionTtl. Gives those of each part.
+  // Forgets the sessions that have been silent for kSessionTtl. Returns them, by part.
   std::array<std::vector<StreamId>, kParts> ExpireSessions(absl::Time now);
   void ForgetSession(Part part, StreamId session);
 
-  // REQUIRES: queued() == 0. Gradients of the round after round() are not part of it, whether they
-  // are staged or added: their lanes offer them again.
+  // The state that a checkpoint keeps, or that goes along with a move. Gradients of the round after
+  // round() are left out, whether staged or added: their lanes push them again. REQUIRES: queued()
+  // == 0.
   PartitionState Snapshot() const;
 
   bool frozen() const { return frozen_; }
@@ -124,12 +133,12 @@ class PartitionMachine {
   bool IsSync(Part part) const { return sync_[Index(part)]; }
   Timeline timeline() const { return options_.timeline; }
   uint64_t version(Part part) const { return versions_[Index(part)]; }
-  uint64_t round() const { return round_; }  // Rounds passed.
-  uint64_t lost(Part part) const;            // Batches of streams; see StreamLedger.
+  uint64_t round() const { return round_; }  // Number of rounds passed.
+  uint64_t lost(Part part) const;            // Batches of streams that were lost; see StreamLedger.
   uint64_t lost() const { return lost(Part::kDense) + lost(Part::kSparse); }
   size_t queued() const;
 
-  // The state in one line. The explorer takes equal texts for equal states.
+  // The state in one line. The explorer of states (tests) takes equal texts for equal states.
   std::string DebugString() const;
 
  private:

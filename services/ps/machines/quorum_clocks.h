@@ -1,5 +1,5 @@
-// The clocks of the trainers of a quorum, of whom the slowest is known at once: each pull under ssp
-// asks for it, and there may be thousands of trainers.
+// The clocks of the trainers of a quorum. The slowest clock is known without a search: each pull
+// under ssp asks for it, and there may be thousands of trainers.
 #ifndef CAPSTAN_PS_MACHINES_QUORUM_CLOCKS_H_
 #define CAPSTAN_PS_MACHINES_QUORUM_CLOCKS_H_
 
@@ -16,7 +16,8 @@ namespace capstan::ps {
 // Thread-compatible.
 class QuorumClocks {
  public:
-  // The trainer is of the quorum from now on, at this clock, which may be below the one before.
+  // Sets the clock of a trainer, which is in the quorum from now on. `clock` may be below the
+  // present one.
   void Set(TrainerId trainer, uint64_t clock) {
     const auto [found, fresh] = clocks_.try_emplace(trainer, clock);
     if (!fresh) ordered_.erase(ordered_.find(found->second));
@@ -28,7 +29,7 @@ class QuorumClocks {
     ordered_.clear();
   }
 
-  // The clock of a trainer; nullptr: it is not of the quorum.
+  // The clock of a trainer; nullptr: the trainer is not in the quorum.
   const uint64_t* Find(TrainerId trainer) const {
     const auto found = clocks_.find(trainer);
     return found == clocks_.end() ? nullptr : &found->second;
@@ -44,7 +45,7 @@ class QuorumClocks {
 
  private:
   std::map<TrainerId, uint64_t> clocks_;
-  std::multiset<uint64_t> ordered_;  // The same clocks.
+  std::multiset<uint64_t> ordered_;  // The clocks of clocks_, in order.
 };
 
 }  // namespace capstan::ps

@@ -1,5 +1,5 @@
-// One part (dense or sparse) of a partition under async or ssp: each gradient is settled once, by
-// the ledger, and applied on arrival or with the mean of a queue.
+// One part (dense or sparse) of a partition under async or ssp. The ledger settles each gradient
+// once; it is applied on arrival, or as a share of the mean of a queue.
 #ifndef CAPSTAN_PS_MACHINES_STREAM_PART_H_
 #define CAPSTAN_PS_MACHINES_STREAM_PART_H_
 
@@ -21,21 +21,23 @@ struct StreamGradient {
   StreamPush name;
   uint64_t pulled_version = 0;
   GradientHandle handle{};
-  // How stale it is is told by each of its rows for itself: the part's version decides nothing.
+  // Each row of the gradient is judged by its own staleness: the part's version decides nothing.
   bool judged_by_rows = false;
 };
 
 // Thread-compatible.
 class StreamPart {
  public:
-  // `capacity`: gradients that may wait in the queue; 0: twice what one update takes.
+  // `capacity`: how many gradients may wait in the queue; 0: twice the number that one update
+  // takes.
   StreamPart(Part part, const v1::UpdatePolicy& policy, uint32_t capacity);
 
-  // `version` is the part's, and is advanced by each update. Frozen, nothing is applied.
+  // Decides on a gradient, and applies what has become due unless `frozen`. `version` is the
+  // part's, and is advanced by each update.
   Decision Push(const StreamGradient& gradient, bool frozen, absl::Time now, uint64_t& version);
 
-  // Applies what has become due (`all`: whatever waits), in updates of at most `aggregate`
-  // gradients.
+  // Applies the gradients that wait in the queue, in updates of policy.aggregate gradients. A rest
+  // that is smaller than one update stays in the queue, unless `all`.
   void Drain(bool all, uint64_t& version, Decision& decision);
 
   StreamLedger& ledger() { return ledger_; }

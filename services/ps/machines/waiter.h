@@ -1,4 +1,5 @@
-// Somebody whose answer has been put off: an open RPC, named by the shell that holds it.
+// WaiterId names a caller whose answer has been put off: an open RPC, which the shell holds and
+// names.
 #ifndef CAPSTAN_PS_MACHINES_WAITER_H_
 #define CAPSTAN_PS_MACHINES_WAITER_H_
 

@@ -22,14 +22,14 @@ constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 
-// With replicas a shard lives by its lease, and asks for it in good time.
+// With replicas a shard serves only while it has a lease, which a heartbeat renews in good time.
 absl::Duration HeartbeatOf(const v1::JobSpec& job) {
   const absl::Duration beat = absl::Seconds(job.lease().heartbeat_seconds());
   if (job.replicas() == 0) return beat;
   return std::min(beat, absl::Seconds(job.lease().shard_lease_seconds()) / 4);
 }
 
-// Not the time of day, which may jump.
+// A steady time: the time of day may jump.
 absl::Time Now() { return SteadyClock().Now(); }
 
 constexpr char kRegister[] = "/capstan.v1.Chief/RegisterShard";
@@ -137,7 +137,7 @@ void ChiefLink::Heartbeat() {
       channel_, kHeartbeat, request, kAttempt,
       [this, sent = shard_->clock().Now()](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
         beating_ = false;
-        if (!reply.ok()) return;  // Tried again at the next beat.
+        if (!reply.ok()) return;  // The next heartbeat tries again.
         heard_ = shard_->clock().Now();
         if (reply->lease_seconds() > 0) {
           shard_->SetLease(sent + absl::Seconds(reply->lease_seconds()));
@@ -148,8 +148,7 @@ void ChiefLink::Heartbeat() {
       });
 }
 
-// The chief has restarted, or has given this shard up, or its key may not be known: it hears of us
-// again.
+// The chief has restarted, has given this shard up, or may have a key that is not known here.
 void ChiefLink::RegisterAgain() {
   registered_ = false;
   if (registering_) return;
@@ -162,7 +161,7 @@ void ChiefLink::RegisterAgain() {
       channel_, kRegister, RegistrationOf(options_, shard_->timeline()), kAttempt,
       [this, term = term_](const absl::StatusOr<v1::RegisterShardReply>& reply) {
         registering_ = false;
-        if (IsWorthRepeating(reply.status())) return;  // At the next heartbeat.
+        if (IsWorthRepeating(reply.status())) return;  // The next heartbeat tries again.
         registered_ = term == term_;
         if (reply.ok()) SetHeartbeat(reply->job());
         const absl::Status learned = reply.ok() ? learn_(*reply) : reply.status();
@@ -183,7 +182,7 @@ void ChiefLink::Drain() {
 }
 
 bool ChiefLink::MayLeave() const {
-  // Without partitions there is nothing to lose, and without a chief nobody to take a checkpoint.
+  // A shard without partitions loses nothing, and without a chief nobody takes a checkpoint.
   return may_leave_ || job_over_ || !shard_->ready() ||
          shard_->clock().Now() - heard_ > kChiefIsAway;
 }

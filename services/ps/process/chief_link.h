@@ -1,4 +1,4 @@
-// A shard's side of its talk with the chief: registration, the watch of the view, heartbeats.
+// A shard's calls to the chief: registration, the watch of the view, heartbeats.
 #ifndef CAPSTAN_PS_PROCESS_CHIEF_LINK_H_
 #define CAPSTAN_PS_PROCESS_CHIEF_LINK_H_
 
@@ -18,9 +18,9 @@ namespace capstan::ps {
 
 struct ChiefLinkOptions {
   std::string chief;    // host:port
-  std::string address;  // Where others reach this shard.
+  std::string address;  // host:port at which others reach this shard.
   ShardIdentity identity;
-  uint64_t memory_bytes = 0;  // That this process may use.
+  uint64_t memory_bytes = 0;  // Memory that this process may use.
   std::string zone;           // The zone that its machine is in.
   absl::Duration give_up_after = absl::Minutes(5);
 };
@@ -31,23 +31,26 @@ class ChiefLink {
   // `loop` must outlive the link.
   ChiefLink(EventLoop& loop, const ChiefLinkOptions& options);
 
-  // Tries until the chief answers, with a line every few seconds. DEADLINE_EXCEEDED: it has not
-  // within give_up_after; CANCELLED: asked to stop; others: the chief refuses us.
+  // Registers the shard; tries until the chief answers, and logs a line every few seconds.
+  // DEADLINE_EXCEEDED: the chief has not answered within give_up_after; CANCELLED: the process is
+  // asked to stop; other errors: the chief refuses this shard.
   absl::StatusOr<v1::RegisterShardReply> Register(const Shutdown& shutdown);
 
-  // From now on views go to the shard, and reports to the chief: in Poll. The shard registers again
-  // with a chief that does not know it, or that has come after the one it knows, which may say
-  // other things: `learn` is told. So is `see` of every view. An error of theirs ends the shard.
+  // From now on Poll() gives views to the shard, and reports to the chief. The shard registers
+  // again with a chief that does not know it, with a later chief, or after a wrong seal; the link
+  // calls `learn` with each such answer, which may say other things than the one before. It calls
+  // `see` with each view, when the shard has it. An error of `learn` or `see` ends the shard.
   // `shard` must outlive the link. REQUIRES: Register() has returned an answer.
   using Learn = absl::AnyInvocable<absl::Status(const v1::RegisterShardReply&)>;
   using See = absl::AnyInvocable<absl::Status(const v1::View&)>;
   void Follow(Shard& shard, Learn learn, See see);
-  // Polls the loop for at most `at_most` and does what is due. An error: the shard cannot go on.
+  // Polls the loop for at most `at_most`, and does what is due. Returns an error if the shard
+  // cannot go on.
   absl::Status Poll(absl::Duration at_most);
   // From now on the chief is told that this shard is about to leave.
   void Drain();
-  // REQUIRES: it drains. The chief needs it no longer, the job is over, or there is no chief to
-  // ask.
+  // Returns true if the chief does not need this shard any more, the job is over, nothing is served
+  // here, or there is no chief to ask. REQUIRES: Drain() has been called.
   bool MayLeave() const;
 
  private:
@@ -67,11 +70,11 @@ class ChiefLink {
   bool watching_ = false;
   bool beating_ = false;      // A heartbeat is under way.
   bool registering_ = false;  // A registration is under way.
-  bool registered_ = true;    // What the present chief answers to one has been learned.
+  bool registered_ = true;    // The present chief's answer to a registration has been learned.
   bool draining_ = false;
   bool may_leave_ = false;
   bool job_over_ = false;
-  absl::Time heard_ = absl::InfinitePast();  // The chief's last answer to a heartbeat.
+  absl::Time heard_ = absl::InfinitePast();  // When the chief last answered a heartbeat.
   absl::Time next_watch_ = absl::InfinitePast();
   absl::Time next_heartbeat_ = absl::InfinitePast();
   absl::Status failure_;

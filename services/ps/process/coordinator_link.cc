@@ -10,8 +10,8 @@ namespace {
 constexpr char kWatchCounts[] = "/capstan.v1.Ps/WatchCounts";
 constexpr absl::Duration kPatience = absl::Seconds(20);
 constexpr absl::Duration kPause = absl::Milliseconds(200);
-// A coordinator of an earlier release does not know the call, or its certificate authority does not
-// know us: it will not change its mind soon.
+// The pause after a refusal that will not change soon: a coordinator of an earlier release does not
+// know the call, or its certificate authority does not know this shard.
 constexpr absl::Duration kLongPause = absl::Seconds(30);
 constexpr char kNotTold[] =
     "the coordinator does not tell whose gradients are counted: this shard holds one of each lane "
@@ -66,15 +66,15 @@ void CoordinatorLink::Watch() {
 }
 
 void CoordinatorLink::OnUnheard(const absl::Status& why) {
-  if (absl::IsCancelled(why)) return;  // The view has changed.
+  if (absl::IsCancelled(why)) return;  // SetView() has cancelled the call.
   const bool refused = absl::IsUnimplemented(why) || absl::IsPermissionDenied(why);
   if (refused) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", why}});
   if (!refused) TellSilence(why);
   next_watch_ = shard_.clock().Now() + (refused ? kLongPause : kPause);
 }
 
-// A coordinator that starts, or moves, is away for a moment; one that stays away lets rounds stand
-// still where gradients are large.
+// A coordinator that starts or moves is away for a moment, which is no news. Rounds of large
+// gradients stand still if it stays away, so that is logged.
 void CoordinatorLink::TellSilence(const absl::Status& why) {
   const absl::Time now = shard_.clock().Now();
   if (!unheard_) unheard_.emplace(now);

@@ -1,8 +1,8 @@
-// A shard's talk with the coordinator of the synchronous rounds, which is on the owner of partition
-// 0: whose gradients the open round counts. What is counted is added, and its memory freed, before
-// the round closes. Without this talk rounds close all the same where the shard has room for a
-// gradient of every lane; where it has not, lanes are refused until the coordinator is heard again,
-// of which the log tells.
+// Asks the coordinator of the synchronous rounds, which is on the owner of partition 0, whose
+// gradients the open round counts, so that the shard adds those gradients and frees their memory
+// before the round closes. While the coordinator does not answer, rounds close all the same if the
+// shard has room for a gradient of every lane. If it has not, lanes are refused until the
+// coordinator answers again; the log tells of that.
 #ifndef CAPSTAN_PS_PROCESS_COORDINATOR_LINK_H_
 #define CAPSTAN_PS_PROCESS_COORDINATOR_LINK_H_
 
@@ -22,8 +22,8 @@
 
 namespace capstan::ps {
 
-// Has a thread of its own, which also adds: a round's gradients are many times the model.
-// *Thread-safe*.
+// Has a thread of its own, which also adds the gradients: those of a round are many times as large
+// as the model. *Thread-safe*.
 class CoordinatorLink {
  public:
   // `shard` must outlive the link.
@@ -32,7 +32,7 @@ class CoordinatorLink {
   CoordinatorLink(const CoordinatorLink&) = delete;
   CoordinatorLink& operator=(const CoordinatorLink&) = delete;
 
-  // The view says where the coordinator is, and of which timeline.
+  // Takes the place of the coordinator, and the timeline, from `view`.
   void SetView(const v1::View& view);
 
  private:
@@ -43,14 +43,14 @@ class CoordinatorLink {
 
   Shard& shard_;
   EventLoop loop_;
-  // The thread's own.
+  // Confined to `thread_`.
   CoordinatorWatch watch_;
   std::string connected_to_;
   Channel channel_;
   bool watching_ = false;
   CallId call_{};
   absl::Time next_watch_ = absl::InfinitePast();
-  std::optional<Reminder> unheard_;  // Since the first call in vain, while there was no other.
+  std::optional<Reminder> unheard_;  // Set by the first of several failed calls in a row.
 
   std::atomic<bool> stopping_{false};
   std::thread thread_;  // Last: it uses the others.

@@ -35,20 +35,21 @@ namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(3);
 
-// Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
+// Goes on serving until the chief lets the shard go (what it holds is in a checkpoint, or not
+// needed), or the grace is over.
 void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration grace) {
   const absl::Time deadline = shard.clock().Now() + grace;
   link.Drain();
   while (!link.MayLeave() && shard.clock().Now() < deadline) {
-    if (!link.Poll(Shard::kTick).ok()) return;  // The chief counts on it no longer.
+    if (!link.Poll(Shard::kTick).ok()) return;  // The chief does not count on this shard any more.
     shard.Tick();
     liveness.Turn();
   }
   if (!link.MayLeave()) log::Warn("the grace is over before the chief let this shard go");
 }
 
-// `restore`: after it start-up is over although the shard does not serve: what it waits for (a
-// checkpoint that does not come, another shard) is elsewhere, and to start it again would not help.
+// `restore`: after so long start-up counts as over although the shard does not serve. What it waits
+// for (a checkpoint, another shard) is elsewhere, so that a restart of this process would not help.
 absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness& liveness,
                    absl::Duration restore, const Shutdown& shutdown) {
   const absl::Time patience = shard.clock().Now() + restore;
@@ -88,7 +89,7 @@ absl::StatusOr<int> OrdinalOf(const std::string& hostname) {
 
 namespace {
 
-// That the shard may take.
+// Returns the memory that the shard may take.
 uint64_t MemoryOf(const ProcessOptions& options) {
   return options.memory_bytes > 0 ? options.memory_bytes : metrics::UsableMemoryBytes();
 }
@@ -148,7 +149,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));
-    server.Shutdown(kDrain);  // Meanwhile backups are still told.
+    server.Shutdown(kDrain);  // Calls under way may still wait for backups.
   }
   shard->streams().Close();
   server.Shutdown(absl::ZeroDuration());  // No call may outlive the shard.

@@ -45,7 +45,7 @@ void ReplicaSender::SendAll() {
   });
   const absl::Time now = shard_.clock().Now();
   for (const std::shared_ptr<ReplicaStream>& stream : streams) {
-    if (stream->target().address.empty()) continue;  // It is not there.
+    if (stream->target().address.empty()) continue;  // The view does not name the backup's process.
     std::shared_ptr<Peer>& peer = peers_[stream->name().number];
     if (peer == nullptr) {
       peer = std::make_shared<Peer>(stream, NewChannel(stream->target().address, Role::kPs));
@@ -65,7 +65,7 @@ void ReplicaSender::Send(const std::shared_ptr<Peer>& peer) {
 }
 
 void ReplicaSender::Hear(Peer& peer, const absl::StatusOr<v1::ReplicateReply>& reply) {
-  // The backup may not have heard of the view yet that made the pair.
+  // A reply may bring nothing on: the backup may not have followed the view that made the pair yet.
   if (reply.ok() && peer.stream->Taken(*reply)) {
     peer.pause = absl::ZeroDuration();
     return;

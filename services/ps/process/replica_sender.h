@@ -1,4 +1,4 @@
-// Sends what this shard has done to partitions that others back up.
+// Sends the operations of this shard's replica streams to the shards that back up its partitions.
 #ifndef CAPSTAN_PS_PROCESS_REPLICA_SENDER_H_
 #define CAPSTAN_PS_PROCESS_REPLICA_SENDER_H_
 
@@ -16,11 +16,11 @@
 
 namespace capstan::ps {
 
-// Has a thread of its own, on which one request to each backup is under way at a time: what is done
-// meanwhile goes with the next one.
+// Has a thread of its own. One request to each backup is under way at a time; operations that are
+// appended meanwhile go with the next one.
 class ReplicaSender {
  public:
-  // `shard` must outlive it.
+  // `shard` must outlive this object.
   explicit ReplicaSender(Shard& shard);
   ~ReplicaSender();
 
@@ -32,7 +32,7 @@ class ReplicaSender {
     std::shared_ptr<ReplicaStream> stream;
     Channel channel;
     bool calling = false;
-    absl::Duration pause = absl::ZeroDuration();  // After a call that was in vain.
+    absl::Duration pause = absl::ZeroDuration();  // After a call that failed or brought nothing on.
     absl::Time next = absl::InfinitePast();
   };
 
@@ -44,8 +44,8 @@ class ReplicaSender {
 
   Shard& shard_;
   EventLoop loop_;
-  std::map<uint64_t, std::shared_ptr<Peer>> peers_;  // By their stream's number.
-  std::atomic<bool> awake_{false};                   // A turn of the loop is asked for.
+  std::map<uint64_t, std::shared_ptr<Peer>> peers_;  // By the number of their stream.
+  std::atomic<bool> awake_{false};                   // A turn of the loop has been asked for.
   std::atomic<bool> stopping_{false};
   std::thread thread_;  // Last: it uses the others.
 };

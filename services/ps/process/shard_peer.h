@@ -1,4 +1,4 @@
-// Another shard, to which this one sends partitions.
+// The connection to another shard, to which this shard sends partitions.
 #ifndef CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 #define CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 
@@ -9,7 +9,7 @@
 
 namespace capstan::ps {
 
-// A connection to the shard at this address (host:port) of the peer's own. Thread-safe.
+// Returns a peer with a connection of its own to the shard at `address` (host:port). Thread-safe.
 std::unique_ptr<MovePeer> OpenShardPeer(const std::string& address);
 
 }  // namespace capstan::ps

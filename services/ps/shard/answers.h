@@ -1,5 +1,5 @@
-// How the calls of a shard are answered: at once, when backups have what was done, or before
-// something else is done.
+// Ways to answer a call of a shard: at once, when backups have carried out what was done, or before
+// pulls that it has released.
 #ifndef CAPSTAN_PS_SHARD_ANSWERS_H_
 #define CAPSTAN_PS_SHARD_ANSWERS_H_
 
@@ -20,7 +20,8 @@
 
 namespace capstan::ps {
 
-// The status at the door, with the hint when to come again.
+// Makes the status that the caller gets. A hint when to call again, if `status` has one, goes into
+// the trailing metadata.
 inline grpc::Status AtTheDoor(grpc::CallbackServerContext& context, const absl::Status& status) {
   const absl::Duration wait = RetryAfter(status);
   if (wait > absl::ZeroDuration()) {
@@ -36,7 +37,7 @@ inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context,
   return reactor;
 }
 
-// Answers with what the handler has made.
+// Answers with `result`, which a handler has returned.
 template <typename Reply>
 grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
                                      absl::StatusOr<Reply> result, Reply& reply) {
@@ -44,14 +45,15 @@ grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
   return Answer(context, result.status());
 }
 
-// Writes the answer of a call that gives raw bytes.
+// Serializes the answer of a call whose method takes and gives raw bytes.
 template <typename Reply>
 void Write(const Reply& answer, grpc::ByteBuffer& reply) {
   bool own_buffer;
   CAPSTAN_CHECK(grpc::SerializationTraits<Reply>::Serialize(answer, &reply, &own_buffer).ok());
 }
 
-// Answers well once backups have what they have to.
+// Answers once backups have carried out what `replicated` names: OK, or the error of a pair that
+// has ended.
 inline grpc::ServerUnaryReactor* AnswerOnce(grpc::CallbackServerContext& context,
                                             ReplicaWait replicated) {
   grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
@@ -61,8 +63,8 @@ inline grpc::ServerUnaryReactor* AnswerOnce(grpc::CallbackServerContext& context
   return reactor;
 }
 
-// Ends a push, and then the wait of the pulls that it has released: when its own answer is on the
-// way. Deletes itself.
+// The reactor of a push. It holds the pulls that the push has released, and lets them go on when
+// the push's own answer is on the way (OnDone). Deletes itself.
 class PushReactor final : public grpc::ServerUnaryReactor {
  public:
   explicit PushReactor(ReleasedPulls released) : released_(std::move(released)) {}

@@ -1,5 +1,5 @@
-// From the owner of a partition to its backup: what is done at the one is told to the other, which
-// does the same (docs/spec, rule 29).
+// The link from the owner of a partition to its backup: the owner tells the backup what it has
+// done, and the backup does the same (docs/spec, rule 29).
 #ifndef CAPSTAN_PS_SHARD_BACKUP_LINK_H_
 #define CAPSTAN_PS_SHARD_BACKUP_LINK_H_
 
@@ -19,49 +19,54 @@
 
 namespace capstan::ps {
 
-// The link of one partition to its backup, in one pair; or to none, and then whatever is told is
-// told to nobody. What is told gets its place in the stream to the backup's process at once, so
-// that the backup does things in the order of the calls.
+// The link of one partition to its backup, in one pair. A link without a backup may be called, too:
+// it tells nobody. An operation gets its place in the stream to the backup's process during the
+// call, so that the backup does things in the order of the calls.
 //
 // *Thread-compatible*: guarded by its partition's lock, except for Release.
 class BackupLink {
  public:
-  BackupLink() = default;  // To none.
+  BackupLink() = default;  // Without a backup.
   BackupLink(PartitionIndex partition, ViewEpoch pair, std::shared_ptr<ReplicaStream> stream)
       : partition_(partition), pair_(pair), stream_(std::move(stream)) {}
 
   bool exists() const { return stream_ != nullptr; }
   bool IsOf(ViewEpoch pair) const { return exists() && pair_ == pair; }
-  // Too much waits for the backup's process: nothing more is to be taken in.
+  // Returns true if so many operations wait for the backup's process that the partition should take
+  // no more pushes in.
   bool full() const { return exists() && stream_->full(); }
 
   // ---- what the owner has done ----
-  // Each adds to `replicated` what has to be at the backup before anybody hears of it; where there
-  // is no such argument, nobody waits.
+  // Each adds to `replicated` what the backup has to carry out before anybody hears of it. Nobody
+  // waits for the functions without this argument.
 
-  // `gradient` was pushed, and came to `result`, of which the stream fills in where it is sent.
+  // Tells the backup that `gradient` was pushed, with this result. Its `push` and `place` are
+  // filled in when the operation is sent.
   void TellPush(v1::PushOperation result, const PushShare& gradient, ReplicaWait& replicated);
-  // All rounds up to this one were passed.
+  // Tells the backup that the partition has passed all rounds up to `round`.
   void TellPassed(uint64_t round, ReplicaWait& replicated);
   // Tells the backup that what the aggregation queues held was applied.
   void TellFlush(ReplicaWait& replicated);
-  // Tells it that the stream was closed after so many batches.
+  // Tells the backup that `stream` was closed after `batches` batches.
   void TellClose(StreamId stream, uint64_t batches, ReplicaWait& replicated);
-  // Tells it that these sessions of each part were forgotten. Without any, nothing is told.
+  // Tells the backup which sessions of each part were forgotten. Does nothing if there are none.
   void TellExpired(const std::array<std::vector<StreamId>, kParts>& expired);
-  // From now on updates wait until a copy has been read, or do so no more.
+  // Tells the backup that from now on updates wait until a copy has been read (`held`), or wait no
+  // more.
   void TellHeld(bool held);
 
   // ---- what the backup has done ----
 
-  // The number of the last operation in the stream, of whichever partition; 0: there is none.
+  // The number of the last operation in the stream, of whichever partition; 0: there is no
+  // operation, or no backup.
   uint64_t told() const { return exists() ? stream_->last() : 0; }
-  // Whether the backup has carried out what it was told, up to that number. FAILED_PRECONDITION:
-  // there is no backup; DATA_LOSS: it is out of step.
+  // Returns true if the backup has carried out its operations up to the number `told`.
+  // FAILED_PRECONDITION: there is no backup; DATA_LOSS: the backup is out of step.
   absl::StatusOr<bool> HasAll(uint64_t told) const;
 
-  // The pair has ended: whoever waits for its backup is told this, and what the backup's process
-  // has not taken is not sent any more. Calls back, so it must be called without any lock.
+  // The pair has ended: answers `status` to those who wait for its backup, and drops the pair's
+  // operations that the backup's process has not taken. Runs callbacks, so call it without any
+  // lock.
   void Release(const absl::Status& status) const;
 
  private:

@@ -1,5 +1,5 @@
-// Bounds the memory of one use of it, such as replies for clients who do not read them, or
-// gradients that wait for the end of their round. MemoryBudget has one for each use.
+// Bounds the memory of one use, such as replies that clients have not read yet, or gradients that
+// wait for the end of their round. MemoryBudget has a ByteBudget for each use.
 #ifndef CAPSTAN_PS_SHARD_BYTE_BUDGET_H_
 #define CAPSTAN_PS_SHARD_BYTE_BUDGET_H_
 
@@ -10,18 +10,18 @@
 
 namespace capstan::ps {
 
-// Counts bytes from when something is held until its hold is destroyed. *Thread-safe*.
+// Counts the bytes of the holds that exist. *Thread-safe*.
 class ByteBudget {
  public:
   explicit ByteBudget(size_t limit = std::numeric_limits<size_t>::max()) : limit_(limit) {}
   ByteBudget(const ByteBudget&) = delete;
   ByteBudget& operator=(const ByteBudget&) = delete;
 
-  // The bytes count until it is destroyed; it may outlive the budget, as a message that waits to be
-  // sent outlives its shard. Null: they would be above the limit.
+  // Counts `bytes` until the Hold is destroyed. A Hold may outlive the budget, as a message that
+  // waits to be sent outlives its shard. Returns null if the bytes would be above the limit.
   class Hold;
   std::unique_ptr<Hold> TryHold(size_t bytes);
-  // Counts them although they may be above the limit.
+  // Counts `bytes` even if they are above the limit.
   std::unique_ptr<Hold> HoldAnyway(size_t bytes);
 
   // Sets the limit of what is held from now on; what is held already stays.
@@ -55,7 +55,7 @@ inline std::unique_ptr<ByteBudget::Hold> ByteBudget::HoldAnyway(size_t bytes) {
 inline std::unique_ptr<ByteBudget::Hold> ByteBudget::TryHold(size_t bytes) {
   auto hold = std::make_unique<Hold>(*this, bytes);
   if (held_->fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit()) return hold;
-  return nullptr;  // What was added goes with the hold.
+  return nullptr;  // The destructor of `hold` takes the bytes off again.
 }
 
 }  // namespace capstan::ps

@@ -14,7 +14,8 @@
 
 namespace capstan::ps {
 
-// Whoever is no worker of the job looks at its parameters, and its looks are of no consequence.
+// PERMISSION_DENIED: the caller is no worker of the job, and the pull is no evaluation. Evaluation
+// pulls create no rows and wait for no round, so they are all that other callers need.
 inline absl::Status CheckPuller(const grpc::CallbackServerContext& context,
                                 const v1::PullRequest& head) {
   if (head.evaluation() || MayTrain(context)) return absl::OkStatus();
@@ -22,8 +23,9 @@ inline absl::Status CheckPuller(const grpc::CallbackServerContext& context,
       "the client's certificate is not a worker's: it may pull with `evaluation` only");
 }
 
-// Who is no worker pushes to a session of its own: a trainer and its clock, a lane and the stream
-// of a task are a worker's to name, who holds the lease of them.
+// PERMISSION_DENIED: the caller is no worker of the job, and the push names a trainer, a clock, a
+// lane or the stream of a task. Only a worker, which holds the lease, may name those; other callers
+// push to a session of their own.
 inline absl::Status CheckPusher(const grpc::CallbackServerContext& context,
                                 const v1::PushRequest& head) {
   if (MayTrain(context)) return absl::OkStatus();
@@ -38,7 +40,7 @@ inline absl::Status CheckPusher(const grpc::CallbackServerContext& context,
       absl::StrCat("the client's certificate is not a worker's: its pushes name ", named));
 }
 
-// The same for a piece of a push, of which only the header is known so far.
+// The same check for a piece of a push, of which only the header is known so far.
 inline absl::Status CheckPusher(const grpc::CallbackServerContext& context,
                                 const v1::PushPieceRequest& piece) {
   v1::PushRequest head;

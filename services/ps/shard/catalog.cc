@@ -39,7 +39,7 @@ Catalog::Catalog(const v1::JobSpec& job, DenseLayout layout)
     : job_(job), layout_(std::move(layout)) {}
 
 const v1::TableSpec* Catalog::FindTable(uint32_t id) const {
-  // A job numbers its tables in their order.
+  // Tables are numbered in their order in the job, as a rule.
   if (id < static_cast<uint32_t>(job_.tables_size())) {
     const v1::TableSpec& likely = job_.tables(static_cast<int>(id));
     if (likely.id() == id) return &likely;

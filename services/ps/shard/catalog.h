@@ -24,10 +24,11 @@ class Catalog {
   // INVALID_ARGUMENT names what is wrong with the job.
   static absl::StatusOr<Catalog> Create(const v1::JobSpec& job);
 
-  // The job, but only what a shard holds, checks and applies by, which never changes while a job
-  // goes on. All else is left out, so that nothing of it is taken from here: it may change.
+  // The job, reduced to the fields by which a shard holds, checks and applies, which never change
+  // while a job goes on. All other fields may change, and are left out so that nobody reads a stale
+  // value here.
   const v1::JobSpec& job() const { return job_; }
-  // Returns whether `job` has the same of that.
+  // Returns true if `job` has the same values in the fields that job() keeps.
   bool IsOf(const v1::JobSpec& job) const;
   const DenseLayout& layout() const { return layout_; }
   const v1::UpdatePolicy& policy(Part part) const {
@@ -37,7 +38,7 @@ class Catalog {
   bool IsSync(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SYNC; }
   bool IsSsp(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SSP; }
   bool HasSync() const { return IsSync(Part::kDense) || IsSync(Part::kSparse); }
-  // 0: nothing is synchronous.
+  // The number of lanes; 0: no part is synchronous.
   uint32_t lanes() const {
     return std::max(IsSync(Part::kDense) ? job_.dense_update().lanes() : 0,
                     IsSync(Part::kSparse) ? job_.sparse_update().lanes() : 0);
@@ -51,7 +52,7 @@ class Catalog {
            AggregateOf(job_.sparse_update()) > 1;
   }
 
-  // Rows have versions, which pulls give and pushes give back.
+  // Returns true if rows have versions, which pulls return and pushes give back.
   bool CountsRowUpdates() const { return capstan::CountsRowUpdates(job_.sparse_update()); }
 
   // nullptr: the job has no such table.

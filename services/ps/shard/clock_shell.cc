@@ -9,7 +9,7 @@ namespace {
 
 constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 
-// Both parts may be ssp: the stricter bound holds for the pull, which is one for both.
+// If both parts are ssp the stricter bound holds, as one pull is for both parts.
 uint64_t BoundOf(const Catalog& catalog) {
   uint64_t bound = ~uint64_t{0};
   for (Part part : {Part::kDense, Part::kSparse}) {
@@ -77,7 +77,7 @@ std::optional<WaiterId> ClockShell::Wait(uint64_t clock, absl::Time deadline, si
     absl::MutexLock lock(&mu_);
     if (quorum_known_) wait = machine_.Pull(waiter, clock, deadline, bytes);
   }
-  if (!wait) {  // Nobody may run ahead of trainers that this shard has not heard of.
+  if (!wait) {  // Pulls must not run ahead of trainers that this shard has not heard of.
     parked_.Release(waiter, absl::UnavailableError("the timeline's view is on its way"));
     return std::nullopt;
   }
@@ -145,7 +145,8 @@ void ClockShell::KeepOwners(absl::FunctionRef<bool(Incarnation)> named) {
   std::erase_if(owners_, [named](const auto& of) { return !named(of.first); });
 }
 
-// Who has said nothing there has finished nothing since it began; all will tell again.
+// A trainer of which an owner has told nothing counts with its start clock. That may be too low,
+// but all trainers will tell their clocks again.
 std::vector<FinishedClock> ClockShell::LowestOfOwners() const {
   std::map<TrainerId, uint64_t> lowest;
   {

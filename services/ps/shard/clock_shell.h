@@ -1,5 +1,5 @@
-// Who waits for slower trainers (ssp): ClockMachine, the pulls that wait for it, and what trainers
-// have finished at the owners of what is backed up here.
+// Lets pulls wait for slower trainers (ssp): ClockMachine, the calls that are parked in it, and the
+// clocks of trainers at the owners of partitions that are backed up here.
 #ifndef CAPSTAN_PS_SHARD_CLOCK_SHELL_H_
 #define CAPSTAN_PS_SHARD_CLOCK_SHELL_H_
 
@@ -28,16 +28,17 @@ namespace capstan::ps {
 
 class ClockShell;
 
-// Pulls whose wait is over because of a push. They are carried out and answered when this is
-// destroyed: after the push has been answered, whose sender is not to wait for the work of others.
+// Pulls whose wait a push has ended. The destructor carries them out and answers them. It should
+// run after the push has been answered, so that the sender of the push does not wait for the work
+// of others.
 class ReleasedPulls {
  public:
   ReleasedPulls() = default;
-  // `clocks` must outlive this.
+  // `clocks` must outlive this object.
   ReleasedPulls(ClockShell& clocks, PullAnswers answers)
       : clocks_(answers.empty() ? nullptr : &clocks), answers_(std::move(answers)) {}
   ReleasedPulls(ReleasedPulls&& other) noexcept { *this = std::move(other); }
-  // REQUIRES: this one holds none.
+  // REQUIRES: this object holds no pulls.
   ReleasedPulls& operator=(ReleasedPulls&& other) noexcept {
     clocks_ = std::exchange(other.clocks_, nullptr);
     answers_ = std::move(other.answers_);
@@ -52,59 +53,64 @@ class ReleasedPulls {
   PullAnswers answers_;
 };
 
-// *Thread-safe*. Deadlines are of the shard's clock. Where no part of the job is ssp nothing is
-// kept here.
+// *Thread-safe*. Deadlines are of the shard's clock. If no part of the job is ssp, calls do
+// nothing.
 class ClockShell {
  public:
-  // `streams`: to the backups, who are told what is finished here; null: there are none. Must
-  // outlive this.
+  // `streams`: tell the backups what trainers have finished here; null: there are no backups. Both
+  // must outlive this object.
   ClockShell(const Catalog& catalog, ReplicaStreams* streams);
 
-  // A part of the job is ssp.
+  // Returns true if a part of the job is ssp.
   bool needed() const { return needed_; }
 
-  // The view's trainers are the quorum of its timeline.
+  // Makes the trainers that `view` names the quorum.
   void SetQuorum(const v1::View& view);
-  // A later timeline: what trainers had finished is void. They begin again, and nobody may run
-  // ahead of them.
+  // A later timeline has begun: forgets all clocks, and answers every waiting pull UNAVAILABLE.
+  // Pulls are refused until SetQuorum.
   void Restart();
-  // Partitions are about to be served from where trainers have finished so much; what is told by a
-  // view before `epoch` does not hold for them. `had_none`: no partition was served before.
+  // Partitions are about to be served that come from shards where trainers had finished `clocks`;
+  // see ClockMachine::TakeOver. From now on clocks that are told by a view before `epoch` are
+  // ignored, as they do not hold for these partitions. `had_none`: no partition was served before.
   void TakeOver(const std::vector<FinishedClock>& clocks, bool had_none, ViewEpoch epoch);
-  // What goes with a partition that leaves.
+  // The clocks that go along with a partition that leaves.
   std::vector<FinishedClock> Finished() const;
 
-  // Calls done(OK) now or when slower trainers have come up, then on another thread; done(error) at
-  // the deadline, where too many wait, or where the quorum is not known. The waiter, if it is
-  // parked, may be forgotten.
-  // REQUIRES: needed().
+  // Calls done(OK) at once, or on another thread when slower trainers have come up. Otherwise calls
+  // `done` with DEADLINE_EXCEEDED at the deadline, RESOURCE_EXHAUSTED if too many pulls wait, or
+  // UNAVAILABLE if the quorum is not known or the timeline ends. Returns a waiter, for Forget(), if
+  // the call is parked. REQUIRES: needed().
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
   std::optional<WaiterId> Wait(uint64_t clock, absl::Time deadline, size_t bytes, Done done);
-  // The requests that wait may take so many bytes together.
+  // The requests of waiting pulls may take `bytes` together.
   void SetParkedLimit(size_t bytes);
-  // The caller has gone away. True: its callback will not run and has been destroyed.
+  // The caller has gone away: forgets its call. Returns true if `done` has been destroyed and will
+  // not run.
   bool Forget(WaiterId waiter);
-  // A trainer has finished so many steps, as it says by the view of this epoch.
+  // `trainer` has finished `clock` steps, as it tells by the view of epoch `by`. Returns the pulls
+  // that this releases.
   ReleasedPulls OnFinished(TrainerId trainer, uint64_t clock, ViewEpoch by);
-  // Answers those whose wait is over.
+  // Answers the calls whose deadline has come by `now`.
   void Tick(absl::Time now);
 
-  // ---- of what is backed up here ----
+  // ---- partitions that are backed up here ----
 
-  // With a copy has come what trainers had finished at its owner: that may be less than was known.
+  // A copy has come from `owner`, with what trainers had finished there: sets these clocks for the
+  // owner, even where they are lower than those known before.
   void AdoptFrom(Incarnation owner, const std::vector<FinishedClock>& clocks);
-  // A trainer has finished more there.
+  // A trainer has finished more steps at `owner`.
   void HearOfOwner(Incarnation owner, FinishedClock finished);
-  // Forgets the owners that are not named any more.
+  // Forgets the owners for which `named` returns false.
   void KeepOwners(absl::FunctionRef<bool(Incarnation)> named);
-  // Nobody has finished more here than where what is backed up here comes from.
+  // The lowest clock of each trainer among the owners of what is backed up here. Once such
+  // partitions are promoted, no trainer counts as having finished more here.
   std::vector<FinishedClock> LowestOfOwners() const;
 
   struct Facts {
     uint64_t spread = 0;
     size_t trainers = 0;
     size_t parked = 0;
-    size_t parked_bytes = 0;  // The memory that their requests take.
+    size_t parked_bytes = 0;  // Bytes that the requests of parked pulls take.
   };
   Facts facts() const;
 
@@ -116,12 +122,14 @@ class ClockShell {
   ReplicaStreams* const streams_;
   mutable absl::Mutex mu_;
   ClockMachine machine_ ABSL_GUARDED_BY(mu_);
-  bool quorum_known_ ABSL_GUARDED_BY(mu_) = false;  // In the present timeline.
-  // The view by which the last partition has come: what is told by an older one does not hold.
+  // SetQuorum has been called in the present timeline.
+  bool quorum_known_ ABSL_GUARDED_BY(mu_) = false;
+  // The view by which the last partition has come: clocks that are told by an older view are
+  // ignored.
   ViewEpoch hold_from_ ABSL_GUARDED_BY(mu_);
-  // The quorum, and where each has begun.
+  // The start_clock of each trainer of the quorum.
   std::map<TrainerId, uint64_t> start_clocks_ ABSL_GUARDED_BY(mu_);
-  // When a copy was made, and what its owner has told since.
+  // By owner: the trainers' clocks when a copy was made, raised by what the owner has told since.
   std::map<Incarnation, std::map<TrainerId, uint64_t>> owners_ ABSL_GUARDED_BY(mu_);
   ParkedCalls<absl::Status> parked_;
 };

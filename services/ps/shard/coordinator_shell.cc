@@ -38,7 +38,7 @@ void CoordinatorShell::Begin(uint64_t timeline, const std::optional<CoordinatorS
 }
 
 void CoordinatorShell::BeginAsBackup(uint64_t timeline, Backup backup) {
-  std::optional<CoordinatorState> state;  // What comes now is refused, see StandBy.
+  std::optional<CoordinatorState> state;  // A later StandBy() is refused by its `still`.
   {
     absl::MutexLock lock(&mu_);
     state = std::exchange(standby_, std::nullopt);
@@ -52,7 +52,8 @@ void CoordinatorShell::StandDown() {
   std::optional<CoordinatorState> state;
   {
     absl::MutexLock lock(&mu_);
-    if (machine_) state = machine_->whole_state();  // It is silent: this is all.
+    // Nothing changes any more, as the coordinator is silent.
+    if (machine_) state = machine_->whole_state();
   }
   End();
   absl::MutexLock lock(&mu_);

@@ -1,5 +1,5 @@
 // The coordinator of rounds on the shard that owns partition 0: CoordinatorMachine, the calls that
-// wait for it, and the backup that is told where it stands.
+// are parked in it, and the backup that is told of its state.
 #ifndef CAPSTAN_PS_SHARD_COORDINATOR_SHELL_H_
 #define CAPSTAN_PS_SHARD_COORDINATOR_SHELL_H_
 
@@ -35,75 +35,83 @@ class CoordinatorShell {
   using OnHeld = absl::AnyInvocable<void(const HoldAnswer&)>;
   using OnNews = absl::AnyInvocable<void(const NewsAnswer&)>;
 
-  // All must outlive this.
+  // All must outlive this object.
   CoordinatorShell(const Catalog& catalog, const ShardIdentity& identity, const SealCheck& seals,
                    const Clock& clock)
       : catalog_(catalog), identity_(identity), seals_(seals), clock_(clock) {}
 
-  // So many rounds are opened in all, here and wherever it may come from; 0: any number.
+  // Opens no round after round `max_rounds`; 0: no limit.
   void SetMaxRounds(uint64_t max_rounds);
 
   // ---- whether it is here ----
 
-  // The coordinator is here from now on, in the place of one that was; without `state` the first
-  // round opens. Whoever waits for the one before is told that it is over.
+  // The coordinator is here from now on, and goes on from `state`; without it, the first round
+  // opens. Replaces a coordinator that was here before, and answers the callers that wait for that
+  // one.
   void Begin(uint64_t timeline, const std::optional<CoordinatorState>& state);
-  // Who is told what happens here, and of which pair; null: nobody.
+  // The stream to the backup that is told what happens here, and the pair; null: there is no
+  // backup.
   struct Backup {
     std::shared_ptr<ReplicaStream> stream;
     ViewEpoch pair;
   };
-  // The same with the state that the owner of partition 0, which is lost or has handed over, has
-  // told its backup here.
+  // As Begin(), from the state that the owner of partition 0, which is lost or has handed over, has
+  // told this process as its backup.
   void BeginAsBackup(uint64_t timeline, Backup backup);
-  // It is not here any more.
+  // The coordinator is not here any more. Answers the callers that wait.
   void End();
-  // Nor any more, but its state is kept as that of another shard's, which goes on from it.
-  // REQUIRES: it is silent.
+  // As End(), but keeps the state: this process is now the backup of the shard whose coordinator
+  // goes on from that state. REQUIRES: Silence() has been called.
   void StandDown();
-  // It answers nobody any more, until Resume(). Gives its state. Nothing if it is not here;
-  // UNAVAILABLE: it has counted a lane in the open round.
+  // The coordinator is about to leave: refuses calls with UNAVAILABLE until Resume(). Returns its
+  // state; nothing if the coordinator is not here. UNAVAILABLE, and nothing has changed: a lane is
+  // counted in the open round.
   absl::StatusOr<std::optional<CoordinatorState>> Silence();
   void Resume();
 
-  // ---- calls; FAILED_PRECONDITION: it is not here, or nothing is synchronous; UNAVAILABLE: it is
-  // on its way to another shard, or a generation that the chief has not granted. The waiter, if the
-  // call is parked, may be forgotten by Forget ----
+  // ---- calls ----
+  //
+  // FAILED_PRECONDITION: the coordinator is not here, in the request's timeline. UNAVAILABLE: it is
+  // on its way to another shard, or the chief has not granted the generation. A waiter that is
+  // returned may be passed to Forget().
 
   std::optional<WaiterId> Open(const v1::OpenRoundRequest& request, OnOpened done);
-  // `replicated` becomes what its backup has to know before the caller is answered.
+  // Sets `replicated` to what the coordinator's backup has to know before the caller is answered.
   absl::StatusOr<v1::ReportLaneReply> Report(const v1::ReportLaneRequest& request,
                                              ReplicaWait& replicated);
   std::optional<WaiterId> Hold(const v1::HoldRoundsRequest& request, absl::Time deadline,
                                OnHeld done);
   std::optional<WaiterId> Watch(const v1::WatchCountsRequest& request, absl::Time deadline,
                                 OnNews done);
-  // The caller has gone away. True: its callback will not run and has been destroyed.
+  // The caller has gone away: forgets its call. Returns true if its callback has been destroyed and
+  // will not run.
   bool Forget(WaiterId waiter);
-  // Answers those whose wait is over.
+  // Answers the calls whose deadline has come.
   void Tick();
 
-  // ---- its backup on another shard ----
+  // ---- the coordinator's backup on another shard ----
 
-  // Nobody is told any more that is not the backup of this pair.
+  // Tells the present backup nothing more, unless it is the backup of `pair`.
   void DropBackupUnless(ViewEpoch pair);
   void SetBackup(std::shared_ptr<ReplicaStream> stream, ViewEpoch pair);
 
-  // ---- as the backup of another shard's ----
+  // ---- as the backup of another shard's coordinator ----
 
-  // Notes where that one stands, if `still` is so: it is asked under this one's lock. False: it is
-  // not.
+  // Notes `state`, in which the other shard's coordinator is, if still() is true; calls it under
+  // this object's lock. Returns what still() did.
   bool StandBy(CoordinatorState state, absl::FunctionRef<bool()> still);
 
  private:
-  // Returns the policy of the part that is synchronous; where both are, they have the same lanes.
+  // Returns the policy of the part that is synchronous; if both parts are, they have the same
+  // lanes.
   const v1::UpdatePolicy& policy() const;
   CoordinatorMachine NewMachine(const std::optional<CoordinatorState>& state) const;
   void Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine, Backup backup);
   absl::Status CheckHere(uint64_t timeline) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The backup is told where it stands, if it has moved on.
+  // Tells the backup the coordinator's state, if it has changed since the backup was told last.
+  // Returns what the backup has to carry out before anybody is answered by this state.
   ReplicaWait TellBackup() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Sends the answers once the backup knows what they are derived from.
+  // Sends the answers once the backup knows the state that they are derived from.
   void Answer(CoordinatorAnswers answers, ReplicaWait replicated);
 
   const Catalog& catalog_;
@@ -114,13 +122,13 @@ class CoordinatorShell {
   uint64_t max_rounds_ ABSL_GUARDED_BY(mu_) = 0;
   std::optional<CoordinatorMachine> machine_ ABSL_GUARDED_BY(mu_);
   uint64_t timeline_ ABSL_GUARDED_BY(mu_) = 0;
-  bool silent_ ABSL_GUARDED_BY(mu_) = false;  // It is about to leave.
-  // Who backs it up, and what that one has been told last.
+  bool silent_ ABSL_GUARDED_BY(mu_) = false;  // See Silence().
+  // The coordinator's backup, and what the backup has been told last.
   std::shared_ptr<ReplicaStream> backup_ ABSL_GUARDED_BY(mu_);
   ViewEpoch pair_ ABSL_GUARDED_BY(mu_);
   std::string told_ ABSL_GUARDED_BY(mu_);
   uint64_t told_number_ ABSL_GUARDED_BY(mu_) = 0;
-  std::optional<CoordinatorState> standby_ ABSL_GUARDED_BY(mu_);  // Where another one stands.
+  std::optional<CoordinatorState> standby_ ABSL_GUARDED_BY(mu_);  // See StandBy().
   ParkedCalls<absl::StatusOr<CoordinatorAnswer>> parked_;
 };
 

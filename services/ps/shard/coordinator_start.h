@@ -1,4 +1,5 @@
-// Where the rounds stand, as a coordinator tells it to the next one.
+// Messages by which a coordinator tells the next coordinator, or its backup, where the rounds
+// stand.
 #ifndef CAPSTAN_PS_SHARD_COORDINATOR_START_H_
 #define CAPSTAN_PS_SHARD_COORDINATOR_START_H_
 
@@ -11,9 +12,10 @@ namespace capstan::ps {
 void ToProto(const CoordinatorState& state, v1::CoordinatorStart& proto);
 void ToProto(const OpenRound& open, v1::OpenRoundState& proto);
 
-// INVALID_ARGUMENT: its last round is malformed.
+// INVALID_ARGUMENT: the last round commit is malformed.
 absl::StatusOr<CoordinatorState> CoordinatorStateFromProto(const v1::CoordinatorStart& proto);
-// With what is open. INVALID_ARGUMENT: also where it names no lane of the state's.
+// As above, with the open round. INVALID_ARGUMENT: also if the open round names a lane that the
+// state does not have.
 absl::StatusOr<CoordinatorState> CoordinatorStateFromProto(const v1::CoordinatorOperation& proto);
 
 }  // namespace capstan::ps

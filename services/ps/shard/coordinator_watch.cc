@@ -18,7 +18,7 @@ bool CoordinatorWatch::SetView(const v1::View& view) {
     incarnation_ = shard.incarnation();
   }
   if (view.timeline() == timeline_ && incarnation_ == before) return false;
-  // Another one has the same facts in another order: it is asked for all of them.
+  // Another coordinator may tell the same facts in another order, so it is asked for all of them.
   timeline_ = view.timeline();
   round_ = 0;
   counted_ = ended_ = 0;

@@ -19,19 +19,20 @@ class CoordinatorWatch {
   // `shard` must outlive the watch.
   explicit CoordinatorWatch(Shard& shard) : shard_(shard) {}
 
-  // The view says where the coordinator is, and of which timeline. True: it is another one, so what
-  // the one before was asked is void.
+  // Takes the place of the coordinator, and the timeline, from `view`. Returns true if either is
+  // another one than before: a request that is under way is void then.
   bool SetView(const v1::View& view);
 
-  // Where to ask. Empty: no view has said so.
+  // The address of the coordinator's shard; empty: no view has named it.
   const std::string& address() const { return address_; }
-  uint32_t coordinator() const { return coordinator_; }  // Its shard's number.
-  // What has not been told in the view's timeline.
+  uint32_t coordinator() const { return coordinator_; }  // The number of the coordinator's shard.
+  // The next request: asks for what this shard has not been told yet in the view's timeline.
   v1::WatchCountsRequest Request() const;
 
-  // Tells the shard what the coordinator answered to `asked`. False: the shard does not serve the
-  // view's timeline yet and has learned nothing, so the same is to be asked again, a little later.
-  // Nothing happens if the view has changed meanwhile. INVALID_ARGUMENT: it is no answer.
+  // Tells the shard what the coordinator has replied to `asked`; does nothing if the view has
+  // changed meanwhile. Returns false if the shard has learned nothing, as it does not serve the
+  // view's timeline yet: ask the same again, a little later. INVALID_ARGUMENT: `reply` is
+  // malformed.
   absl::StatusOr<bool> Hear(const v1::WatchCountsRequest& asked, const v1::WatchCountsReply& reply);
 
  private:

@@ -1,5 +1,5 @@
-// Who copies partitions: a store has one mark, so saves and moves take turns. The chief sees to it
-// that they do not meet; where they do, who comes second is refused.
+// Whose turn it is to copy partitions: a store has room for one mark, so saves and moves take
+// turns. The chief keeps them apart; where they meet all the same, the second one is refused.
 #ifndef CAPSTAN_PS_SHARD_COPY_TURN_H_
 #define CAPSTAN_PS_SHARD_COPY_TURN_H_
 
@@ -12,12 +12,12 @@ class CopyTurn {
  public:
   enum class Holder { kNobody, kSave, kMoves };
 
-  // True: it is this one's turn now, or was already.
+  // Returns true if it is the turn of `who` now, or was already.
   bool Take(Holder who) {
     Holder held = Holder::kNobody;
     return holder_.compare_exchange_strong(held, who) || held == who;
   }
-  // Nothing if it is another one's turn.
+  // Ends the turn of `who`. Does nothing if it is another's turn.
   void Release(Holder who) { holder_.compare_exchange_strong(who, Holder::kNobody); }
 
  private:

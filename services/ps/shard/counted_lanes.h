@@ -1,4 +1,4 @@
-// Whose gradients of the open round the coordinator has counted, as it has told this shard.
+// The lanes that the coordinator has counted in the open round, as far as it has told this shard.
 #ifndef CAPSTAN_PS_SHARD_COUNTED_LANES_H_
 #define CAPSTAN_PS_SHARD_COUNTED_LANES_H_
 
@@ -13,13 +13,13 @@ namespace capstan::ps {
 // *Thread-safe*. Its lock may be taken under a partition's.
 class CountedLanes {
  public:
-  // Begins anew: nothing has been told in this timeline.
+  // Begins anew with `timeline`, in which nothing has been told yet.
   void Reset(Timeline timeline) {
     absl::MutexLock lock(&mu_);
     counts_ = LaneCounts(timeline);
   }
 
-  // False: the news are of another timeline than the present one, and nothing is learned.
+  // Learns `news`. Returns false and changes nothing if `timeline` is not the present one.
   bool Learn(Timeline timeline, const LaneNews& news) {
     absl::MutexLock lock(&mu_);
     if (timeline != counts_.timeline()) return false;

@@ -1,4 +1,4 @@
-// A push in the metrics of its shard.
+// Counts a push in the metrics of its shard.
 #ifndef CAPSTAN_PS_SHARD_COUNTED_PUSH_H_
 #define CAPSTAN_PS_SHARD_COUNTED_PUSH_H_
 
@@ -12,15 +12,16 @@
 
 namespace capstan::ps {
 
-// From when all of it is here until it is answered. Copies are the same push.
+// One push, counted from when all of it has arrived until it is answered. Copies of this object
+// stand for the same push.
 class CountedPush {
  public:
-  // `metrics` must outlive it. `bytes`: of the request.
+  // `metrics` must outlive this object. `bytes`: the size of the request.
   CountedPush(ShardMetrics& metrics, size_t bytes) : metrics_(metrics), bytes_(bytes) {
     metrics_.AddInFlight(1);
   }
 
-  // It is answered. To be called once, of all copies.
+  // The push has been answered. Call this once, on any of the copies.
   void End(const absl::Status& status, size_t reply_bytes) const {
     if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
     metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin_, bytes_,

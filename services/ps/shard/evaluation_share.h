@@ -1,4 +1,4 @@
-// How much of a shard evaluation may take while training waits for it.
+// How many threads of a shard evaluation may take while other calls wait for one.
 #ifndef CAPSTAN_PS_SHARD_EVALUATION_SHARE_H_
 #define CAPSTAN_PS_SHARD_EVALUATION_SHARE_H_
 
@@ -13,16 +13,18 @@ namespace capstan::ps {
 // Counts the evaluation pulls that are being carried out. *Thread-safe*.
 class EvaluationShare {
  public:
-  // So many calls may wait for a thread before evaluation steps back.
+  // While no more calls than this wait for a thread, evaluation has no limit.
   static constexpr int64_t kFewWaiting = 16;
 
-  // `threads`: those that carry out calls; evaluation takes at most half of them, but one.
+  // `threads`: how many threads carry out calls. Evaluation gets at most half of them, but at least
+  // one.
   explicit EvaluationShare(int threads = static_cast<int>(std::thread::hardware_concurrency()))
       : limit_(std::max(1, threads / 2)) {}
   EvaluationShare(const EvaluationShare&) = delete;
   EvaluationShare& operator=(const EvaluationShare&) = delete;
 
-  // The pull is carried out until this is destroyed, before the share.
+  // An evaluation pull is being carried out until this object is destroyed. The share must outlive
+  // it.
   class Turn {
    public:
     explicit Turn(std::atomic<int>& at_work) : at_work_(at_work) {}
@@ -34,8 +36,8 @@ class EvaluationShare {
     std::atomic<int>& at_work_;
   };
 
-  // An evaluation pull is to be carried out, and so many calls wait for a thread. Null: it is to
-  // come again later.
+  // Asks to carry out an evaluation pull while `waiting` calls wait for a thread. Returns null if
+  // the pull has to come again later.
   std::unique_ptr<Turn> Begin(int64_t waiting) {
     const int before = at_work_.fetch_add(1, std::memory_order_relaxed);
     auto turn = std::make_unique<Turn>(at_work_);

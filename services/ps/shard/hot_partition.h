@@ -1,4 +1,4 @@
-// Which of a shard's partitions is updated most, of late.
+// Finds the partition of a shard that is updated most, of late.
 #ifndef CAPSTAN_PS_SHARD_HOT_PARTITION_H_
 #define CAPSTAN_PS_SHARD_HOT_PARTITION_H_
 
@@ -9,7 +9,7 @@
 
 namespace capstan::ps {
 
-// Finds the partition that is used most, as a moving average of the last looks: each weighs 1/8.
+// Keeps a moving average of the updates between two looks for each partition: a look weighs 1/8.
 // Thread-compatible.
 class HotPartition {
  public:
@@ -18,8 +18,9 @@ class HotPartition {
     double share = 0;  // Its share of all updates of the shard; 0: there are none.
   };
 
-  // `updates`: of each partition that the shard holds, since it was loaded. Fewer than before: it
-  // has been loaded anew. What was updated before the first look counts for nothing.
+  // `updates`: the number of updates of each partition that the shard holds, since the partition
+  // was loaded. A number that is lower than at the last look means that the partition has been
+  // loaded anew. Updates before the first look do not count.
   Hottest Look(const std::map<uint32_t, uint64_t>& updates) {
     std::map<uint32_t, Pace> paces;
     Hottest hottest;
@@ -46,7 +47,7 @@ class HotPartition {
  private:
   struct Pace {
     uint64_t total = 0;
-    double recent = 0;  // Updates between two looks.
+    double recent = 0;  // Moving average of the updates between two looks.
   };
   std::map<uint32_t, Pace> paces_;
 };

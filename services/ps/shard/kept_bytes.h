@@ -1,5 +1,5 @@
-// What a shard keeps of rows and blocks that change while they are being copied, and how much that
-// may be.
+// How many bytes a shard keeps of rows and blocks that change while they are being copied, and the
+// limit of that.
 #ifndef CAPSTAN_PS_SHARD_KEPT_BYTES_H_
 #define CAPSTAN_PS_SHARD_KEPT_BYTES_H_
 

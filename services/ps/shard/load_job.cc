@@ -86,7 +86,8 @@ absl::Status LoadJob::LoadOne(PartitionIndex partition) {
   return absl::OkStatus();
 }
 
-// What another job has left; its slots as well, if they mean the same to this one's optimizers.
+// Reads the parameters that another job has left, with their slots if this job's optimizers are of
+// the same kinds.
 absl::StatusOr<PartitionContent> LoadJob::ParametersOf(PartitionIndex partition) {
   const v1::JobSpec& job = shard_.catalog().job();
   const DenseLayout& layout = shard_.catalog().layout();
@@ -118,7 +119,8 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
       reader_->Read(partition, shard_.catalog().job(), shard_.catalog().layout(), &shard_.slabs()));
   bytes_ += reader_->bytes_of(partition);
   CAPSTAN_ASSIGN_OR_RETURN(PartitionState state, DecodeMachineState(decoded.machine));
-  // It fenced off leases of the timeline that it was saved in, none of which counts in this one.
+  // `told_by` fences off leases of the timeline that the checkpoint was saved in. No such lease
+  // counts in this timeline.
   for (PartState& part : state.parts) part.ledger.told_by = 0;
   decoded.store->TrackChanges();
   return PartitionContent{std::move(decoded.store),
@@ -126,7 +128,8 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
                           reader_->manifest().id()};
 }
 
-// The others have gone on: what they have settled and this copy has not is lost, and counted.
+// The other partitions have gone on: gradients that they have settled, and this copy has not, are
+// lost, and are counted.
 absl::Status LoadJob::RecoverPartially(PartitionContent& content) {
   const Timeline timeline{order_.header().timeline()};
   CAPSTAN_ASSIGN_OR_RETURN(
@@ -138,7 +141,7 @@ absl::Status LoadJob::RecoverPartially(PartitionContent& content) {
   return absl::OkStatus();
 }
 
-// A synchronous checkpoint is of one round.
+// Checks that all partitions of a synchronous checkpoint have passed the same round.
 absl::Status LoadJob::CheckRound(PartitionIndex partition, uint64_t round) {
   absl::MutexLock lock(&mu_);
   if (!shard_.catalog().HasSync() || !round_) round_ = round;

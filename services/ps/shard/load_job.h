@@ -18,16 +18,18 @@
 
 namespace capstan::ps {
 
-// Run() by one thread, which gets help in the background; Cancel() and the numbers by any.
+// One thread calls Run(), which takes kHelpers more threads from the background. Cancel() and the
+// numbers may be called by any thread.
 class LoadJob {
  public:
   static constexpr int kHelpers = 1;
 
-  // The shard must outlive it.
+  // `shard` must outlive this object.
   LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside);
 
-  // Drops what the shard holds, loads every partition of the order and serves them, or none:
-  // DATA_LOSS, with the object, if one is damaged or missing; CANCELLED.
+  // Drops what the shard holds, loads every partition of the order, and serves all of them, or
+  // none. DATA_LOSS, with the object's name: an object is damaged or missing; CANCELLED: by
+  // Cancel().
   absl::Status Run();
   void Cancel() { cancelled_ = true; }
 
@@ -47,7 +49,7 @@ class LoadJob {
 
   Shard& shard_;
   const v1::LoadPartitionsRequest order_;
-  const StreamFacts told_;  // What an order `alone` has told of the streams.
+  const StreamFacts told_;  // What an order of a partial recovery tells of streams.
   const Outside outside_;
   std::optional<CheckpointReader> reader_;
   std::atomic<bool> cancelled_{false};
@@ -56,7 +58,8 @@ class LoadJob {
   std::atomic<uint64_t> batches_lost_{0};
 
   mutable absl::Mutex mu_;
-  std::optional<uint64_t> round_ ABSL_GUARDED_BY(mu_);  // That all partitions have passed.
+  // The round that all partitions have passed.
+  std::optional<uint64_t> round_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace capstan::ps

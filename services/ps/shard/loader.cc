@@ -17,8 +17,8 @@ bool SameOrder(const v1::LoadPartitionsRequest& a, const v1::LoadPartitionsReque
                     b.partitions().end());
 }
 
-// What is stored does not fit, is damaged or is gone. All else may pass: a store may be away, and
-// the keys to it may come later, or be replaced.
+// Returns true if what is stored does not fit, is damaged or is gone. All other errors may pass: a
+// store may be away, and its access keys may come later, or be replaced.
 bool Lasts(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
          absl::IsFailedPrecondition(status);
@@ -27,7 +27,7 @@ bool Lasts(const absl::Status& status) {
 }  // namespace
 
 Loader::~Loader() {
-  std::unique_ptr<Background::Work> work;  // Ends without the lock.
+  std::unique_ptr<Background::Work> work;  // Ends after `lock` is released.
   absl::MutexLock lock(&mu_);
   if (!load_) return;
   load_->job->Cancel();
@@ -70,7 +70,8 @@ absl::StatusOr<v1::LoadPartitionsReply> Loader::Order(const v1::LoadPartitionsRe
     if (!load_->status.ok() && Lasts(load_->status)) return load_->status;
   }
   CAPSTAN_RETURN_IF_ERROR(shard_.BeginLoad(timeline));
-  if (load_ && !load_->ended) {  // It gives up soon; this order begins when it is repeated.
+  // The load under way gives up soon; this order begins its own when it is repeated.
+  if (load_ && !load_->ended) {
     load_->job->Cancel();
     return v1::LoadPartitionsReply();
   }
@@ -79,7 +80,7 @@ absl::StatusOr<v1::LoadPartitionsReply> Loader::Order(const v1::LoadPartitionsRe
 }
 
 void Loader::Begin(const v1::LoadPartitionsRequest& request) {
-  if (load_) load_->work.reset();  // It has ended.
+  if (load_) load_->work.reset();  // The work has ended.
   load_.emplace(Load{.order = request,
                      .job = std::make_unique<LoadJob>(shard_, request, outside_),
                      .began = shard_.clock().Now()});

@@ -23,12 +23,13 @@ class Loader {
  public:
   // `shard` must outlive the loader.
   Loader(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
-  ~Loader();  // Gives up the load under way.
+  ~Loader();  // Cancels the load under way, and waits for its end.
 
-  // Begins the load of a timeline, or says how that under way or done stands; never waits for it.
-  // A failure by what is stored (it is damaged, gone, or of another job) is answered until another
-  // timeline is ordered; after any other one the next order begins the load again.
-  // INVALID_ARGUMENT: an impossible order.
+  // Begins the load of a timeline, or, for the timeline of the load under way or done, returns how
+  // that load stands; never waits for a load. A load that failed because of what is stored
+  // (damaged, gone, or of another job) is answered with its error until another timeline is
+  // ordered. After any other failure the next order begins the load again. INVALID_ARGUMENT: an
+  // impossible order; FAILED_PRECONDITION: the timeline has been ordered with other contents.
   absl::StatusOr<v1::LoadPartitionsReply> Order(const v1::LoadPartitionsRequest& request);
 
  private:
@@ -50,7 +51,7 @@ class Loader {
   Shard& shard_;
   const Outside outside_;
   absl::Mutex mu_;
-  std::optional<Load> load_ ABSL_GUARDED_BY(mu_);  // The present one, or the last.
+  std::optional<Load> load_ ABSL_GUARDED_BY(mu_);  // The present load, or the last.
 };
 
 }  // namespace capstan::ps

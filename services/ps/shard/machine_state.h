@@ -10,7 +10,7 @@ namespace capstan::ps {
 
 MachineState EncodeMachineState(const PartitionState& state);
 
-// DATA_LOSS: it is none. FAILED_PRECONDITION: a newer Capstan has written it.
+// DATA_LOSS: `state` cannot be read. FAILED_PRECONDITION: a newer Capstan has written it.
 absl::StatusOr<PartitionState> DecodeMachineState(const MachineState& state);
 
 }  // namespace capstan::ps

@@ -1,5 +1,5 @@
-// One budget for what a shard holds beside its parameters: of one number, the memory that it may
-// take, each use has a share, which no other use can take from it.
+// The budget for what a shard holds beside its parameters. Of the memory that the shard may take,
+// each use has a share, which no other use can take from it.
 #ifndef CAPSTAN_PS_SHARD_MEMORY_BUDGET_H_
 #define CAPSTAN_PS_SHARD_MEMORY_BUDGET_H_
 
@@ -16,16 +16,16 @@
 
 namespace capstan::ps {
 
-// Bytes of one use, which count until it is destroyed. Null: none.
+// Bytes that count for one use until this is destroyed. Null: no bytes.
 using Reservation = std::unique_ptr<ByteBudget::Hold>;
 
-// A value of the label `use` of the shard's metrics: "waiting_pulls".
+// The use as a value of the label `use` in the shard's metrics, such as "waiting_pulls".
 absl::string_view LabelOf(MemoryUse use);
-// What it holds, in words: "pulls that wait for slower trainers".
+// What the use holds, in words, such as "pulls that wait for slower trainers".
 absl::string_view WordsOf(MemoryUse use);
 
-// Pulls that wait and what is on its way to backups are counted where they are (ClockShell,
-// ReplicaStreams), by limits from here; all other uses are counted here.
+// Waiting pulls and operations on their way to backups are counted by ClockShell and
+// ReplicaStreams, which take their limits from here; all other uses are counted here.
 //
 // *Thread-safe*.
 class MemoryBudget {
@@ -34,14 +34,14 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  // The shard may take so many bytes: of what is reserved from now on, each use may take its share
+  // The shard may take `bytes`: from now on each use is limited to its share of them
   // (capstan/store/memory_limits). What is held already stays.
   void SetMemory(uint64_t bytes);
 
-  // RESOURCE_EXHAUSTED, with a hint when to come again: the use has no room for so many bytes now.
-  // Says which it is, what it holds, and its limit.
+  // Counts `bytes` for the use. RESOURCE_EXHAUSTED, with a hint when to come again: the use has no
+  // room for them now. The message says which use it is, what it holds, and its limit.
   absl::StatusOr<Reservation> Reserve(MemoryUse use, size_t bytes);
-  // Counts them although they may be above the limit: for what others wait for.
+  // Counts `bytes` even if they are above the limit: for memory that others wait for.
   Reservation ReserveAnyway(MemoryUse use, size_t bytes);
   // How often Reserve has found no room for the use.
   uint64_t refused(MemoryUse use) const {

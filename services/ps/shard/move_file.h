@@ -1,5 +1,5 @@
-// The files of a partition on its way to another shard, by number: 0 is the copy; each one after it
-// holds what has changed since the one before.
+// The files of a partition on its way to another shard are numbered: 0 is the copy; each file after
+// it holds what has changed since the file before.
 #ifndef CAPSTAN_PS_SHARD_MOVE_FILE_H_
 #define CAPSTAN_PS_SHARD_MOVE_FILE_H_
 
@@ -11,7 +11,8 @@
 
 namespace capstan::ps {
 
-// What the file is called by the one after it, as a checkpoint is by its deltas: "move-1-17-2".
+// The name by which the next file refers to this one, as a delta of a checkpoint refers to its
+// parent: "move-1-17-2".
 inline std::string MoveFileName(ViewEpoch move, uint32_t number) {
   return absl::StrCat("move-", move.term, "-", move.n, "-", number);
 }

@@ -19,14 +19,15 @@ namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kPause = absl::Milliseconds(5);
-// While the partition stands still.
+// For the rest, while the partition stands still.
 constexpr absl::Duration kRestPause = absl::Milliseconds(1);
 constexpr absl::Duration kBackupPause = absl::Milliseconds(1);
 constexpr absl::Duration kLongestPause = absl::Milliseconds(200);
-// How long a wait lasts before it looks again.
+// How long a wait sleeps before it checks again whether the move is over.
 constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);
 
-// The target may answer otherwise later. Where its view does not name the move yet, it will.
+// Returns true if the target may answer otherwise later. FAILED_PRECONDITION is one of these: the
+// target's view does not name the move yet.
 bool MayChange(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status);
@@ -111,7 +112,7 @@ void MoveJob::Trace(std::string_view event) const {
                        {"n", order_.move.id.n}});
 }
 
-// What is taken in no more is told no more.
+// The partition takes nothing in any more, so the backup is told nothing after told_.
 absl::Status MoveJob::AwaitBackup() const {
   const absl::Time deadline = shard_.clock().Now() + kPatience;
   for (;;) {
@@ -133,7 +134,7 @@ absl::Status MoveJob::SendRest(MovePeer& peer) {
   absl::StatusOr<File> file = Read(Kind::kRest);
   partition_.SettleCopy("", shard_.clock().Now());
   CAPSTAN_RETURN_IF_ERROR(file.status());
-  Trace("copied");  // It stands still: this is all of it.
+  Trace("copied");  // The partition stands still, so this is all of it.
   bytes_expected_ += file->bytes.size();
   CAPSTAN_FAILPOINT("move.rest_read");
   CAPSTAN_RETURN_IF_ERROR(SendFile(*file, peer));
@@ -193,7 +194,8 @@ absl::Status MoveJob::SendFile(const File& file, MovePeer& peer) {
     v1::TakePartitionRequest piece = Piece(file, offset);
     const size_t size = piece.piece().size();
     const absl::Time turn = means_.pacer.Book(size, shard_.clock().Now());
-    if (!rest) CAPSTAN_RETURN_IF_ERROR(WaitUntil(turn));  // Pushes wait for the rest.
+    // The rest is not paced, as pushes wait for it.
+    if (!rest) CAPSTAN_RETURN_IF_ERROR(WaitUntil(turn));
     offset += size;
     const bool last = offset == file.bytes.size();
     if (last) {
@@ -201,7 +203,7 @@ absl::Status MoveJob::SendFile(const File& file, MovePeer& peer) {
       piece.set_crc32c(Crc32c(file.bytes));
       if (rest) AddState(file.state, piece);
     }
-    // Other copies are sent while one is decoded.
+    // The sender does not wait until a copy is decoded: it sends other copies meanwhile.
     const bool applied = last && file.kind != Kind::kCopy;
     CAPSTAN_RETURN_IF_ERROR(SendPiece(std::move(piece), applied, peer));
     bytes_ += size;
@@ -225,7 +227,8 @@ absl::Status MoveJob::SendPiece(v1::TakePartitionRequest piece, bool applied, Mo
       return reply.ok() ? absl::DeadlineExceededError("the target does not get ready")
                         : reply.status();
     }
-    if (reply.ok()) {  // It has the bytes: from now on it is only asked.
+    // The target has the bytes: from now on it is only asked whether it has decoded them.
+    if (reply.ok()) {
       piece.set_offset(piece.offset() + piece.piece().size());
       piece.clear_piece();
     }

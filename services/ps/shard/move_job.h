@@ -1,6 +1,7 @@
-// One partition on its way to another shard: while training goes on a copy, then what has changed
-// since, again and again, until little is left; and, frozen, the rest. To its backup, which has it
-// already, nothing is sent: frozen, it waits until the backup has carried out what it was told.
+// Sends one partition to another shard. While training goes on it sends a copy, then what has
+// changed since, again and again, until little is left; then the partition is frozen, and the rest
+// is sent. In a hand-over nothing is sent, as the target is the backup and has the partition
+// already: the partition is frozen until the backup has carried out what it was told.
 #ifndef CAPSTAN_PS_SHARD_MOVE_JOB_H_
 #define CAPSTAN_PS_SHARD_MOVE_JOB_H_
 
@@ -22,15 +23,16 @@
 
 namespace capstan::ps {
 
-// SendCopy(), SendChanges() as often as one likes, Freeze(), SendRest(), in this order and never
-// two at once; IsOver() and the numbers by any thread.
+// Call SendCopy(), SendChanges() any number of times, Freeze(), SendRest(), in this order and never
+// two at once. IsOver() and the numbers may be called by any thread.
 class MoveJob {
  public:
-  // No piece is above it.
+  // No piece is larger.
   static constexpr size_t kPieceBytes = 1 << 20;
-  // What has changed is little if it is not more than that: a moment's work.
+  // Changes of at most this size are little: a moment's work.
   static constexpr size_t kFewBytes = 256 << 10;
-  // Without an answer to a piece, or with the answer to come again, for so long, it fails.
+  // The job fails if the target does not take a piece, or decode the file that the piece completes,
+  // for so long.
   static constexpr absl::Duration kPatience = absl::Seconds(60);
 
   struct Order {
@@ -38,37 +40,40 @@ class MoveJob {
     uint64_t timeline = 0;
     OutgoingMove move;
   };
-  // What it is carried out with.
+  // What the job is carried out with.
   struct Means {
     Pacer& pacer;
-    Background& background;  // Whose work it is.
+    Background& background;  // The job runs on a thread of it.
     size_t piece_bytes = kPieceBytes;
   };
-  // `shard` and the means must outlive it.
+  // `shard` and the means must outlive the job.
   MoveJob(Shard& shard, const Means& means, const Order& order);
 
-  // CANCELLED: the move is over. FAILED_PRECONDITION: the partition is not here any more. Other
-  // errors are those of the target.
+  // Sends the copy. CANCELLED: the move is over. FAILED_PRECONDITION: the partition is not here any
+  // more. Other errors are those of the target.
   absl::Status SendCopy(MovePeer& peer);
-  // Sends what has changed since what was sent last, until the target has applied it. True: what is
-  // left will not get less by doing that again at once, for this was little, or more than half of
-  // what it was the time before. Errors as above.
+  // Sends what has changed since the file before, and waits until the target has applied it.
+  // Returns true if calling this again at once would not leave less to send: this file was little,
+  // or more than half as large as the one before. Errors as above.
   absl::StatusOr<bool> SendChanges(MovePeer& peer);
-  // Errors are those of Partition::FreezeForMove, and UNAVAILABLE, for partition 0, while a lane is
-  // counted. Nothing is frozen then. Again, nothing.
+  // Freezes the partition, and with partition 0 silences the coordinator. Does nothing if they are
+  // frozen already. Errors, after which nothing is frozen, are those of Partition::FreezeForMove,
+  // and for partition 0 UNAVAILABLE while a lane is counted in the open round.
   absl::Status Freeze();
-  // What Freeze() has done is undone.
+  // Undoes Freeze().
   void Thaw();
-  // Until the target says that it has all; or, where it is the backup, has confirmed all.
+  // Sends the rest, and waits until the target has all of the partition. In a hand-over, waits
+  // until the backup has carried out all that it was told. Errors as above.
   absl::Status SendRest(MovePeer& peer);
 
   const Order& order() const { return order_; }
-  // No view names the move any more, or its timeline is over.
+  // Returns true if the newest view does not name the move, its timeline is over, or it is
+  // cancelled.
   bool IsOver() const;
-  // Gives it up: whoever sends comes back soon.
+  // Gives the move up: a call that sends returns soon.
   void Cancel() { cancelled_ = true; }
-  uint64_t bytes() const { return bytes_; }                    // Sent so far,
-  uint64_t bytes_expected() const { return bytes_expected_; }  // of about so many.
+  uint64_t bytes() const { return bytes_; }                    // Bytes sent so far,
+  uint64_t bytes_expected() const { return bytes_expected_; }  // of about so many in all.
 
  private:
   enum class Kind { kCopy, kChanges, kRest };
@@ -79,19 +84,21 @@ class MoveJob {
     PartitionState state;
   };
 
-  // CANCELLED: it is over.
+  // CANCELLED: the move is over.
   absl::Status Check() const;
-  // The partition as it is, or what has changed since the file before.
+  // Reads the whole partition (kCopy), or what has changed since the file before.
   absl::StatusOr<File> Read(Kind kind);
   absl::Status SendFile(const File& file, MovePeer& peer);
-  // Until it is taken; `applied`: and, with all before it, decoded.
+  // Sends the piece until the target has taken it, and, with `applied`, until the target has
+  // decoded its file and all before.
   absl::Status SendPiece(v1::TakePartitionRequest piece, bool applied, MovePeer& peer);
   v1::TakePartitionRequest Piece(const File& file, size_t offset) const;
-  // What the target needs beside the rest.
+  // Adds what the target needs beside the files to the last piece of the rest.
   void AddState(const PartitionState& state, v1::TakePartitionRequest& last) const;
-  // CANCELLED: it is over.
+  // CANCELLED: the move is over.
   absl::Status WaitUntil(absl::Time until) const;
-  // The target has the file, which is what changes are told against from now on; or it does not.
+  // `status`: OK if the target has the file that was read last; the next file then holds what has
+  // changed since this one. Returns `status`.
   absl::Status Settle(absl::Status status);
   absl::Status AwaitBackup() const;
   void Trace(std::string_view event) const;
@@ -100,10 +107,10 @@ class MoveJob {
   const Means means_;
   const Order order_;
   Partition& partition_;
-  uint32_t files_ = 0;                           // That the target has.
-  size_t last_bytes_ = 0;                        // The last of them has so many.
-  std::optional<CoordinatorState> coordinator_;  // As of Freeze(),
-  uint64_t told_ = 0;                            // as what its backup had been told by then.
+  uint32_t files_ = 0;                           // Number of files that the target has.
+  size_t last_bytes_ = 0;                        // Size of the last of them.
+  std::optional<CoordinatorState> coordinator_;  // Its state at Freeze().
+  uint64_t told_ = 0;                            // Partition::Told() at Freeze().
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> bytes_expected_{0};

@@ -1,4 +1,4 @@
-// A shard to which partitions are sent, as those who send see it.
+// A shard to which partitions are sent, as MoveJob sees it.
 #ifndef CAPSTAN_PS_SHARD_MOVE_PEER_H_
 #define CAPSTAN_PS_SHARD_MOVE_PEER_H_
 
@@ -17,13 +17,13 @@ class MovePeer {
  public:
   virtual ~MovePeer() = default;
 
-  // Sends one piece and waits for the answer, a bounded time. CANCELLED, soon after: give_up()
-  // said so.
+  // Sends one piece and waits a bounded time for the answer. CANCELLED, soon after give_up() has
+  // returned true.
   virtual absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request,
                                                       absl::FunctionRef<bool()> give_up) = 0;
 };
 
-// A peer at this address (host:port). *Thread-safe*.
+// Returns a peer at `address` (host:port). *Thread-safe*.
 using PeerOpener = std::function<std::unique_ptr<MovePeer>(const std::string& address)>;
 
 }  // namespace capstan::ps

@@ -20,7 +20,8 @@ ViewEpoch IdOf(const v1::MovePartitionsRequest& request) {
 }  // namespace
 
 Mover::~Mover() {
-  std::vector<std::unique_ptr<Background::Work>> works;  // End without the lock.
+  // Ends them after `lock` is released.
+  std::vector<std::unique_ptr<Background::Work>> works;
   absl::MutexLock lock(&mu_);
   stopping_ = true;
   for (auto& [partition, task] : tasks_) task->job.Cancel();
@@ -116,7 +117,7 @@ absl::Status Mover::Freeze(const v1::MovePartitionsRequest& request) {
   const std::vector<Task*> tasks = TasksOf(request);
   if (std::any_of(tasks.begin(), tasks.end(),
                   [](const Task* task) { return task->phase != Phase::kCopied; })) {
-    return absl::OkStatus();  // Not yet, or it has been done, or has failed.
+    return absl::OkStatus();  // Some are not copied yet, have been frozen before, or have failed.
   }
   absl::Status status;
   auto next = tasks.begin();
@@ -159,7 +160,7 @@ void Mover::StartSenders(Haste haste, absl::Span<Sender> senders, Background& th
   });
   for (Sender& sender : senders) {
     if (sender.running || left-- <= 0) continue;
-    sender.work.reset();  // It has ended.
+    sender.work.reset();  // The work has ended.
     sender.running = true;
     sender.work = threads.Begin([this, haste, &sender] { Send(haste, sender); });
   }
@@ -177,7 +178,7 @@ Mover::Task* Mover::NextToSend(Haste haste) {
     return nullptr;
   };
   if (haste == Haste::kHasty) return find(Phase::kToFinish, Phase::kFinishing);
-  // All that is copied late has to catch up with more.
+  // Copies come before changes: what is copied later has more changes to catch up with.
   Task* const copy = find(Phase::kToCopy, Phase::kCopying);
   return copy != nullptr ? copy : find(Phase::kBehind, Phase::kCatchingUp);
 }
@@ -208,7 +209,7 @@ std::unique_ptr<MovePeer> Mover::TakePeer(const std::string& address) {
 }
 
 absl::StatusOr<Mover::Phase> Mover::Carry(Task& task, MovePeer& peer) {
-  switch (task.phase) {  // Only this thread changes it.
+  switch (task.phase) {  // Only this thread changes the phase while it sends.
     case Phase::kCopying:
       CAPSTAN_RETURN_IF_ERROR(task.job.SendCopy(peer));
       return Phase::kBehind;
@@ -275,7 +276,7 @@ bool Mover::FollowPartition(PartitionIndex index, const ViewedMoves& moves) {
   }
   if (const std::optional<ViewEpoch> copy = moves.Received(index)) partition.TakeName(*copy);
   if (moves.Disowns(index, partition.origin())) return true;
-  if (!moves.Owns(index)) return false;  // Frozen it stays, if it is.
+  if (!moves.Owns(index)) return false;  // If it is frozen, it stays so.
   const std::optional<OutgoingMove> named = moves.Outgoing(index);
   const std::optional<absl::Duration> frozen =
       partition.ThawUnless(named ? std::optional(named->id) : std::nullopt, shard_.clock().Now());

@@ -1,4 +1,4 @@
-// What the jobs of a shard reach beside it.
+// What saves and loads of a shard use outside of the shard.
 #ifndef CAPSTAN_PS_SHARD_OUTSIDE_H_
 #define CAPSTAN_PS_SHARD_OUTSIDE_H_
 
@@ -11,7 +11,7 @@ namespace capstan::ps {
 struct Outside {
   StoreOpener open_store = OpensAnyStore();
   Background& background;          // Outlives the jobs.
-  const Places* places = nullptr;  // Outlives the jobs. Null: everywhere, for tests.
+  const Places* places = nullptr;  // Outlives the jobs. Null: any place may be used (tests).
 };
 
 }  // namespace capstan::ps

@@ -1,4 +1,4 @@
-// Sends no more bytes a second than somebody wants, all together.
+// Bounds the bytes a second that all senders together send.
 #ifndef CAPSTAN_PS_SHARD_PACER_H_
 #define CAPSTAN_PS_SHARD_PACER_H_
 
@@ -14,15 +14,15 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Pacer {
  public:
-  // 0: as fast as one can.
+  // 0: no bound.
   void SetRate(uint64_t bytes_per_second) {
     absl::MutexLock lock(&mu_);
     rate_ = bytes_per_second;
     if (rate_ == 0) next_ = absl::InfinitePast();
   }
 
-  // Books so many bytes. Gives the time from which they may be sent: when those booked before have
-  // had theirs.
+  // Books `bytes`. Returns the time from which they may be sent: when all bytes that were booked
+  // before have had their time.
   absl::Time Book(uint64_t bytes, absl::Time now) {
     absl::MutexLock lock(&mu_);
     const absl::Time from = std::max(now, next_);

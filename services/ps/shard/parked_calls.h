@@ -1,5 +1,5 @@
-// Calls whose answer has been put off, and who answers them: a machine names a WaiterId, the shell
-// finds the call. Exactly one of answer and cancellation wins.
+// Calls whose answer has been put off. A machine names a WaiterId, and its shell finds the call
+// here. Either an answer or a cancellation takes a call, never both.
 #ifndef CAPSTAN_PS_SHARD_PARKED_CALLS_H_
 #define CAPSTAN_PS_SHARD_PARKED_CALLS_H_
 
@@ -14,13 +14,13 @@
 
 namespace capstan::ps {
 
-// Calls parked under the answers of type Answer. *Thread-safe*.
+// Parked calls that wait for an answer of type Answer. *Thread-safe*.
 template <typename Answer>
 class ParkedCalls {
  public:
   using Done = absl::AnyInvocable<void(const Answer&)>;
 
-  // Parks `done`; the machine may be told of the id afterwards.
+  // Parks `done`. Returns the id by which the machine is told of the call afterwards.
   WaiterId Park(Done done) {
     absl::MutexLock lock(&mu_);
     const uint64_t id = ++last_id_;
@@ -28,12 +28,12 @@ class ParkedCalls {
     return WaiterId{id};
   }
 
-  // Runs what was parked, outside every lock. Nothing if it has been taken already.
+  // Runs the parked `done`, outside of every lock. Does nothing if the call has been taken already.
   void Release(WaiterId id, const Answer& answer) {
     if (Done done = Take(id)) done(answer);
   }
 
-  // Un-parks: empty if somebody else was first.
+  // Un-parks the call. Returns its `done`; empty if the call has been taken already.
   Done Take(WaiterId id) {
     absl::MutexLock lock(&mu_);
     auto node = calls_.extract(static_cast<uint64_t>(id));

@@ -88,7 +88,7 @@ void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby)
       TraceLoaded(index_, machine_.timeline(), content.base);
     }
   }
-  // What was here is freed now, without the lock.
+  // The content before is freed at the end of this function, without the lock.
   ended.Release(absl::UnavailableError("the partition is not served here any more"));
 }
 
@@ -110,7 +110,8 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
   if (!query.head().evaluation()) {
     if (query.head().round() > 0) CatchUpLocked(now);
     CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
-    // Whether others have been pushed to the next owner meanwhile, nobody here knows.
+    // The next owner may have taken pushes of other trainers meanwhile, of which this shard knows
+    // nothing.
     if (frozen_for_ && context_.catalog.HasSsp()) {
       return WithRetryAfter(
           absl::ResourceExhaustedError("the partition is on its way to another shard"),
@@ -162,7 +163,8 @@ v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& p
   if (backup_.full()) return AllParts(gradient, v1::OUTCOME_BUSY);
   if (push->head().has_stage()) CatchUpLocked(now);
   const bool current = Timeline{push->head().header().timeline()} == machine_.timeline();
-  // What stands still for a move is no longer told to its backup.
+  // While the partition stands still for a move its backup is told nothing, so progress must not
+  // rise.
   if (current && !machine_.moving()) applier_.RaiseProgress(progress_examples);
   HoldBackIfFull();
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
@@ -222,12 +224,13 @@ bool Partition::CarryOut(const Decision& decision, absl::Time now) {
 // ---- the rest ----
 
 void Partition::CatchUpLocked(absl::Time now) {
-  if (store_ == nullptr || standby_) return;  // A backup passes what its owner has passed.
+  // A backup passes only the rounds that its owner has passed.
+  if (store_ == nullptr || standby_) return;
   HoldBackIfFull();
   const uint64_t before = machine_.round();
   PassRounds(std::numeric_limits<uint64_t>::max(), now);
   if (machine_.round() == before) return;
-  ReplicaWait nobody;  // What is told of a round is the same whoever tells it.
+  ReplicaWait nobody;  // Nobody has to wait: a round is the same whoever tells of it.
   backup_.TellPassed(machine_.round(), nobody);
 }
 
@@ -265,7 +268,8 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now, ReplicaWait&
   absl::MutexLock lock(&mu_);
   CatchUpLocked(now);
   if (machine_.round() >= round) {
-    // Perhaps again: it may not have come there yet.
+    // The backup may have been told this before; that it is told again makes the caller wait for
+    // it.
     backup_.TellPassed(machine_.round(), replicated);
     return absl::OkStatus();
   }
@@ -279,8 +283,8 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now, ReplicaWait&
   return absl::FailedPreconditionError(absl::StrCat(where, ", told to commit ", round));
 }
 
-// Also where nothing is queued: what an earlier order has applied the backup may not have applied
-// yet, and the queue would come back with it.
+// The backup is told even where nothing is queued: it may not have applied yet what an earlier
+// order has applied here, and were it promoted then, the queue would come back with it.
 uint64_t Partition::Flush(absl::Time now, ReplicaWait& replicated) {
   absl::MutexLock lock(&mu_);
   const uint64_t queued = machine_.queued();
@@ -289,7 +293,8 @@ uint64_t Partition::Flush(absl::Time now, ReplicaWait& replicated) {
   return queued;
 }
 
-// Nothing is heard of the queue before its gradients are, which are on both.
+// Nobody waits for the backup: no answer tells that the queue was applied, and its gradients are on
+// both.
 void Partition::FlushForCopy(absl::Time now) {
   if (machine_.queued() == 0) return;
   CarryOut(machine_.Flush(), now);
@@ -313,7 +318,8 @@ absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t
 
 void Partition::ExpireSessions(absl::Time now) {
   absl::MutexLock lock(&mu_);
-  if (standby_ || machine_.moving()) return;  // Its owner says which, or nothing changes any more.
+  // The owner says which ones expire; or nothing may change any more.
+  if (standby_ || machine_.moving()) return;
   backup_.TellExpired(machine_.ExpireSessions(now));
 }
 

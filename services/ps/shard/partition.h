@@ -1,5 +1,5 @@
-// One partition at work: its machine decides, its applier carries that out on its store, and its
-// backup is told of it; all under its mutex, which is taken once a request.
+// One partition at work: its machine decides, its applier carries the decision out on its store,
+// and its backup is told of that; all under the partition's mutex, which a request takes once.
 #ifndef CAPSTAN_PS_SHARD_PARTITION_H_
 #define CAPSTAN_PS_SHARD_PARTITION_H_
 
@@ -39,7 +39,7 @@
 
 namespace capstan::ps {
 
-// What every partition of a shard shares; must outlive them.
+// What the partitions of a shard share. Must outlive them.
 struct PartitionContext {
   const Catalog& catalog;
   const Rounds& rounds;
@@ -54,111 +54,120 @@ class Partition {
  public:
   Partition(PartitionIndex index, const PartitionContext& context);
 
-  // Takes the content in the place of the present one, which is dropped with the gradients that
-  // wait in it.
+  // Replaces the present content, which is dropped with the gradients that wait in it.
   void Load(PartitionContent content) ABSL_LOCKS_EXCLUDED(mu_);
   void Unload() ABSL_LOCKS_EXCLUDED(mu_);
   bool loaded() const { return loaded_.load(std::memory_order_acquire); }
-  // Loaded, and not as a backup.
+  // Returns true if the partition is loaded, and not as the backup of another shard's.
   bool serves() const { return loaded() && !stands_by_.load(std::memory_order_acquire); }
 
   // Writes the values of the query's i-th partition, which is this one. ABORTED: the pull's round
-  // is over; RESOURCE_EXHAUSTED: not yet; FAILED_PRECONDITION: it is not here, in this timeline.
+  // is over; RESOURCE_EXHAUSTED: the round is not open here yet, or (ssp) the partition is frozen
+  // for a move; FAILED_PRECONDITION: the partition is not served here in the query's timeline.
   absl::Status Pull(const PullQuery& query, size_t i, absl::Time now, wire::PayloadWriter& writer)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Carries out the push's i-th partition, which is this one. REQUIRES: the push has the names that
-  // its parts need, which reading it has checked.
-  // `progress_examples`: how far the whole job is, by a number that is to be believed; 0: not
-  // known.
-  // What its backup has to carry out before anybody hears of the outcome is added to `replicated`;
-  // so it is below.
+  // Carries out the push's i-th partition, which is this one. `progress_examples`: how far the
+  // whole job is, by a number that the chief has sealed; 0: not known. Adds to `replicated` what
+  // the backup has to carry out before anybody hears of the outcome; so do the functions below.
+  // REQUIRES: the push has the names that its parts need, which PushMessage::Read has checked.
   v1::PartitionOutcome Push(const std::shared_ptr<const PushMessage>& push, size_t i,
                             uint64_t progress_examples, absl::Time now, ReplicaWait& replicated)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Adds the gradients that are counted in the open round, as the shard has been told, so that they
-  // need not be held until it closes.
+  // Adds the gradients of the open round that the coordinator has counted, as far as the shard has
+  // been told, so that they need not be held until the round closes.
   void AddCounted(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Passes the rounds that the shard has been told. Gives the rounds passed.
+  // Passes the rounds whose commits the shard has been told. Returns the number of rounds passed.
   uint64_t CatchUp(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
-  // The same, and this one shall be among them. UNAVAILABLE: updates wait until a copy has been
-  // read; FAILED_PRECONDITION: a round before it is not known. A backup has to have passed it, too.
+  // As CatchUp(), and `round` has to be among the rounds passed, at the backup as well.
+  // UNAVAILABLE: updates wait until a copy has been read, or the partition is on its way to another
+  // shard; FAILED_PRECONDITION: the commit of `round`, or of one before, is not known.
   absl::Status CommitRound(uint64_t round, absl::Time now, ReplicaWait& replicated)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Applies what aggregation queues hold. Gives their number.
+  // Applies the gradients that wait in aggregation queues. Returns their number.
   uint64_t Flush(absl::Time now, ReplicaWait& replicated) ABSL_LOCKS_EXCLUDED(mu_);
-  // FAILED_PRECONDITION: on another timeline; UNAVAILABLE: it is about to leave for another shard,
-  // which is to be told.
+  // Closes a stream of `batches` batches. FAILED_PRECONDITION: `timeline` is not the present one;
+  // UNAVAILABLE: the partition is about to leave for another shard, where the stream has to be
+  // closed.
   absl::Status CloseStream(Timeline timeline, StreamId stream, uint64_t batches,
                            ReplicaWait& replicated) ABSL_LOCKS_EXCLUDED(mu_);
   void ExpireSessions(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // ---- a copy as of a moment, read in pieces while updates go on ----
 
-  // The moment: applies what is queued, then marks the store. Nothing if the partition is of
-  // another timeline. REQUIRES: the copy before it has been settled.
+  // Begins a copy as of now: applies what is queued, then marks the store. Returns nothing if the
+  // partition is of another timeline. REQUIRES: the copy before has been settled.
   std::optional<PartitionCopy> BeginCopy(const CopyOrder& order, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Calls read(marked store) under the lock. False: another content has been loaded.
+  // Calls read(marked store) under the lock. Returns false if another content has been loaded.
   bool ReadCopy(absl::FunctionRef<void(PartitionStore&)> read) ABSL_LOCKS_EXCLUDED(mu_);
-  // All has been read: nothing is kept or held back any more.
+  // All of the copy has been read: nothing is kept for it, and no update is held back, any more.
   void EndCopy(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
-  // The checkpoint `id` holds the copy, or (empty) the copy has come to nothing.
+  // The checkpoint, or the file of a move, that is called `id` holds the copy; empty: the copy has
+  // come to nothing.
   void SettleCopy(const std::string& id, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // ---- on its way to another shard (docs/spec, rules 14 and 23 to 25) ----
 
-  // Applies what is queued, passes the rounds told, and from then on changes nothing until a view
-  // ends the move. Again, nothing. UNAVAILABLE: something of the open round is staged, or a copy
-  // holds updates back; FAILED_PRECONDITION: it is not here, in this timeline.
+  // Passes the rounds that the shard has been told, applies what is queued, and then freezes the
+  // partition: nothing changes until a view ends the move. Does nothing if it is frozen for `move`
+  // already. UNAVAILABLE: a gradient of the open round is staged or added, or updates wait until a
+  // copy has been read; FAILED_PRECONDITION: the partition is not here in this timeline.
   absl::Status FreezeForMove(Timeline timeline, ViewEpoch move, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // By the view this is the copy of that name, which is still its owner's here: the view in which
-  // the move that it is frozen for gave it to another one was not heard here, and a later one gives
-  // it back. Any other name is ignored.
+  // The newest view says that this shard owns the copy named `copy`. If that is the move for which
+  // the partition is frozen, origin() becomes `copy`: the view by which this move gave the
+  // partition to another shard was not heard here, and a later view has given it back. Ignores any
+  // other name.
   void TakeName(ViewEpoch copy) ABSL_LOCKS_EXCLUDED(mu_);
-  // Thaws it, unless it is frozen for `named`. Gives how long it was frozen.
+  // Thaws the partition, unless it is frozen for the move `named`. Returns how long it was frozen;
+  // nothing if it is not thawed.
   std::optional<absl::Duration> ThawUnless(std::optional<ViewEpoch> named, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // How long it has been frozen for a move; nothing if it is not.
+  // How long the partition has been frozen for a move; nothing if it is not frozen.
   std::optional<absl::Duration> FrozenFor(absl::Time now) const ABSL_LOCKS_EXCLUDED(mu_);
   // The move by which the content came; 0.0: it was loaded.
   ViewEpoch origin() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  // ---- a backup of it on another shard, or on this one (docs/spec, rules 18 and 29 to 32) ----
+  // ---- its backup on another shard; this one as a backup (docs/spec, rules 18 and 29 to 32) ----
 
-  // From now on what is done here goes to the backup, by `stream`, in the order in which it is
-  // done. Nothing if it does already, in this pair.
+  // From now on what is done here is told to the backup of `pair` by `stream`, in the order in
+  // which it is done. Does nothing if `pair` is the present one. Calls that wait for an earlier
+  // backup are answered.
   void SetBackup(ViewEpoch pair, std::shared_ptr<ReplicaStream> stream) ABSL_LOCKS_EXCLUDED(mu_);
-  // It has none any more: what waits for it is done.
+  // The partition has no backup any more: calls that wait for the backup are answered.
   void DropBackup() ABSL_LOCKS_EXCLUDED(mu_);
-  // All that the backup has been told so far, in the order of its stream; 0: there is none.
+  // The number of the last operation in the stream to the backup; 0: there is none, or no backup.
   uint64_t Told() const ABSL_LOCKS_EXCLUDED(mu_);
-  // Whether the backup has carried that out. FAILED_PRECONDITION: there is none; DATA_LOSS: it is
-  // out of step.
+  // Returns true if the backup has carried out its operations up to the number `told`.
+  // FAILED_PRECONDITION: there is no backup; DATA_LOSS: the backup is out of step.
   absl::StatusOr<bool> BackupHasAll(uint64_t told) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  // As Load, but it serves nobody: it is the backup of this pair, and carries out operations.
+  // As Load(), but the partition serves nobody: it is the backup of `pair`, and carries out what
+  // Replay() is given.
   void Adopt(PartitionContent content, ViewEpoch pair) ABSL_LOCKS_EXCLUDED(mu_);
-  // The pair whose backup it is; kSpoiled: of none any more; nothing: it is no backup.
+  // The pair whose backup this partition is; kSpoiled: it was a backup, and is of no use any more;
+  // nothing: it is no backup.
   static constexpr ViewEpoch kSpoiled = {};
   std::optional<ViewEpoch> standby() const ABSL_LOCKS_EXCLUDED(mu_);
-  // It can never be promoted. False, and nothing is done: it is not the backup of this pair.
+  // Marks this backup as one that can never be promoted. Returns false and changes nothing if it is
+  // not the backup of `pair`.
   bool SpoilStandby(ViewEpoch pair) ABSL_LOCKS_EXCLUDED(mu_);
-  // The owner hands over to its backup by `move`, for which it is frozen, and is the backup of the
-  // new pair from now on, by what it has; its copy is named after the move. Gives how long it was
-  // frozen; nothing, and nothing is done: it is not frozen for this move. REQUIRES: its backup has
-  // carried out all that it was told.
+  // The owner hands over to its backup by `move`, for which this partition is frozen. From now on
+  // this partition is the backup of the new `pair`, by what it has, and origin() is `move`. Returns
+  // how long it was frozen; nothing, and nothing is done, if it is not frozen for `move`. REQUIRES:
+  // its backup has carried out all that it was told.
   std::optional<absl::Duration> StandDown(ViewEpoch move, ViewEpoch pair, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Its copy is the one that is served from now on.
+  // This backup becomes the owner: its copy is served from now on.
   void Promote(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
-  // Carries out an operation of the owner's; `share`: what it has pushed, if it is that.
-  // FAILED_PRECONDITION: it is no backup of this pair; DATA_LOSS: it has come to something else
-  // than the owner, and can never take its place.
+  // Carries out an operation that the owner has done. `share`: the gradient, if the operation is a
+  // push. FAILED_PRECONDITION: this is not the backup of the operation's pair; DATA_LOSS: the
+  // operation has come to something else here than at the owner; INVALID_ARGUMENT: an unknown
+  // operation. After the last two this copy can never take the owner's place.
   absl::Status Replay(const v1::Operation& operation, const PushShare& share, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -169,7 +178,7 @@ class Partition {
   void Take(PartitionContent content, std::optional<ViewEpoch> standby) ABSL_LOCKS_EXCLUDED(mu_);
   // Applies what is queued before a copy is made, here and at the backup.
   void FlushForCopy(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Tells the backup what the push has come to, if it has changed anything.
+  // Tells the backup what the push has come to, if it can have changed anything.
   void TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
                 ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReplayPush(const v1::PushOperation& told, const PushShare& gradient, absl::Time now)
@@ -181,7 +190,7 @@ class Partition {
   // While a copy is read: freezes the partition if the shard keeps too much for its copies.
   void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Passes the rounds that the shard has been told, up to this one.
+  // Passes the rounds that the shard has been told, up to `last`.
   void PassRounds(uint64_t last, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::Outcome PushPart(Part part, const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -198,14 +207,15 @@ class Partition {
   std::atomic<bool> loaded_{false};
   std::atomic<bool> stands_by_{false};
   mutable absl::Mutex mu_;
-  // nullptr: empty; then the machine is of timeline 0, which refuses everything.
+  // nullptr: the partition is empty, and the machine is of timeline 0, so that it refuses
+  // everything.
   std::unique_ptr<PartitionStore> store_ ABSL_GUARDED_BY(mu_) ABSL_PT_GUARDED_BY(mu_);
   PartitionMachine machine_ ABSL_GUARDED_BY(mu_);
   UpdateApplier applier_ ABSL_GUARDED_BY(mu_);
   StoreCopy copy_ ABSL_GUARDED_BY(mu_);
   bool closed_by_copy_ ABSL_GUARDED_BY(mu_) = false;  // The present copy has closed the machine.
   ViewEpoch origin_ ABSL_GUARDED_BY(mu_);
-  std::optional<ViewEpoch> frozen_for_ ABSL_GUARDED_BY(mu_);  // The machine is moving.
+  std::optional<ViewEpoch> frozen_for_ ABSL_GUARDED_BY(mu_);  // Set while the machine is moving().
   absl::Time frozen_since_ ABSL_GUARDED_BY(mu_);
   BackupLink backup_ ABSL_GUARDED_BY(mu_);
   std::optional<ViewEpoch> standby_ ABSL_GUARDED_BY(mu_);  // The pair whose backup this is.

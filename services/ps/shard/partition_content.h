@@ -17,17 +17,18 @@ namespace capstan::ps {
 struct PartitionContent {
   std::unique_ptr<PartitionStore> store;
   PartitionMachine machine;
-  std::string base = {};  // The checkpoint that it was read from whole; empty: none.
-  ViewEpoch origin = {};  // The move by which it came; 0.0: it was loaded.
+  std::string base = {};  // The checkpoint that the content was read from, all of it; empty: none.
+  ViewEpoch origin = {};  // The move by which the content came; 0.0: it was loaded.
 };
 
-// Batches found missing in the parts that the partition holds something of.
+// The number of batches found missing, summed over the parts of the model of which the partition
+// holds something.
 uint64_t BatchesLost(const PartitionStore& store, const PartitionMachine& machine);
 
 // Returns the options of the machine of any partition of this job, in this timeline.
 PartitionOptions MachineOptions(const Catalog& catalog, Timeline timeline);
 
-// Initial values. `slabs` must outlive the content.
+// Makes a partition with initial values. `slabs` must outlive the content.
 absl::StatusOr<PartitionContent> InitialContent(const Catalog& catalog, PartitionIndex index,
                                                 Timeline timeline, SlabArena& slabs);
 

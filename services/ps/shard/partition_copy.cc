@@ -14,7 +14,7 @@ std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::
   PartitionCopy copy{machine_.Snapshot(), copy_.Begin(order.parent)};
   if (order.move != ViewEpoch{}) TraceCloned(index_, order.move, /*delta=*/!order.parent.empty());
   if (!order.checkpoint.empty()) TraceMarked(index_, order.checkpoint);
-  // After this copy training goes on: nobody leaves with an earlier one.
+  // Training goes on after this copy, so the shard does not leave with an earlier one.
   if (!order.close) machine_.Reopen();
   closed_by_copy_ = order.close && machine_.Close();
   return copy;
@@ -42,7 +42,7 @@ void Partition::EndCopyLocked(absl::Time now) {
 void Partition::SettleCopy(const std::string& id, absl::Time now) {
   absl::MutexLock lock(&mu_);
   EndCopyLocked(now);
-  // What an earlier copy has closed stays so: its shard may leave with that one.
+  // A partition that an earlier copy has closed stays closed: its shard may leave with that copy.
   if (copy_.Settle(id) && id.empty() && closed_by_copy_) machine_.Reopen();
 }
 

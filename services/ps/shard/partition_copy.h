@@ -1,4 +1,4 @@
-// What a copy of a partition is for, and what it holds beside the rows and blocks.
+// How a copy of a partition is ordered, and what the copy holds beside the rows and blocks.
 #ifndef CAPSTAN_PS_SHARD_PARTITION_COPY_H_
 #define CAPSTAN_PS_SHARD_PARTITION_COPY_H_
 
@@ -11,17 +11,18 @@ namespace capstan::ps {
 
 struct CopyOrder {
   Timeline timeline{};
-  std::string parent;  // Changes to it, if they are known.
-  // Nothing is applied afterwards: the shard is about to leave. Otherwise what an earlier copy has
-  // closed is open again: its shard stays after all.
+  std::string parent;  // Copy only the changes since it, if they are known.
+  // Close the partition, so that it takes no gradients after the copy: the shard is about to leave.
+  // If false, a partition that an earlier copy has closed is opened again: the shard stays after
+  // all.
   bool close = false;
-  // What the copy is made for, which a trace tells: this move, while the partition is served, or
-  // this checkpoint; 0.0 and empty: for none.
+  // What the copy is made for, which only the trace tells: this move, while the partition is
+  // served, or this checkpoint; 0.0 and empty: neither.
   ViewEpoch move = {};
   std::string checkpoint = {};
 };
 
-// As of the moment of Partition::BeginCopy.
+// A copy as of the moment of Partition::BeginCopy.
 struct PartitionCopy {
   PartitionState state;
   std::string parent;  // The copy is to hold the changes to this checkpoint; empty: everything.

@@ -1,4 +1,4 @@
-// What a partition tells of itself: to the metrics, and in the heartbeats of its shard.
+// What a partition tells of itself, for the metrics and for the heartbeats of its shard.
 #ifndef CAPSTAN_PS_SHARD_PARTITION_FACTS_H_
 #define CAPSTAN_PS_SHARD_PARTITION_FACTS_H_
 
@@ -25,13 +25,13 @@ struct PartitionFacts {
   uint64_t version = 0;     // The higher one of both parts.
   uint64_t queued = 0;
   uint64_t lost = 0;  // Batches, since the partition recovered partially.
-  // Since the content is here.
-  uint64_t pulled_rows = 0;  // And blocks.
+  // Counted since the content was loaded.
+  uint64_t pulled_rows = 0;  // Blocks count as rows here.
   uint64_t pushed_rows = 0;
 };
 
-// Returns what the store and the machine tell, the bytes being those of the store; what is counted
-// since the content is here is left at 0.
+// Returns what the store and the machine tell. `bytes` are those of the store; pulled_rows and
+// pushed_rows are left at 0.
 PartitionFacts FactsOf(const PartitionStore& store, const PartitionMachine& machine);
 
 }  // namespace capstan::ps

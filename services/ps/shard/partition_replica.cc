@@ -20,7 +20,7 @@ void Partition::SetBackup(ViewEpoch pair, std::shared_ptr<ReplicaStream> stream)
     ended = std::exchange(backup_, BackupLink(index_, pair, std::move(stream)));
     trace::Write("paired", {{"partition", Raw(index_)}, {"term", pair.term}, {"n", pair.n}});
   }
-  // What the one before had not taken yet came to the present one with its copy.
+  // What the backup before had not carried out yet came to the present backup with its copy.
   ended.Release(absl::OkStatus());
 }
 
@@ -46,7 +46,7 @@ absl::StatusOr<bool> Partition::BackupHasAll(uint64_t told) const {
 
 void Partition::TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
                          ReplicaWait& replicated) {
-  // A push has changed nothing in a partition that takes nothing in, or is of another timeline.
+  // A push changes nothing if it is of another timeline, or if the partition takes nothing in.
   const bool current = Timeline{gradient.push->head().header().timeline()} == machine_.timeline();
   if (!current || machine_.moving() || machine_.closed()) return;
   v1::PushOperation result;
@@ -76,7 +76,7 @@ void Partition::Promote(absl::Time now) {
   absl::MutexLock lock(&mu_);
   standby_.reset();
   applier_.SetObserved(true);
-  // The copy that the owner was read for has come to nothing with it.
+  // A frozen machine waits for a copy that was read at the former owner; that copy is over.
   if (machine_.frozen()) CarryOut(machine_.Thaw(), now);
   CatchUpLocked(now);
   stands_by_.store(false, std::memory_order_release);
@@ -93,7 +93,7 @@ std::optional<absl::Duration> Partition::StandDown(ViewEpoch move, ViewEpoch pai
     frozen_for_.reset();
     machine_.EndMove();
     applier_.SetObserved(false);
-    copy_.Reset(store_.get(), /*base=*/"");  // The next one to be read is whole.
+    copy_.Reset(store_.get(), /*base=*/"");  // The next copy that is read here is a whole one.
     origin_ = move;
     standby_ = pair;
     ended = std::exchange(backup_, BackupLink());

@@ -10,7 +10,7 @@
 namespace capstan::ps {
 namespace {
 
-// Without what the same folder may be written with or without.
+// Returns `uri` without a "file://" in front and slashes at its end, which mean no other folder.
 absl::string_view Plain(absl::string_view uri) {
   uri = absl::StripPrefix(uri, "file://");
   while (uri.size() > 1 && absl::ConsumeSuffix(&uri, "/")) {

@@ -1,6 +1,6 @@
-// Where a shard may write and read: the checkpoints of its job, and the one that the job began
-// with. Whoever can call a shard must not be able to have it write into other folders, or load what
-// lies there.
+// The places where a shard may write and read: the checkpoints of its job, and the checkpoint that
+// the job began with. A caller must not be able to have the shard write into other folders, or load
+// from them.
 #ifndef CAPSTAN_PS_SHARD_PLACES_H_
 #define CAPSTAN_PS_SHARD_PLACES_H_
 
@@ -19,16 +19,17 @@ class Places {
  public:
   struct Known {
     std::string checkpoints;  // checkpoint.uri; written and read under it. Empty: nowhere.
-    std::string from;         // A checkpoint of another job, that is only read; empty: none.
+    std::string from;         // A checkpoint of another job, which is only read; empty: none.
   };
 
-  // What is given here is fixed; what is not waits for Learn. Before either, everything is refused.
+  // The fields of `fixed` that are not empty stay as they are; Learn() sets the others. An empty
+  // place is refused.
   explicit Places(Known fixed = {}) : fixed_(std::move(fixed)), known_(fixed_) {}
 
-  // What the chief tells.
+  // Sets the places that are not fixed, as the chief tells them.
   void Learn(Known told);
 
-  // PERMISSION_DENIED: not there.
+  // PERMISSION_DENIED: `uri` is in no place where the shard may write, or read.
   absl::Status CheckWrite(const std::string& uri) const;
   absl::Status CheckRead(const std::string& uri) const;
 

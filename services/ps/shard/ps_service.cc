@@ -21,21 +21,21 @@
 namespace capstan::ps {
 namespace {
 
-// Waits end a little before the deadline of the caller, whom the answer still reaches although the
-// shard looks at its waits once a tick only.
+// The shard ends waits a little before the caller's deadline, so that the answer still reaches the
+// caller although the shard looks at waits only once a tick.
 const absl::Duration kAnswerMargin = 2 * Shard::kTick;
 constexpr absl::Duration kLongestWait = absl::Seconds(60);
 constexpr absl::Duration kRepliesHint = absl::Milliseconds(50);
 constexpr absl::Duration kEvaluationHint = absl::Milliseconds(50);
 constexpr absl::Duration kWaitingHint = absl::Milliseconds(200);
 
-// gRPC's deadlines are of the time of day, the shard's of its own clock.
+// Turns gRPC's deadline, which is a time of day, into one of the shard's clock.
 absl::Time WaitDeadline(const grpc::CallbackServerContext& context, const Clock& clock) {
   const absl::Duration left = absl::FromChrono(context.deadline()) - absl::Now();
   return clock.Now() + std::min(left - kAnswerMargin, kLongestWait);
 }
 
-// The call waits at the coordinator, if there is a waiter, until it is answered or cancelled.
+// Lets a call that is cancelled be forgotten by the coordinator, if the call waits there.
 grpc::ServerUnaryReactor* Parked(WaitingReactor& reactor, CoordinatorShell& coordinator,
                                  std::optional<WaiterId> waiter) {
   if (waiter) {
@@ -188,7 +188,8 @@ PsService::Reactor* PsService::AnswerPush(Context& context, absl::StatusOr<Handl
     counted.End(handled.status(), reply_bytes);
     return Answer(context, handled.status());
   }
-  auto* const reactor = new PushReactor(std::move(handled->released));  // Ends with the call.
+  // Deletes itself when the call has ended.
+  auto* const reactor = new PushReactor(std::move(handled->released));
   std::move(handled->replicated)
       .Then([reactor, &context, counted, reply_bytes,
              trace = std::move(handled->trace)](const absl::Status& status) {

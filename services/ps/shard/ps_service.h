@@ -1,4 +1,5 @@
-// The RPCs of a shard: each translates, checks the header, and hands over to Shard.
+// The RPCs of a shard: each translates, checks the header, and hands the call over to Shard or one
+// of its helpers.
 #ifndef CAPSTAN_PS_SHARD_PS_SERVICE_H_
 #define CAPSTAN_PS_SHARD_PS_SERVICE_H_
 
@@ -28,7 +29,7 @@
 
 namespace capstan::ps {
 
-// What the calls are handed to. All must outlive the calls under way.
+// The objects that calls are handed to. All must outlive the calls under way.
 struct ServedShard {
   Shard& shard;
   Saver& saver;
@@ -44,15 +45,15 @@ class PsService final
     : public v1::Ps::WithRawCallbackMethod_Pull<v1::Ps::WithRawCallbackMethod_Push<
           v1::Ps::WithRawCallbackMethod_Replicate<v1::Ps::CallbackService>>> {
  public:
-  // Calls that have come and wait for a thread. Above it a pull or push is answered
-  // RESOURCE_EXHAUSTED at once, unless its sender asks little beside others: it would only make the
-  // others wait longer, and fill the memory.
+  // While more calls than this have come and wait for a thread, a pull or push is answered
+  // RESOURCE_EXHAUSTED at once, as it would only make others wait longer, and fill the memory. A
+  // sender that asks for little beside others is served all the same.
   static constexpr int64_t kMaxWaiting = 128;
 
   // `metrics` must outlive the service.
   explicit PsService(ShardMetrics& metrics) : metrics_(metrics) {}
 
-  // Before it, everything is answered UNAVAILABLE.
+  // From now on calls are handed to `served`. Before, every call is answered UNAVAILABLE.
   void Serve(const ServedShard* served) { served_.store(served, std::memory_order_release); }
 
   using Context = grpc::CallbackServerContext;
@@ -89,32 +90,35 @@ class PsService final
                      grpc::ByteBuffer* reply) override;
 
  private:
-  // A pull or push begins. Gives how many wait for a thread; RESOURCE_EXHAUSTED: too many.
+  // A pull or push begins. Returns how many calls wait for a thread. RESOURCE_EXHAUSTED: too many
+  // do.
   absl::StatusOr<int64_t> CheckQueue(Context& context);
   struct AdmittedPull {
     Shard* shard = nullptr;
     std::unique_ptr<const PullQuery> query;
-    std::unique_ptr<EvaluationShare::Turn> evaluation;  // Null: it trains.
+    std::unique_ptr<EvaluationShare::Turn> evaluation;  // Null: it is no evaluation.
   };
-  // Everything is checked. RESOURCE_EXHAUSTED: too many wait, or it evaluates and training waits.
+  // Reads a pull and checks all of it. RESOURCE_EXHAUSTED: too many calls wait, or the pull is an
+  // evaluation, and training waits.
   absl::StatusOr<AdmittedPull> Admit(Context& context, const grpc::ByteBuffer& request);
   // UNAVAILABLE before Serve.
   absl::StatusOr<const ServedShard*> Served() const;
-  // The shard, if it is there and the header is right: of a data request, of an order of the
-  // chief's to a shard that serves.
+  // Return the shard, if it serves and the header is right: that of a data request, or of an order
+  // of the chief.
   absl::StatusOr<Shard*> ShardFor(const v1::RequestHeader& header) const;
   absl::StatusOr<Shard*> ShardForOrder(const v1::RequestHeader& header) const;
-  // Counts the shard's reply until it is taken. RESOURCE_EXHAUSTED: too many are not.
+  // Counts the bytes of `reply` until the client has taken it. RESOURCE_EXHAUSTED: clients have too
+  // many bytes still to take.
   absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor) const;
-  // What is to happen before and after the push is answered.
+  // What has to happen before and after the push is answered.
   struct Handled {
     ReleasedPulls released;
     ReplicaWait replicated;
-    std::function<void()> trace = {};  // Tells of the answer; empty: nobody listens.
+    std::function<void()> trace = {};  // Traces the answer; empty: no trace is written.
   };
   absl::StatusOr<Handled> HandlePush(const Context& context, const grpc::ByteBuffer& request,
                                      v1::PushReply& reply);
-  // Answers when backups have the push, and counts it.
+  // Answers a push when backups have carried it out, and counts it.
   static Reactor* AnswerPush(Context& context, absl::StatusOr<Handled> handled,
                              const CountedPush& counted, size_t reply_bytes);
   absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
@@ -123,7 +127,7 @@ class PsService final
   absl::StatusOr<v1::TakePartitionReply> HandleTake(const v1::TakePartitionRequest& request);
   absl::StatusOr<v1::ReplicateReply> HandleReplicate(const grpc::ByteBuffer& request);
 
-  FairShare senders_;  // Judges the calls that came while too many waited.
+  FairShare senders_;  // Judges the senders of calls that come while too many wait.
   EvaluationShare evaluation_;
   ShardMetrics& metrics_;
   SessionShares sessions_{StreamLedger::kMaxSessions, PartitionMachine::kSessionTtl};

@@ -21,20 +21,22 @@ namespace capstan::ps {
 // *Immutable after Read, therefore thread-safe.*
 class PullQuery {
  public:
-  // INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of another partition).
+  // INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION (a key of another partition), or
+  // RESOURCE_EXHAUSTED (the reply would be larger than a message may be).
   static absl::StatusOr<std::unique_ptr<const PullQuery>> Read(const grpc::ByteBuffer& buffer,
                                                                const Catalog& catalog);
 
   const v1::PullRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
-  // Keys of the i-th table of the payload.
+  // The keys, table and block at the i-th place of the payload's tables, or blocks.
   PackedKeys keys(size_t i) const { return keys_[i]; }
   TableId table(size_t i) const { return TableId{payload_.tables[i].table}; }
   BlockId block(size_t i) const { return BlockId{payload_.blocks[i].block}; }
 
-  size_t bytes() const { return message_.size(); }  // The size of the request, which it keeps.
+  // The size of the request, which this object keeps.
+  size_t bytes() const { return message_.size(); }
 
-  // The shape of the reply: the sizes of everything that was asked for.
+  // The shape of the reply: the sizes of all that is asked for.
   const wire::PayloadShape& reply_shape() const { return reply_shape_; }
 
  private:

@@ -18,8 +18,8 @@
 namespace capstan::ps {
 namespace {
 
-// What a line about a table or a block begins with: its kind and name, which are put together only
-// where something is wrong.
+// Makes the beginning of an error message: the kind and name of a table or block. Called only if
+// something is wrong.
 using NameOf = absl::FunctionRef<std::string()>;
 
 absl::Status CheckFloats(NameOf name, size_t got, size_t want) {
@@ -28,7 +28,7 @@ absl::Status CheckFloats(NameOf name, size_t got, size_t want) {
       absl::StrCat(name(), ": ", got, " bytes of values, should be ", want));
 }
 
-// Weights as pulled are needed for compensation, and for nothing else.
+// Checks the weights as pulled, which are needed for compensation only.
 absl::Status CheckPulled(NameOf name, const v1::UpdatePolicy& policy, size_t got, size_t values) {
   const bool needed = policy.stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE && !IsSync(policy);
   if (got == (needed ? values : 0) || got == values) return absl::OkStatus();
@@ -36,7 +36,7 @@ absl::Status CheckPulled(NameOf name, const v1::UpdatePolicy& policy, size_t got
       absl::StrCat(name(), ": ", got, " bytes of pulled weights, should be ", values));
 }
 
-// Versions of rows as pulled are known of all of them or of none.
+// Checks the versions of rows as pulled: a push has them for all of its rows or for none.
 absl::Status CheckUpdates(NameOf name, size_t got, size_t keys) {
   if (got == 0 || got == keys * sizeof(uint32_t)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name(), ": ", got, " bytes of updates, should be ",
@@ -84,8 +84,8 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> PushMessage::Read(const grpc:
   return std::shared_ptr<const PushMessage>(std::move(push));
 }
 
-// Returns a part of the one piece of memory for all floats of the message: many small ones take
-// longer to make than to fill.
+// Returns memory for `count` floats, out of one allocation for all floats of the message: many
+// small ones would take longer to make than to fill.
 float* PushMessage::Widened(size_t count) {
   if (widened_ == nullptr) {
     size_t bytes = 0;
@@ -171,7 +171,7 @@ bool PushMessage::KnowsRowVersions(const wire::PartitionPart& part) const {
                       [](const Rows& rows) { return rows.gradients.versions.empty(); });
 }
 
-// Partitions that lie one behind the other go as they lie.
+// Partitions that are adjacent in the message share one slice.
 size_t PushMessage::AppendShares(absl::Span<const size_t> places,
                                  std::vector<grpc::Slice>& slices) const {
   const std::string head = head_.SerializeAsString();

@@ -23,26 +23,27 @@ namespace capstan::ps {
 // partitions in which its gradients are staged or queued.
 class PushMessage {
  public:
-  // INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of another partition): nothing of it
-  // may be applied. With a reservation it is copied out of the transport's memory, for its
-  // gradients wait before they are applied, and counts until it is destroyed.
+  // Reads and checks a whole push. INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of
+  // another partition): no part of the push may be applied. With a `reservation` the message is
+  // copied out of the transport's memory, as its gradients wait before they are applied, and the
+  // reservation lasts as long as the message.
   static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(const grpc::ByteBuffer& buffer,
                                                                  const Catalog& catalog,
                                                                  Reservation reservation);
 
-  // Only what head() is. INVALID_ARGUMENT: it is no push.
+  // Reads only what head() returns. INVALID_ARGUMENT: `buffer` is no push.
   static absl::StatusOr<v1::PushRequest> ReadHead(const grpc::ByteBuffer& buffer);
 
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
 
-  size_t size() const { return message_.size(); }  // Bytes of all of it, and of one share.
+  size_t size() const { return message_.size(); }  // Bytes of the whole message, and of one share.
   size_t ShareSize(size_t place) const { return payload_.partitions[place].field.size(); }
-  // Appends a push that holds the partitions at these places alone, in this order, as it would be
-  // sent: slices that share this message's memory. Returns its size in bytes.
+  // Appends to `slices` a serialized push that holds only the partitions at these places, in this
+  // order. The slices share this message's memory. Returns the size of that push in bytes.
   size_t AppendShares(absl::Span<const size_t> places, std::vector<grpc::Slice>& slices) const;
 
-  // The gradients of one partition's rows, with the store's ids beside them; their weights are 1.
+  // The gradients of one partition's rows in one table, and of one block. Their weights are 1.
   struct Rows {
     TableId table{};
     RowGradients gradients;
@@ -67,20 +68,20 @@ class PushMessage {
   absl::StatusOr<PackedFloats> Floats(const wire::Bytes& bytes);
   float* Widened(size_t count);
 
-  Reservation reservation_;  // Null: it does not wait.
+  Reservation reservation_;  // Null: the push does not wait.
   wire::Message message_;
   v1::PushRequest head_;
   wire::Payload payload_;
   std::vector<Rows> rows_;            // As payload_.tables.
   std::vector<Values> blocks_;        // As payload_.blocks.
-  std::unique_ptr<float[]> widened_;  // bfloat16 as float32.
+  std::unique_ptr<float[]> widened_;  // Floats that came as bfloat16, as float32.
   size_t widened_used_ = 0;
 };
 
-// A partition's part of a push. Keeps the message alive.
+// The share of a push that is for one partition. Keeps the message alive.
 struct PushShare {
   std::shared_ptr<const PushMessage> push;
-  size_t place = 0;  // In the push's partitions.
+  size_t place = 0;  // The index in the push's partitions.
 };
 
 }  // namespace capstan::ps

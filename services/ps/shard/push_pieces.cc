@@ -11,7 +11,8 @@
 namespace capstan::ps {
 namespace {
 
-// A push counts as so much at least, so that nobody fills the memory with names of small ones.
+// Each push counts as at least so many bytes, so that nobody fills the memory with the entries of
+// many small pushes.
 constexpr size_t kLeastBytes = size_t{1} << 20;
 
 absl::Status CheckPiece(const v1::PushPieceRequest& piece) {

@@ -1,4 +1,4 @@
-// Pushes that come in pieces, because what they bring for one partition is more than a message may
+// Pushes that come in pieces, because their share for one partition is more than a message may
 // hold.
 #ifndef CAPSTAN_PS_SHARD_PUSH_PIECES_H_
 #define CAPSTAN_PS_SHARD_PUSH_PIECES_H_
@@ -22,38 +22,40 @@
 
 namespace capstan::ps {
 
-// Puts them together. *Thread-safe.*
+// Puts pushes together from their pieces. *Thread-safe.*
 class PushPieces {
  public:
-  // A push of which nothing has come for longer has no sender any more, or is sent anew.
+  // If no piece of a push has come for so long, its sender is gone or sends the push anew.
   static constexpr absl::Duration kPatience = absl::Seconds(15);
 
-  // What those that are not complete take counts in `memory`, which must outlive this object, each
-  // whole from its first piece on. One of them always fits.
+  // Pushes that are not complete count in `memory`, which must outlive this object: each with its
+  // whole size from its first piece on. If there is no other, a push always fits.
   explicit PushPieces(MemoryBudget& memory) : memory_(memory) {}
 
-  // Who sends: pieces of one push come over one connection.
+  // Who sends a push: its pieces come over one connection.
   struct Sender {
     std::string connection;
     std::string host;
   };
 
-  // Takes a piece. With the last one, gives the whole push, which is not kept any longer. With the
-  // first one, drops those of the sender's trainer that it says are over.
+  // Takes a piece. With the last piece of a push, returns the whole push and forgets it. With the
+  // first one, drops the incomplete pushes of the same trainer that are numbered below
+  // piece.oldest.
   //
-  // INVALID_ARGUMENT: an impossible piece, or one that tells another size than the first one of its
-  // push, for which room was made. UNAVAILABLE: a piece before it is missing, and the push
-  // is to be sent anew. RESOURCE_EXHAUSTED: there is no room for the push, later; beside one of its
-  // pushes a host gets half of the room.
+  // INVALID_ARGUMENT: an impossible piece, or one that tells another size than the first piece of
+  // its push, for which room was made. UNAVAILABLE: a piece before it is missing, and the push has
+  // to be sent anew. RESOURCE_EXHAUSTED: there is no room for the push now; a host with several
+  // pushes gets at most half of the room.
   absl::StatusOr<std::optional<grpc::ByteBuffer>> Take(const Sender& sender,
                                                        const v1::PushPieceRequest& piece,
                                                        absl::Time now);
 
-  // Drops such pushes. Call now and then.
+  // Drops the pushes of which no piece has come for kPatience. Call it now and then.
   void DropSilent(absl::Time now);
 
  private:
-  // The connection, which nobody but its ends can name, the trainer, and the push among its pushes.
+  // The connection, which nobody but its ends can name; the trainer; the number of the push among
+  // the trainer's.
   using Name = std::tuple<std::string, uint64_t, uint64_t>;
   struct Push {
     std::string host;
@@ -66,7 +68,7 @@ class PushPieces {
 
   absl::StatusOr<Push*> Find(const Name& name, const std::string& host,
                              const v1::PushPieceRequest& piece) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // RESOURCE_EXHAUSTED: there is none, or none for this host.
+  // RESOURCE_EXHAUSTED: there is no room, or none for this host.
   absl::StatusOr<Reservation> RoomFor(const std::string& host, size_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

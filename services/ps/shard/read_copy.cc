@@ -7,9 +7,9 @@
 namespace capstan::ps {
 namespace {
 
-// Some 0.1 ms. A scheduler lets a thread of any niceness finish a turn of some milliseconds before
-// a request is served that has come meanwhile, unless the thread offers the core by itself; and it
-// may take a whole turn from one that does, so not too often.
+// So many reads take some 0.1 ms; then the thread offers its core. If it did not, the scheduler
+// would let it finish a turn of some milliseconds, whatever its niceness, before a request that has
+// come meanwhile is served. It must not do so too often, as each time may cost it a whole turn.
 constexpr int kReadsATurn = 8;
 
 }  // namespace

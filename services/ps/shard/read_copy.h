@@ -1,4 +1,4 @@
-// Reads a copy of a partition that has begun, while requests are served between its pieces.
+// Reads a copy of a partition in pieces, between which requests are served.
 #ifndef CAPSTAN_PS_SHARD_READ_COPY_H_
 #define CAPSTAN_PS_SHARD_READ_COPY_H_
 
@@ -12,9 +12,10 @@
 
 namespace capstan::ps {
 
-// Has `encoder` read all of the copy that BeginCopy has begun, and hands what is encoded meanwhile
-// to `append`; what is left is for the caller to take. `check` is asked before each piece, and ends
-// it by an error, as `append` does. False: another content has been loaded in the meantime.
+// Lets `encoder` read all of the copy that Partition::BeginCopy has begun, and hands what is
+// encoded meanwhile to `append`; the caller takes what is left in the encoder. Calls `check` before
+// each piece. Returns the error of `check` or `append`, if one fails; false if another content has
+// been loaded meanwhile.
 absl::StatusOr<bool> ReadCopy(Partition& partition, PartitionEncoder& encoder,
                               absl::FunctionRef<absl::Status()> check,
                               absl::FunctionRef<absl::Status(std::string)> append);

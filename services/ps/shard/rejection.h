@@ -19,14 +19,14 @@ inline absl::Status WithReason(absl::Status status, const char* reason) {
   return status;
 }
 
-// When to come again to a partition that is frozen on its way to another shard, which takes a
-// moment; if it has taken longer, as to one that is busy.
+// When to come again to a partition that is frozen for a move. That takes a moment; where it has
+// taken longer, the hint is that of a busy partition.
 inline absl::Duration FrozenHint(absl::Duration frozen_for) {
   return absl::Milliseconds(frozen_for < absl::Seconds(1) ? 5 : 50);
 }
 
-// RESOURCE_EXHAUSTED: the shard's memory has no room for it now; it is to come again a little
-// later.
+// Makes the status of a request for which the shard's memory has no room now: RESOURCE_EXHAUSTED,
+// with the hint to come again a little later.
 inline absl::Status NoRoom(const std::string& message) {
   return WithReason(WithRetryAfter(absl::ResourceExhaustedError(message), absl::Milliseconds(100)),
                     "memory");

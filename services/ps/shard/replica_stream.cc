@@ -196,7 +196,7 @@ bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
   {
     absl::MutexLock lock(&mu_);
     for (const uint64_t number : reply.refused()) {
-      // Nobody asks any more for an operation whose pair has ended meanwhile.
+      // Nobody waits any more for an operation that has been taken, or whose pair has ended.
       if (number <= taken_ || number - taken_ > queue_.size()) continue;
       const v1::Operation& refused = queue_[number - taken_ - 1].operation;
       if (refused.what_case() == v1::Operation::WHAT_NOT_SET) continue;

@@ -1,4 +1,5 @@
-// The streams of operations from this process to those that back its partitions up: one for each.
+// The streams of operations from this process to the processes that back up its partitions: one
+// stream to each.
 #ifndef CAPSTAN_PS_SHARD_REPLICA_STREAMS_H_
 #define CAPSTAN_PS_SHARD_REPLICA_STREAMS_H_
 
@@ -22,30 +23,31 @@ namespace capstan::ps {
 // *Thread-safe*. Its lock may be taken under any but a stream's.
 class ReplicaStreams {
  public:
-  // The one to this process, in this timeline. If there is none it is begun, and first tells of the
-  // rounds that are `kept` here: its process may have heard of none of them, as one that nobody
-  // pushes to yet.
+  // Returns the stream to `target` in this timeline. If there is none, begins one, which first
+  // tells of the commits that are `kept` here: the target may have heard of none of them, as nobody
+  // may push to it yet.
   std::shared_ptr<ReplicaStream> To(const ReplicaTarget& target, uint64_t timeline,
                                     const ClosedLog& kept);
-  // Those to other processes than `targets` are over: no pair uses them.
+  // Forgets the streams to processes other than `targets`: no pair uses them.
   void KeepOnly(const std::set<Incarnation>& targets);
   std::vector<std::shared_ptr<ReplicaStream>> All() const;
 
-  // Tells every backup of a round, without which it could not pass the next ones.
+  // Tells every backup of a round commit, without which it could not pass the round.
   void TellClosed(const RoundCommit& closed);
 
-  // Tells every backup what a trainer has finished here.
+  // Tells every backup how many steps a trainer has finished here.
   void TellFinished(TrainerId trainer, uint64_t clock);
-  // A stream that begins from now on is full above this.
+  // Sets the limit of the streams that begin from now on.
   void SetLimit(size_t bytes);
-  // Return how many bytes operations keep that their targets have not taken: of all streams, and of
-  // the one that has most.
+  // Return how many bytes the operations keep that targets have not taken: in all streams, and in
+  // the stream that keeps most.
   size_t bytes() const;
   size_t most_bytes() const;
 
-  // Whoever sends: called when there is something to send. Short, for locks are held.
+  // `wake` is called when there is something to send. It has to be short, as the caller may hold
+  // locks.
   void SetWake(std::function<void()> wake);
-  // Whoever waits for a backup is told that this process ends.
+  // This process ends: closes all streams, so that nobody waits for a backup any more.
   void Close();
 
  private:

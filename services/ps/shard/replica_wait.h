@@ -1,4 +1,4 @@
-// What backups have to carry out before somebody is answered.
+// The operations that backups have to carry out before a call is answered.
 #ifndef CAPSTAN_PS_SHARD_REPLICA_WAIT_H_
 #define CAPSTAN_PS_SHARD_REPLICA_WAIT_H_
 
@@ -13,14 +13,14 @@
 
 namespace capstan::ps {
 
-// What is added is sent when the wait begins; or when it is destroyed, for then nobody waits.
-// Copies wait for the same. Thread-compatible.
+// Wakes the streams, so that they send what was added, when the wait begins, or on destruction if
+// nobody waits. Copies wait for the same operations. Thread-compatible.
 class ReplicaWait {
  public:
   ReplicaWait() = default;
   ReplicaWait(const ReplicaWait &) = default;
   ReplicaWait(ReplicaWait &&) = default;
-  // What was added here before is sent: nobody waits for it any more.
+  // The operations that were here before are sent, and nobody waits for them any more.
   ReplicaWait &operator=(ReplicaWait other) {
     streams_.swap(other.streams_);
     return *this;
@@ -28,12 +28,12 @@ class ReplicaWait {
   ~ReplicaWait() { Wake(); }
 
   void Add(const std::shared_ptr<ReplicaStream> &stream, PartitionIndex partition, uint64_t number);
-  // There is nothing to wait for.
+  // Returns true if there is nothing to wait for.
   bool empty() const { return streams_.empty(); }
 
-  // Calls done(OK) once every backup has what was added, or done(error) once it is known that a
-  // pair has ended because the owner is another one now. At once if nothing has been added; else
-  // maybe on another thread.
+  // Calls done(OK) once the backups have carried out all operations that were added, or done(error)
+  // if a pair has ended because this process is the owner no more, or this process ends. Calls it
+  // at once if nothing was added, otherwise maybe on another thread.
   void Then(absl::AnyInvocable<void(const absl::Status &)> done) &&;
 
  private:

@@ -19,12 +19,12 @@ constexpr uint32_t kPushes = v1::ReplicateRequest::kPushesFieldNumber;
 
 grpc::Slice Serialized(const v1::ReplicateRequest& request) {
   grpc::Slice slice(request.ByteSizeLong());
-  // Nobody else has a reference to it yet.
+  // Nobody else refers to the slice yet, so it may be written to.
   request.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
   return slice;
 }
 
-// Returns what stands before a push of so many bytes.
+// Returns the tag and length that stand before a push of `size` bytes.
 grpc::Slice FrameOf(size_t size) {
   uint8_t frame[2 * sizeof(uint64_t)];
   uint8_t* end = CodedOutputStream::WriteTagToArray(

@@ -1,4 +1,4 @@
-// A ReplicateRequest as it travels: what pushes carried is neither copied into it nor out of it.
+// A ReplicateRequest as it travels: gradients of pushes are neither copied into it nor out of it.
 #ifndef CAPSTAN_PS_SHARD_REPLICATE_MESSAGE_H_
 #define CAPSTAN_PS_SHARD_REPLICATE_MESSAGE_H_
 
@@ -17,13 +17,13 @@
 
 namespace capstan::ps {
 
-// What the pushes of a request carried: each push once, and of it the partitions whose operations
-// name it. *Thread-compatible*.
+// The pushes of a request: each once, with the shares of those partitions whose operations name it.
+// *Thread-compatible*.
 class SentPushes {
  public:
-  // Fills in where the share will be.
+  // Adds a share, and fills in `operation` where the share will be.
   void Add(const PushShare& share, v1::PushOperation& operation);
-  // Returns `request`, which has none, with these pushes. It shares the memory of theirs.
+  // Returns `request`, which has no pushes, with these pushes. The result shares their memory.
   grpc::ByteBuffer Write(const v1::ReplicateRequest& request) const;
 
  private:
@@ -42,14 +42,14 @@ class ReplicateMessage {
   // No request may hold more operations, nor more pushes.
   static constexpr int kMostItems = 1 << 16;
 
-  // INVALID_ARGUMENT: it is no ReplicateRequest, or holds too much.
+  // INVALID_ARGUMENT: `buffer` is no ReplicateRequest, or holds more than kMostItems.
   static absl::StatusOr<std::unique_ptr<const ReplicateMessage>> Read(
       const grpc::ByteBuffer& buffer);
 
   const v1::ReplicateRequest& head() const { return *head_; }  // Without the pushes.
-  size_t size() const { return message_.size(); }              // Bytes of all of it.
+  size_t size() const { return message_.size(); }              // Bytes of the whole message.
   size_t pushes() const { return pushes_.size(); }
-  // Returns the i-th, which shares the memory of this message.
+  // Returns the i-th push, which shares the memory of this message.
   grpc::ByteBuffer push(size_t i) const;
 
  private:

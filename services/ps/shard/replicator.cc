@@ -17,8 +17,9 @@ class ReplicatedPushes {
   ReplicatedPushes(Shard& shard, const ReplicateMessage& message)
       : shard_(shard), message_(message), read_(message.pushes()) {}
 
-  // Returns nothing for an operation that is no push. INVALID_ARGUMENT: it names none of its
-  // partition; others: as PushMessage::Read.
+  // Returns an empty share for an operation that is no push. INVALID_ARGUMENT: the operation names
+  // a push that is not in the request, or that has no share for its partition; other errors are
+  // those of PushMessage::Read.
   absl::StatusOr<PushShare> Of(const v1::Operation& operation) {
     if (!operation.has_push()) return PushShare();
     const v1::PushOperation& of = operation.push();
@@ -79,7 +80,7 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
     return absl::OutOfRangeError(
         absl::StrCat("operation ", request.first(), " has come, ", source->taken + 1, " has not"));
   }
-  // The owner has heard of what comes before.
+  // The owner has heard what became of the operations before the first one.
   source->refused.erase(source->refused.begin(), source->refused.lower_bound(request.first()));
   ReplicatedPushes pushes(shard_, message);
   uint64_t number = request.first() - 1;

@@ -1,4 +1,5 @@
-// Takes what the owners of partitions have done that this shard backs up, and carries it out.
+// Takes the operations that owners have done to partitions that this shard backs up, and carries
+// them out here.
 #ifndef CAPSTAN_PS_SHARD_REPLICATOR_H_
 #define CAPSTAN_PS_SHARD_REPLICATOR_H_
 
@@ -20,13 +21,13 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Replicator {
  public:
-  // `shard` must outlive it.
+  // `shard` must outlive this object.
   explicit Replicator(Shard& shard) : shard_(shard) {}
 
-  // Carries out the operations that are new, in their order. An operation of a pair of a later view
-  // than those followed so far ends it: the rest is to come again. INVALID_ARGUMENT: an impossible
-  // request; OUT_OF_RANGE: an operation before it is missing; FAILED_PRECONDITION: a later stream
-  // of this source has begun.
+  // Carries out the operations that are new, in their order. Stops before an operation whose pair
+  // is made by a later view than has been followed so far; the owner sends the rest again.
+  // INVALID_ARGUMENT: an impossible request; OUT_OF_RANGE: an operation before the first one is
+  // missing; FAILED_PRECONDITION: a later stream of this source has begun.
   absl::StatusOr<v1::ReplicateReply> Take(const ReplicateMessage& message);
 
   // Forgets sources that the newest view does not name.
@@ -37,13 +38,14 @@ class Replicator {
     absl::Mutex mu;
     uint64_t stream ABSL_GUARDED_BY(mu) = 0;
     uint64_t taken ABSL_GUARDED_BY(mu) = 0;
-    // Operations that were refused, and of which the owner may not have heard yet: it would take
-    // them for carried out if the answer that says so were lost.
+    // Operations that were refused, of which the owner may not have heard yet: they are named in
+    // each reply until it has, as a reply may be lost and the owner would take them for carried
+    // out.
     std::set<uint64_t> refused ABSL_GUARDED_BY(mu);
   };
 
   std::shared_ptr<Source> Find(Incarnation source) ABSL_LOCKS_EXCLUDED(mu_);
-  // True: the view that makes the operation's pair has not been followed yet.
+  // Returns true if the view that makes the operation's pair has not been followed yet.
   bool IsEarly(const v1::Operation& operation) const;
 
   Shard& shard_;

@@ -22,38 +22,44 @@ namespace capstan::ps {
 // *Thread-safe*. Its lock may be taken under a partition's.
 class Rounds {
  public:
-  // Says whether no partition needs the commits in between: then any may be the next one.
+  // Returns true if no partition is here that needs the commits in between: then any commit may be
+  // the next one.
   using IsFree = absl::FunctionRef<bool()>;
 
-  // Called under the lock for each round that is learned, before anybody can see it.
+  // Called under the lock for each commit that is learned, before any other call can see the
+  // commit.
   using OnLearned = std::function<void(const RoundCommit&)>;
   explicit Rounds(OnLearned on_learned = nullptr) : on_learned_(std::move(on_learned)) {}
 
-  // Begins anew, where every partition has passed `passed` rounds.
+  // Begins anew with `timeline`, in which every partition has passed `passed` rounds.
   void Reset(Timeline timeline, uint64_t passed);
 
-  // Takes what a request of this timeline carried; nothing of another one. True: the log has become
-  // long, sweep the partitions. `is_free` is asked under the lock.
+  // Learns the commit that a request carried, if it is the next one; ignores it if `timeline` is
+  // not the present one. Returns true if the log is long now, so that the caller should make all
+  // partitions catch up. Calls `is_free` under the lock.
   bool Learn(Timeline timeline, const RoundCommit& set, IsFree is_free);
 
-  // A partition is about to come that has passed `passed`: it is learned, and what comes after it
-  // is kept until Unpin (docs/spec, rules 27 and 28). UNAVAILABLE: a round before it is not known
-  // yet; ABORTED: one after it is not known any more, or it is of another timeline.
+  // A partition that has passed `passed` is about to come from another shard: learns `passed`, and
+  // keeps all later commits until Unpin (docs/spec, rules 27 and 28). UNAVAILABLE: a commit before
+  // `passed` is not known yet; ABORTED: a commit after `passed` is not known any more, or
+  // `timeline` is not the present one.
   absl::Status Pin(Timeline timeline, const RoundCommit& passed, IsFree is_free);
-  // It has come, and counts itself; or it will not.
+  // Ends a Pin(): the partition is loaded and passes rounds by itself from now on, or it does not
+  // come.
   void Unpin(Timeline timeline, uint64_t passed);
 
-  // The sets of the rounds after `round`, in order.
+  // The commits of the rounds after `round`, in order.
   std::vector<RoundCommit> After(uint64_t round) const;
-  // The set of a round; without lanes if it is not known any more.
+  // The commit of `round`; one without lanes if it is not known any more.
   RoundCommit SetOf(uint64_t round) const;
 
-  // Every partition has passed `round`.
+  // Forgets the commits up to `round`, which every partition has passed, except those that a Pin()
+  // keeps.
   void Forget(uint64_t round);
-  // Whether some are not forgotten, which a partition may have to pass yet.
+  // Returns true while commits are kept that some partition may have yet to pass.
   bool KeepsAny() const;
-  // Calls with those. None is learned meanwhile: who is told of these, and of what is learned from
-  // then on, misses none.
+  // Calls `call` with the commits that are kept, and lets no other commit be learned meanwhile. So
+  // a replica stream that is begun here, and is told of every commit learned later, misses none.
   void WithKept(absl::FunctionRef<void(const ClosedLog&)> call) const;
 
   uint64_t last_round() const { return last_.load(std::memory_order_acquire); }
@@ -65,7 +71,8 @@ class Rounds {
   mutable absl::Mutex mu_;
   Timeline timeline_ ABSL_GUARDED_BY(mu_){};
   ClosedLog log_ ABSL_GUARDED_BY(mu_);
-  std::multiset<uint64_t> pins_ ABSL_GUARDED_BY(mu_);  // Rounds passed.
+  // The rounds that the pinned partitions have passed.
+  std::multiset<uint64_t> pins_ ABSL_GUARDED_BY(mu_);
   std::atomic<uint64_t> last_{0};
 };
 

@@ -12,7 +12,8 @@
 namespace capstan::ps {
 namespace {
 
-constexpr absl::Duration kGlance = absl::Milliseconds(5);  // How often a copy looks at the store.
+// How often a copy that waits looks whether the store has caught up.
+constexpr absl::Duration kGlance = absl::Milliseconds(5);
 
 }  // namespace
 

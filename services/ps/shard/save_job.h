@@ -21,30 +21,31 @@
 
 namespace capstan::ps {
 
-// Mark(), then Run(), by one thread, which gets help in the background; Cancel() and the numbers by
-// any. What is copied goes to the store behind the copying, and the next partition is begun when
-// the store has taken the last one. A copy is ahead of the store by at most kWaitingForStoreLimit
-// bytes, unless training would have to stop for it: where the shard keeps as many images of rows
-// and blocks for its copies as it may, the copy is read to its end at once, and what is read of it
-// waits in memory.
+// Call Mark(), then Run(), which gets help in the background, on one thread; Cancel() and the
+// numbers may be called by any thread. A copy goes to the object store while it is being read, and
+// the next partition is begun when the store has taken the last one. Reading is ahead of the store
+// by at most kWaitingForStoreLimit bytes, unless training would have to stop for that: where the
+// shard keeps as many images of rows and blocks for its copies as it may, the copy is read to its
+// end at once, and waits in memory.
 class SaveJob {
  public:
-  // The shard must outlive it. `may_wait`: so many bytes may be ahead of the store.
+  // `shard` must outlive the job. `may_wait`: how many bytes reading may be ahead of the store.
   SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside,
           size_t may_wait = kWaitingForStoreLimit);
 
-  // Where a part is synchronous, the moment of which all partitions are saved. Otherwise each has
-  // its own, in Run().
+  // If a part is synchronous, begins the copies of all partitions, which are saved as of this
+  // moment. Otherwise does nothing: Run() begins the copy of one partition after the other.
   absl::Status Mark();
 
-  // Copies the partitions, in pieces, and writes each copy. CANCELLED;
-  // FAILED_PRECONDITION: the timeline is over; others are those of the object store.
+  // Reads the copies of the partitions in pieces, and writes them. CANCELLED: by Cancel();
+  // FAILED_PRECONDITION: the timeline is over; other errors are those of the object store.
   absl::Status Run();
   void Cancel() { cancelled_ = true; }
 
   uint64_t partitions_saved() const { return saved_; }
   uint64_t bytes() const { return bytes_; }
-  // Bytes that the store has taken, also of what is not saved yet: it grows as long as one moves.
+  // Bytes that the store has taken so far, also of files that are not complete yet: the number
+  // grows as long as the save moves.
   uint64_t taken() const { return taken_; }
   // REQUIRES: Run() has returned OK.
   const std::vector<v1::SavedFile>& files() const { return files_; }
@@ -53,12 +54,13 @@ class SaveJob {
   struct Item {
     PartitionIndex index{};
     Partition* partition = nullptr;
-    std::optional<PartitionCopy> copy = {};  // Once it has begun.
+    std::optional<PartitionCopy> copy = {};  // Set once it has begun.
   };
 
   absl::Status Begin(Item& item);
   absl::Status SaveAll();
-  // Returns when little enough waits for the store. CANCELLED.
+  // Returns when at most may_wait_ bytes wait for the store, or training would have to stop.
+  // CANCELLED: by Cancel().
   absl::Status WaitForStore(const PartitionPack& pack) const;
   // Adds the partition to the pack.
   absl::Status Copy(Item& item, PartitionPack& pack);
@@ -70,7 +72,7 @@ class SaveJob {
   const Outside outside_;
   const size_t may_wait_;
   std::vector<Item> items_;
-  std::vector<v1::SavedFile> files_;  // Those that are in the store.
+  std::vector<v1::SavedFile> files_;  // The files that are in the store.
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> saved_{0};
   std::atomic<uint64_t> bytes_{0};

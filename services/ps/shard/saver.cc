@@ -15,7 +15,7 @@ constexpr size_t kPast = 64;
 }  // namespace
 
 Saver::~Saver() {
-  std::unique_ptr<Background::Work> work;  // Ends without the lock.
+  std::unique_ptr<Background::Work> work;  // Ends after `lock` is released.
   absl::MutexLock lock(&mu_);
   if (!save_) return;
   save_->job->Cancel();
@@ -53,7 +53,7 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
 
 void Saver::Begin(const v1::SavePartitionsRequest& request) {
   if (save_) {
-    save_->work.reset();  // It has ended.
+    save_->work.reset();  // The work has ended.
     past_.push_back(save_->order.id());
     if (past_.size() > kPast) past_.pop_front();
   }
@@ -61,7 +61,7 @@ void Saver::Begin(const v1::SavePartitionsRequest& request) {
                      .job = std::make_unique<SaveJob>(shard_, request, outside_),
                      .began = shard_.clock().Now(),
                      .moved = shard_.clock().Now()});
-  // What is not marked is settled, as after any failure, by Run().
+  // Run() settles the copies that were begun, as after any failure.
   if (absl::Status marked = save_->job->Mark(); !marked.ok()) save_->job->Cancel();
   save_->work = outside_.background.Begin([this, &job = *save_->job] { Run(job); });
 }
@@ -71,7 +71,7 @@ absl::Status Saver::CheckThatItMoves(Save& save) const {
   const uint64_t taken = save.job->taken();
   if (save.ended || std::exchange(save.taken, taken) != taken) save.moved = now;
   if (now - save.moved <= kStill) return absl::OkStatus();
-  save.job->Cancel();  // It ends when the store lets go of it.
+  save.job->Cancel();  // The job ends when its call to the store returns.
   return absl::AbortedError(
       absl::StrCat("save ", save.order.id(), ": the store has taken nothing for ",
                    absl::FormatDuration(kStill), ", after ", taken, " bytes"));

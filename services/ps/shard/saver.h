@@ -24,18 +24,20 @@ namespace capstan::ps {
 class Saver {
  public:
   static constexpr int kNiceness = 10;  // Requests come before a checkpoint.
-  // A save takes as long as it takes. One of which the store takes no byte for longer is given up.
+  // A save may take any time, but is given up if the store takes no byte of it for longer than
+  // this.
   static constexpr absl::Duration kStill = absl::Minutes(10);
 
   // `shard` must outlive the saver.
   Saver(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
-  ~Saver();  // Gives up the save under way.
+  ~Saver();  // Cancels the save under way.
 
-  // Begins the save of this id, or says how it stands; never waits for it. Another id ends the save
-  // before. ABORTED: the save has failed or been overtaken, and stays so; UNAVAILABLE: the one
-  // before has not ended yet, or partitions are being moved; nothing has begun. INVALID_ARGUMENT:
-  // an order without an id, or with the id of a save into another folder. The first answer says
-  // that every partition with a synchronous part is saved as it is now.
+  // Begins the save that the order's id names, or, if it has begun, returns how it stands; never
+  // waits for a save. Another id ends the save before. The first answer tells that every partition
+  // with a synchronous part is saved as it is now. ABORTED: the save has failed or been overtaken,
+  // and stays so. UNAVAILABLE, and nothing has begun: the save before has not ended yet, or
+  // partitions are being moved. INVALID_ARGUMENT: an order without an id, or with the id of a save
+  // into another folder.
   absl::StatusOr<v1::SavePartitionsReply> Order(const v1::SavePartitionsRequest& request);
 
  private:
@@ -44,8 +46,8 @@ class Saver {
     std::unique_ptr<SaveJob> job;
     std::unique_ptr<Background::Work> work = {};
     absl::Time began;
-    uint64_t taken = 0;  // When somebody asked last,
-    absl::Time moved;    // and since when it is so much.
+    uint64_t taken = 0;  // job->taken() when an order asked last.
+    absl::Time moved;    // Since when it is so much.
     bool ended = false;
     absl::Status status = {};
   };
@@ -59,8 +61,9 @@ class Saver {
   Shard& shard_;
   const Outside outside_;
   absl::Mutex mu_;
-  std::optional<Save> save_ ABSL_GUARDED_BY(mu_);      // The present one, or the last.
-  std::deque<std::string> past_ ABSL_GUARDED_BY(mu_);  // Ids before it: a late order is refused.
+  std::optional<Save> save_ ABSL_GUARDED_BY(mu_);  // The present save, or the last.
+  // Ids of the saves before: an order that comes late is refused.
+  std::deque<std::string> past_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace capstan::ps

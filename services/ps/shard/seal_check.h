@@ -1,5 +1,5 @@
-// What workers carry to a shard and cannot make themselves: generations, round commits and the
-// job's progress bear seals of the chief or the coordinator, which are checked here. See
+// Checks the seals of what workers carry to a shard and must not make up: generations, round
+// commits and the job's progress bear a seal of the chief or the coordinator. See
 // capstan/security/seal.h.
 #ifndef CAPSTAN_PS_SHARD_SEAL_CHECK_H_
 #define CAPSTAN_PS_SHARD_SEAL_CHECK_H_
@@ -21,28 +21,29 @@ namespace capstan::ps {
 // *Thread-safe*.
 class SealCheck {
  public:
-  // `lanes`: of the job; 0: nothing is synchronous.
+  // `lanes`: number of the job's lanes; 0: no part is synchronous.
   explicit SealCheck(uint32_t lanes) : lanes_(lanes) {}
 
-  // By what it knows what the chief and the coordinator have said; before, everything is believed.
+  // Sets the key that seals are checked by. Before, everything is believed.
   void SetSealer(Sealer sealer);
-  // Returns whether a wrong seal has been shown since the last call: it may be the shard's key that
+  // Returns true if a wrong seal has been shown since the last call: it may be the shard's key that
   // is wrong.
   bool TakeDoubt() { return in_doubt_.exchange(false, std::memory_order_relaxed); }
 
-  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted to
-  // this trainer for this lane, as far as this shard knows the chief's key.
+  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seal does not show that the chief has granted
+  // this generation of the lane to this trainer, as far as this shard knows the chief's key.
   absl::Status CheckLane(const v1::RequestHeader& header, uint32_t lane,
                          const v1::Generation& generation) const;
-  // The same for the lane and the stream under which something is pushed. UNAVAILABLE, too: it
-  // tells a clock, and is of no lease by which it could be known whose.
+  // The same check for the lane and the stream of a push. UNAVAILABLE also if the push tells a
+  // clock, and belongs to no lease that would show whose clock it is.
   absl::Status CheckPush(const v1::PushRequest& head) const;
-  // UNAVAILABLE: the coordinator has not closed the round so.
+  // UNAVAILABLE: the seal does not show that the coordinator has closed the round with these lanes.
   absl::Status CheckRound(uint64_t timeline, const RoundCommit& closed) const;
-  // PushRequest.progress_examples, if the chief has said so; otherwise 0, which changes nothing.
+  // Returns PushRequest.progress_examples if the chief has sealed it; otherwise 0, which changes
+  // nothing.
   uint64_t ProgressOf(const v1::PushRequest& head) const;
 
-  // The seal of the coordinator on this shard.
+  // Returns the seal that the coordinator on this shard gives to a round commit.
   uint64_t OfRound(uint64_t timeline, const RoundCommit& closed) const;
 
   uint32_t lanes() const { return lanes_; }

@@ -1,5 +1,5 @@
-// Who opens sessions of pushes: a shard keeps a bounded number of them for an hour, and one host
-// gets no more than a share, so that others find room.
+// Which hosts have opened sessions of pushes: a shard keeps a bounded number of sessions for an
+// hour, and one host gets no more than a share of them, so that others find room.
 #ifndef CAPSTAN_PS_SHARD_SESSION_SHARES_H_
 #define CAPSTAN_PS_SHARD_SESSION_SHARES_H_
 
@@ -17,11 +17,12 @@ namespace capstan::ps {
 // *Thread-safe*.
 class SessionShares {
  public:
-  // At most `limit` sessions, of one host half of them, each until it has been silent for `ttl`.
+  // Keeps at most `limit` sessions, and of one host half of that, each until it has been silent for
+  // `ttl`.
   SessionShares(size_t limit, absl::Duration ttl) : limit_(limit), ttl_(ttl) {}
 
-  // A push of a session comes from a host. False: it would be one session more than there is room
-  // for, of this host or of all.
+  // A push of `session` has come from `host`. Returns false if the session is new and there is no
+  // room for it, among all or among those of this host.
   bool Takes(StreamId session, const std::string& host, absl::Time now) {
     absl::MutexLock lock(&mu_);
     if (const auto found = sessions_.find(session); found != sessions_.end()) {
@@ -47,7 +48,8 @@ class SessionShares {
   }
 
   void ForgetSilent(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    // At most once a second: whoever asks for too many pays no look at all sessions each time.
+    // At most once a second: otherwise a host that asks for too many sessions would have all
+    // sessions looked at each time.
     if (now - looked_ < absl::Seconds(1)) return;
     looked_ = now;
     absl::erase_if(sessions_, [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

@@ -72,7 +72,7 @@ absl::Status Shard::LearnJob(const v1::JobSpec& job) {
 
 absl::Status Shard::SetView(const v1::View& view) {
   bool later = false;
-  bool over = false;  // Its timeline: its clocks are not those of the present one.
+  bool over = false;  // The view's timeline is over: its clocks are not those of the present one.
   {
     absl::MutexLock lock(&view_mu_);
     if (EpochOf(view) <= epoch_) return absl::OkStatus();
@@ -91,7 +91,7 @@ absl::Status Shard::SetView(const v1::View& view) {
   return absl::OkStatus();
 }
 
-// What is of an earlier timeline than the latest heard of is void.
+// A later timeline ends what is served of an earlier one.
 bool Shard::Hear(uint64_t term, uint64_t timeline) {
   heard_term_ = std::max(heard_term_, term);
   if (timeline <= heard_timeline_) return false;
@@ -230,9 +230,11 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(CheckHeader(head.header()));
     CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));
-    // What waits may wait for the end of a round of which nobody tells whose push is refused.
+    // The gradients that wait may wait for a commit that this push carries: learn it even if the
+    // push is refused.
     CAPSTAN_RETURN_IF_ERROR(LearnRoundOf(head));
-    if (rounds_.KeepsAny()) SweepRounds();  // No partition may be asked for anything, either.
+    // Partitions may not have passed the rounds yet, as no request may have come to them.
+    if (rounds_.KeepsAny()) SweepRounds();
     room = MayWait(head) ? memory_.Reserve(MemoryUse::kWaitingGradients, buffer.Length())
                          : memory_.ReserveAnyway(MemoryUse::kWaitingGradients, buffer.Length());
     CAPSTAN_RETURN_IF_ERROR(room.status());
@@ -249,7 +251,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   const uint64_t progress = seals_.ProgressOf(head);
   Pushed pushed;
   v1::PushReply& reply = pushed.reply;
-  absl::Duration hint;  // The longest.
+  absl::Duration hint;  // The longest one of the partitions.
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
     v1::PartitionOutcome& outcome = *reply.add_partitions();
@@ -260,7 +262,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
     if (IsBusy(outcome)) hint = std::max(hint, HintOf(partition, now));
   }
   reply.set_retry_after_seconds(absl::ToDoubleSeconds(hint));
-  // A step whose push must come again is not finished: others may not run ahead of it.
+  // A step whose push must come again is not finished: other trainers must not run ahead of it yet.
   if (settled && head.header().trainer() != 0 && head.header().clock() != 0) {
     const ViewEpoch by{head.header().epoch().term(), head.header().epoch().n()};
     pushed.released =
@@ -313,13 +315,14 @@ absl::Status Shard::ForEachPartition(
   return absl::OkStatus();
 }
 
-// Without synchronous parts one partition is copied after the other, and its own size is the bound.
+// Without synchronous parts one partition is copied after the other, so the size of a partition
+// bounds what is kept.
 void Shard::LimitKept() {
   if (!catalog_.HasSync()) return;
   kept_.SetLimit(static_cast<int64_t>(KeptImagesLimit(Facts().bytes)));
 }
 
-// The machine's own limit holds where nobody says how much memory there is.
+// The machine's own limit holds until SetMemory is called.
 static_assert(ClockMachine::kMaxParkedBytes ==
               MemoryLimit(MemoryUse::kWaitingPulls, std::numeric_limits<uint64_t>::max()));
 

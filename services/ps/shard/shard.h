@@ -1,5 +1,5 @@
-// A shard: its partitions, the rounds and clocks they share, the coordinator if it owns partition
-// 0. Everything the RPCs of a shard do, without RPC.
+// A shard: its partitions, the rounds and clocks that they share, and the coordinator if the shard
+// owns partition 0. Does all that the RPCs of a shard do, and knows no RPC.
 #ifndef CAPSTAN_PS_SHARD_SHARD_H_
 #define CAPSTAN_PS_SHARD_SHARD_H_
 
@@ -46,23 +46,24 @@ namespace capstan::ps {
 
 // Where the rounds of a timeline begin on a shard.
 struct RoundsStart {
-  uint64_t passed = 0;                          // By every partition.
-  std::optional<CoordinatorState> coordinator;  // On the coordinator; without it, the first round.
+  uint64_t passed = 0;                          // Rounds that every partition has passed.
+  std::optional<CoordinatorState> coordinator;  // If partition 0 is here; none: the first round.
 };
 
-// A partition as it has come from another shard, and where what goes with it stands there.
+// A partition that has come from another shard, with the rounds, clocks and coordinator's state
+// there.
 struct MovedPartition {
   Timeline timeline{};
   PartitionContent content;
-  RoundCommit passed;                           // With a synchronous part.
-  std::vector<FinishedClock> clocks;            // ssp.
-  std::optional<CoordinatorState> coordinator;  // With a synchronous part, of partition 0.
+  RoundCommit passed;                           // If a part is synchronous.
+  std::vector<FinishedClock> clocks;            // If a part is ssp.
+  std::optional<CoordinatorState> coordinator;  // With partition 0, if a part is synchronous.
 };
 
 // *Thread-safe*.
 class Shard {
  public:
-  // `waited`: for slower trainers (ssp).
+  // `waited`: how long the pull has waited for slower trainers (ssp).
   using OnPulled =
       absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>, absl::Duration waited)>;
 
@@ -71,131 +72,147 @@ class Shard {
                                                        const ShardIdentity& identity,
                                                        ShardMetrics& metrics, const Clock& clock);
 
-  // What the chief says of the job now, which may be another chief: takes up what may change while
-  // a job goes on. ABORTED: the job has begun anew as one that this shard cannot serve.
+  // Takes up the settings that may change while a job goes on from `job`, as the present chief
+  // tells it. ABORTED: the job has begun anew as one that this shard cannot serve.
   absl::Status LearnJob(const v1::JobSpec& job);
 
-  // Takes a newer view; older ones are ignored. One of a later timeline ends what is served.
+  // Takes `view`, unless it is not newer than the last one. A view of a later timeline ends
+  // serving. INVALID_ARGUMENT: the view maps another number of partitions than the job has.
   absl::Status SetView(const v1::View& view);
 
-  // Checks the header of a request. UNIMPLEMENTED: another wire version; FAILED_PRECONDITION: meant
-  // for another process, or of another timeline; UNAVAILABLE: nothing is loaded.
+  // Checks the header of a data request. UNIMPLEMENTED: another wire version; FAILED_PRECONDITION:
+  // the request is meant for another process, or is of another timeline; UNAVAILABLE: the shard
+  // serves nothing yet.
   absl::Status CheckHeader(const v1::RequestHeader& header) const;
-  // Checks the header of an order of the chief. FAILED_PRECONDITION: meant for another process, or
-  // a chief of a later term has been heard of. Whether anything is loaded, and of which timeline,
-  // is another matter.
+  // Checks the header of an order of the chief. UNIMPLEMENTED: another wire version;
+  // FAILED_PRECONDITION: the order is meant for another process, or a chief of a later term has
+  // been heard of. Does not check whether anything is served, or the timeline.
   absl::Status CheckOrder(const v1::RequestHeader& header);
 
   // ---- its contents: BeginLoad, then Load each partition, then Serve ----
 
-  // Ends what is served. FAILED_PRECONDITION: a later timeline has been heard of.
+  // Ends serving, so that `timeline` can be loaded. FAILED_PRECONDITION: a later timeline has been
+  // heard of.
   absl::Status BeginLoad(uint64_t timeline);
-  // Drops all contents.
+  // Drops the contents of all partitions.
   void Unload();
   // REQUIRES: the index is a partition's.
   void Load(PartitionIndex index, PartitionContent content);
   // Serves what has been loaded. FAILED_PRECONDITION: a later timeline has been heard of.
   absl::Status Serve(uint64_t timeline, const RoundsStart& rounds);
 
-  // Answers now, or (ssp) when slower trainers have come up, on another thread; DEADLINE_EXCEEDED
-  // after `deadline`, which is of the shard's clock, as all deadlines here. The waiter, if it is
-  // parked, may be forgotten by clocks().
+  // Calls `done` now, or (ssp) on another thread when slower trainers have come up; with
+  // DEADLINE_EXCEEDED after `deadline`, which is of the shard's clock, as are all deadlines here.
+  // Returns a waiter if the pull is parked, which clocks().Forget() may forget.
   std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
                                OnPulled done);
 
-  // Reads a push whole, before anything is done. INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION:
-  // see PushMessage. RESOURCE_EXHAUSTED: what waits for others takes all the memory that it may,
-  // and it is not the turn of this push's lane; that one is always taken in, for those above it
-  // wait for it (docs/spec, rule 21).
+  // Reads and checks a whole push, before any of it is carried out. INVALID_ARGUMENT, NOT_FOUND,
+  // FAILED_PRECONDITION: see PushMessage::Read. RESOURCE_EXHAUSTED: waiting gradients take all the
+  // memory that they may. The push of the lane whose turn it is is taken in even then, as the lanes
+  // above wait for it (docs/spec, rule 21).
   absl::StatusOr<std::shared_ptr<const PushMessage>> ReadPush(const grpc::ByteBuffer& buffer);
 
-  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
-  // this, as far as this shard knows the chief's key, a round that the coordinator has not closed
-  // so, or a clock by a view that this shard has to hear of first.
+  // Carries out a push. INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seals do not show that the
+  // chief has granted this generation of the lane or stream (as far as this shard knows the chief's
+  // key), or that the coordinator has closed the round with these lanes; or the push tells a clock
+  // by a view that this shard has yet to hear of.
   struct Pushed {
     v1::PushReply reply;
-    ReleasedPulls released;  // To be destroyed when the reply is on its way.
-    ReplicaWait replicated;  // Before it is.
+    ReleasedPulls released;  // Destroy it when the reply is on its way.
+    ReplicaWait replicated;  // Wait for it before the reply is sent.
   };
   absl::StatusOr<Pushed> Push(const std::shared_ptr<const PushMessage>& push);
 
-  // ---- as the coordinator has told ----
+  // ---- what the coordinator tells ----
 
-  // Returns whether rounds of the job are added to before they close.
+  // Returns true if gradients are added to the sum of a round before the round closes, in either
+  // part.
   bool AddsCounted() const;
-  // Adds, in every partition, what is counted and whose turn it is. False: the news are of another
-  // timeline than the present one, and nothing is learned.
+  // Learns whose gradients the coordinator has counted, and adds those whose turn it is in every
+  // partition. Returns false and changes nothing if `timeline` is not the present one.
   bool LearnCounts(uint64_t timeline, const LaneNews& news);
 
   // ---- the chief's calls ----
 
-  // What backups have to carry out before the chief is answered is added to `replicated`.
+  // Each adds to `replicated` what backups have to carry out before the chief is answered.
   absl::Status CommitRound(const v1::CommitRoundRequest& request, ReplicaWait& replicated);
   absl::Status CloseStreams(const v1::CloseStreamsRequest& request, ReplicaWait& replicated);
   uint64_t Flush(ReplicaWait& replicated);
-  // Calls visit(partition) for each that is served, ascending, until one fails.
+  // Calls `visit` for each partition that is served here, ascending, until a call fails. Returns
+  // the error of that call.
   absl::Status ForEachPartition(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit);
 
-  // ---- moves: what the newest view says of them, and what it makes of partitions ----
+  // ---- moves ----
 
   std::shared_ptr<const ViewedMoves> moves() const;
   // REQUIRES: the index is a partition's.
   Partition& partition(PartitionIndex index) {
     return *partitions_[static_cast<size_t>(Raw(index))];
   }
-  // Drops one partition, which another shard has; partition 0 with the coordinator.
+  // Drops a partition that another shard has now, and, with partition 0, the coordinator.
   void Leave(PartitionIndex index);
-  // Serves a partition that has come. FAILED_PRECONDITION: its timeline is not what is served.
+  // Serves a partition that has come from another shard. FAILED_PRECONDITION: its timeline is not
+  // the one that is served here.
   absl::Status Serve(PartitionIndex index, MovedPartition moved);
-  // Its round is learned, and commits are kept for it until it is served or given up. Errors are
-  // those of Rounds::Pin.
+  // Expect() prepares for a partition that is coming and has passed `passed`: learns that commit,
+  // and keeps later ones until the partition is served or GiveUp() is called. Errors are those of
+  // Rounds::Pin.
   absl::Status Expect(Timeline timeline, const RoundCommit& passed);
   void GiveUp(Timeline timeline, const RoundCommit& passed);
 
-  // What was closed last of what a partition has passed: it goes with one that leaves.
+  // The commit of `round`, the last one that a partition has passed: it goes along when the
+  // partition leaves.
   RoundCommit Passed(uint64_t round) const { return rounds_.SetOf(round); }
 
   CopyTurn& copies() { return copies_; }
 
   // ---- replicas: shard_replicas.cc ----
 
-  // Until then nobody takes this shard's place, so it may answer pulls, in a job with replicas.
+  // Before `until` no other shard is promoted in this one's place, so this shard may answer pulls.
+  // (Only in jobs with replicas.)
   void SetLease(absl::Time until);
-  // Does what the newest view says of the backups of partitions that are served here. Call after
-  // every view, before those that are frozen for a pair are thawed.
+  // Gives the partitions that are served here the backups that the newest view names. Call after
+  // every view, before Mover::Follow thaws partitions that are frozen for a new pair.
   void FollowPairs();
-  // The partition is handed over, and this process stays as its backup. Gives how long it was
-  // frozen; nothing, and nothing is done: it is not frozen for the move by which that one's copy is
-  // known.
+  // The partition has been handed over to its backup, and this process becomes its backup. Returns
+  // how long the partition was frozen; nothing, and nothing is done, if it is not frozen for
+  // standby.move.
   std::optional<absl::Duration> StandDown(PartitionIndex index, const ViewedStandby& standby);
-  // Does what it says of partitions that are backed up here: serves those of which this process has
-  // become the owner, and drops what is not named. Call after what has left has been dropped.
+  // Does what the newest view says of the partitions that are backed up here: serves those of which
+  // this process has become the owner, and drops those that the view does not name as backed up
+  // here. Call after Mover::Follow has dropped the partitions that have left.
   void FollowStandbys();
-  // DATA_LOSS: the newest view says that this process has a copy of a partition that it has not.
+  // DATA_LOSS: the newest view says that this process owns a copy of a partition, and the copy is
+  // not served here.
   absl::Status CheckOwned() const;
-  // The views that have been followed so far. UNAVAILABLE: an order of a later one has come, which
-  // may give this shard partitions that the order is meant for, too.
+  // Followed() notes that the view of this epoch has been followed. CheckFollowed() gives
+  // UNAVAILABLE if an order goes by a later view than that one: the later view may give this shard
+  // partitions that the order is meant for, too.
   void Followed(ViewEpoch epoch);
   ViewEpoch followed() const;
   absl::Status CheckFollowed(const v1::RequestHeader& header) const;
-  // Takes a partition that has come as the backup of this pair. Errors are those of Serve.
+  // Takes in a partition that has come, as the backup of the pair that `standby` names. Errors are
+  // those of Serve.
   absl::Status Adopt(PartitionIndex index, MovedPartition moved, const ViewedStandby& standby);
-  // Carries out what the owner of a partition has done that is backed up here. FAILED_PRECONDITION:
-  // it is not; others: the copy is out of step with its owner's, and is of no use from now on.
-  // `share`: what a push carried, or why that cannot be read.
+  // Carries out an operation that the owner `source` has done to a partition that is backed up
+  // here. `share`: the gradient of a push, or why it cannot be read. FAILED_PRECONDITION: this
+  // process is not the backup of the operation's pair; other errors: the copy is out of step with
+  // its owner's, and is of no use from now on.
   absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,
                       const absl::StatusOr<PushShare>& share);
-  // Returns a push that an owner has carried out. Errors are those of PushMessage::Read.
+  // Reads a push that an owner has carried out. Errors are those of PushMessage::Read.
   absl::StatusOr<std::shared_ptr<const PushMessage>> ReadReplicated(const grpc::ByteBuffer& push);
   ReplicaStreams& streams() { return streams_; }
   const ShardIdentity& identity() const { return identity_; }
 
   // ---- housekeeping ----
 
-  // Answers those whose wait is over; call at least every kTick.
+  // Answers the calls whose deadline has come. Call it at least every kTick.
   static constexpr absl::Duration kTick = absl::Milliseconds(50);
   void Tick();
-  // Forgets the push sessions of clients that have been silent for long; call every heartbeat.
+  // Forgets the push sessions of clients that have been silent for PartitionMachine::kSessionTtl.
+  // Call it every heartbeat.
   void ExpireSessions(absl::Time now);
   ShardMetrics::ShardFacts Facts() const;
   v1::ShardReport Report() const;
@@ -204,26 +221,26 @@ class Shard {
   const Clock& clock() const { return clock_; }
   SealCheck& seals() { return seals_; }
   ClockShell& clocks() { return clocks_; }
-  // The coordinator of rounds, if partition 0 is here.
+  // The coordinator of rounds, which is at work if partition 0 is served here.
   CoordinatorShell& coordinator() { return coordinator_; }
   SlabArena& slabs() { return slabs_; }
   ShardMetrics& metrics() { return metrics_; }
-  // What copies may keep: with synchronous parts, a share of what the shard holds.
+  // Sets the limit of kept(): with synchronous parts, a share of the bytes that the shard holds.
   void LimitKept();
   KeptBytes& kept() { return kept_; }
 
   // ---- memory beside the parameters ----
 
-  // The shard may take so many bytes: each use gets its share of them (MemoryBudget). Until then no
-  // use has a limit but pulls that wait, and what is on its way to backups.
+  // The shard may take `bytes`: each use gets its share of them (MemoryBudget). Before this call
+  // only waiting pulls and operations on their way to backups have a limit.
   void SetMemory(uint64_t bytes);
   MemoryBudget& memory() { return memory_; }
-  // The account of gradients that wait for others.
+  // The account of gradients that wait for other gradients: in a stage or in a queue.
   ByteBudget& waiting_gradients() { return memory_.of(MemoryUse::kWaitingGradients); }
-  // Pushes that have come in part.
+  // Pushes of which some pieces have come, and not all.
   PushPieces& pieces() { return pieces_; }
 
-  // The timeline of what is served; 0: nothing is.
+  // The timeline that is served; 0: none.
   uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
   bool ready() const { return timeline() != 0; }
 
@@ -232,19 +249,21 @@ class Shard {
 
   ShardMetrics::MemoryByUse Memory() const;
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
-  // What a push says of the last round, if it is of one. REQUIRES: its seals have been checked.
+  // Learns the round commit that a push carries, if the push is for a round. The commit's own seal
+  // is checked here; REQUIRES: SealCheck::CheckPush has passed.
   absl::Status LearnRoundOf(const v1::PushRequest& head);
-  // Whether something of the push may have to wait for other pushes.
+  // Returns true if a gradient of the push may have to wait for other pushes.
   bool MayWait(const v1::PushRequest& head) const;
-  // Whether it is the turn of the push's lane in its round, or the round is over.
+  // Returns true if it is the turn of the push's lane in its round, or the round is over.
   bool IsNext(const v1::PushRequest& head) const;
-  // True: a later timeline has begun.
+  // Notes the term and the timeline of a view or an order. Returns true if `timeline` is later than
+  // any before; serving ends then.
   bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
-  bool IsEmpty() const;  // No partition is here.
+  bool IsEmpty() const;  // No partition is loaded.
   bool ServesNone() const;
   absl::Status CheckClock(const v1::RequestHeader& header) const;
-  // Learns of a round that somebody says is closed: the chief, another shard, or a trainer, who has
-  // to show the seal.
+  // Learns the commit `closed`, if it is new. The chief and other shards are believed; a trainer
+  // has to show the coordinator's seal.
   enum class Teller { kChief, kTrainer, kShard };
   absl::Status LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
   void SweepRounds();
@@ -262,7 +281,7 @@ class Shard {
   const ShardIdentity identity_;
   ShardMetrics& metrics_;
   const Clock& clock_;
-  const bool replicated_;  // Partitions have backups.
+  const bool replicated_;  // The job has replicas.
   std::atomic<uint64_t> timeline_{0};
   MemoryBudget memory_;
   PushPieces pieces_{memory_};
@@ -273,17 +292,18 @@ class Shard {
   KeptBytes kept_;
   const PartitionContext context_;
 
-  std::vector<std::unique_ptr<Partition>> partitions_;  // All of the job's; most are empty.
+  // One for each of the job's; most are empty.
+  std::vector<std::unique_ptr<Partition>> partitions_;
   mutable absl::Mutex view_mu_;
   ViewEpoch epoch_ ABSL_GUARDED_BY(view_mu_);              // The newest view's epoch.
-  uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest,
+  uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest one,
   uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
-  // Shared with those who act by it.
+  // Shared with the calls that act by it.
   std::shared_ptr<const ViewedMoves> moves_ ABSL_GUARDED_BY(view_mu_) =
       std::make_shared<const ViewedMoves>();
   ViewEpoch followed_ ABSL_GUARDED_BY(view_mu_);
   absl::Time lease_until_ ABSL_GUARDED_BY(view_mu_) = absl::InfinitePast();
-  absl::Mutex contents_mu_;  // Held while partitions come and go other than by an order to load.
+  absl::Mutex contents_mu_;  // Held while a partition comes or goes, unless by an order to load.
   CopyTurn copies_;
 
   SealCheck seals_;

@@ -1,4 +1,4 @@
-// Which shard a process is, and which life of it.
+// Which shard a process is, and which incarnation of it.
 #ifndef CAPSTAN_PS_SHARD_SHARD_IDENTITY_H_
 #define CAPSTAN_PS_SHARD_SHARD_IDENTITY_H_
 

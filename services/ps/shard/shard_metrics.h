@@ -1,4 +1,5 @@
-// What a shard counts; docs/metrics.md explains each. Made once, moved without a lock.
+// The metrics of a shard; docs/metrics.md explains each. The counters are made once, and counting
+// takes no lock.
 #ifndef CAPSTAN_PS_SHARD_SHARD_METRICS_H_
 #define CAPSTAN_PS_SHARD_SHARD_METRICS_H_
 
@@ -44,36 +45,36 @@ class ShardMetrics {
   };
   void CountRequest(const Request& request);
   void AddInFlight(int by) { in_flight_->Add(by); }
-  // Calls that wait for a thread.
+  // Sets the number of calls that wait for a thread.
   void SetQueued(int64_t calls) { queued_calls_->Set(static_cast<double>(calls)); }
 
-  // `reason`: shape, nan, unknown, session, not_owner. For whole requests that were refused.
+  // Counts a request that was refused as a whole. `reason`: see ReasonOf() in rejection.h.
   void CountRejected(std::string_view reason);
-  // Counts the outcome of one part of one partition of a push, if it was not applied, by its
-  // reason.
+  // Counts the outcome of a push at one part of one partition, by its reason, if the gradient was
+  // not applied.
   void CountOutcome(v1::Outcome outcome);
   // Observes how stale a gradient is when it is applied.
   void ObserveStaleness(uint64_t versions, absl::Duration age);
-  // Observes how stale the rows of an update are, by the updates that each has had since its pull.
+  // Observes how stale the rows of an update are: how many updates each row has had since its pull.
   void ObserveRowStaleness(const StalenessCounts& rows);
-  // A request waited for a partition that others were using.
+  // Adds the time that a request has waited for a partition that others were using.
   void AddLockWait(absl::Duration wait) { lock_wait_->Add(absl::ToDoubleSeconds(wait)); }
-  // Gradients have been added to the sum of a round that was still open.
+  // Counts gradients that were added to the sum of a round while it was still open.
   void CountAddedAhead(size_t gradients) {
     if (gradients > 0) added_ahead_->Add(static_cast<double>(gradients));
   }
-  // A partition waits because its shard keeps too much for copies.
+  // Counts a partition whose updates wait because its shard keeps too much for copies.
   void CountHeldBack() { held_back_->Add(); }
   // Count this shard's share of a checkpoint, when it has been saved or loaded.
   void CountSave(bool ok, uint64_t bytes, absl::Duration took);
   void CountLoad(bool ok, uint64_t bytes, absl::Duration took);
-  // Bytes of partitions on their way from here, and to here; how many partitions are on their way
-  // from here, and the memory of those that have come and are not served yet.
+  // Count the bytes of partitions that this shard has sent and received. Set how many partitions
+  // are on their way from here, and the memory of those that have come and are not served yet.
   void CountMoved(uint64_t bytes) { moved_bytes_->Add(static_cast<double>(bytes)); }
   void CountReceived(uint64_t bytes) { received_bytes_->Add(static_cast<double>(bytes)); }
   void SetMovesUnderWay(size_t partitions) { moving_->Set(static_cast<double>(partitions)); }
   void SetStagedBytes(size_t bytes) { staged_bytes_->Set(static_cast<double>(bytes)); }
-  // A partition was frozen for a move, until a view ended it.
+  // Observes how long a partition was frozen for a move, until a view ended the move.
   void ObserveFrozen(absl::Duration took) { frozen_->Observe(absl::ToDoubleSeconds(took)); }
   void ObserveParkedPull(absl::Duration wait) { wait_->Observe(absl::ToDoubleSeconds(wait)); }
 
@@ -87,11 +88,11 @@ class ShardMetrics {
     TableCounters counters;
   };
   struct ClockFacts {
-    uint64_t spread = 0;  // Between the slowest and the fastest.
+    uint64_t spread = 0;  // Between the clocks of the slowest and the fastest trainer.
     uint64_t trainers = 0;
   };
   struct MemoryFacts {
-    uint64_t held = 0;  // Bytes, as is the limit.
+    uint64_t held = 0;  // In bytes, as is the limit.
     uint64_t limit = 0;
     uint64_t refused = 0;  // Requests that had no room.
   };
@@ -103,10 +104,10 @@ class ShardMetrics {
     uint64_t version = 0;
     uint64_t queued = 0;
     uint64_t parked = 0;
-    uint64_t backup_bytes = 0;   // What partitions take that it backs up for others.
-    uint64_t untaken_bytes = 0;  // What operations take that backups have not taken.
-    uint64_t waiting_bytes = 0;  // What gradients take that wait for others.
-    uint64_t kept = 0;           // Bytes, for copies.
+    uint64_t backup_bytes = 0;   // Bytes of partitions that this shard backs up for others.
+    uint64_t untaken_bytes = 0;  // Bytes of operations that backups have not taken.
+    uint64_t waiting_bytes = 0;  // Bytes of gradients that wait for others.
+    uint64_t kept = 0;           // Bytes kept for copies.
     uint64_t lost = 0;           // Batches, summed over partitions.
     MemoryByUse memory;
     std::vector<TableFacts> tables;
@@ -114,7 +115,7 @@ class ShardMetrics {
     std::map<uint32_t, uint64_t> updates;  // Updates of rows and blocks, by partition.
     std::vector<v1::PartitionLoad> loads;  // The load of each partition, ascending.
   };
-  // Moves the gauges.
+  // Sets the gauges.
   void Set(const ShardFacts& facts);
 
   // Totals since the start, for the chief: requests, staleness, rejections.
@@ -191,7 +192,7 @@ class ShardMetrics {
   Transfer loads_;
   std::map<std::string, metrics::Counter*, std::less<>> rejected_;  // Never changes.
 
-  // As reports want them.
+  // Staleness as reports to the chief want it.
   struct Staleness {
     void Add(size_t bucket, uint64_t times);
     void RaiseMax(uint64_t to);

@@ -41,7 +41,7 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
           absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
                        ", this is ", timeline()));
     }
-    // Before the partition is served.
+    // Clocks are lowered before the partition is served.
     clocks_.TakeOver(moved.clocks, /*had_none=*/ServesNone(), moves()->epoch());
     partition(index).Load(std::move(moved.content));
     rounds_.Unpin(moved.timeline, moved.passed.round);
@@ -51,9 +51,10 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
   return absl::OkStatus();
 }
 
-// What a trainer has finished here it says by its own view. By one in which less was here it has
-// not finished what has come since, and tells again; by one that gives more to this shard it will
-// have told too early.
+// A trainer tells what it has finished on the partitions that are here by its own view. By an older
+// view than ours it knows nothing of partitions that have come since; ClockShell::OnFinished
+// ignores that clock, and the trainer tells again. By a newer view, which may give more partitions
+// to this shard, it would tell too early: it has to come again.
 absl::Status Shard::CheckClock(const v1::RequestHeader& header) const {
   if (!clocks_.needed() || header.trainer() == 0 || header.clock() == 0) return absl::OkStatus();
   const std::shared_ptr<const ViewedMoves> moves = this->moves();

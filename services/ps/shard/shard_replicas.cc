@@ -33,7 +33,7 @@ void Shard::SetLease(absl::Time until) {
   lease_until_ = std::max(lease_until_, until);
 }
 
-// Without it another one may serve these partitions already.
+// Without a lease another shard may serve these partitions already.
 absl::Status Shard::CheckLease() const {
   if (!replicated_) return absl::OkStatus();
   const absl::Time now = clock_.Now();
@@ -72,11 +72,12 @@ void Shard::FollowPairs() {
     Partition& partition = *partitions_[i];
     const std::optional<ViewedPair> pair = moves->Pair(index);
     if (pair) targets.insert(pair->incarnation);
-    // One that is not owned is about to leave or to stand down; one that stands by is paired when
-    // it is promoted.
+    // A partition that is not owned is about to leave or to stand down; a backup gets its own
+    // backup when it is promoted.
     if (!partition.serves() || !moves->Owns(index)) continue;
     const bool coordinates = Raw(index) == 0 && catalog_.HasSync();
-    // Before the partition's, so that nothing is told that nobody waits for.
+    // The coordinator's backup is dropped before the partition's, so that no call waits for a
+    // backup whose pair has been released.
     if (coordinates) coordinator_.DropBackupUnless(pair ? pair->id : ViewEpoch());
     if (!pair) {
       partition.DropBackup();
@@ -123,7 +124,7 @@ void Shard::FollowStandbys() {
       log::Info("a backup is not needed any more", {{"partition", i}});
     }
   }
-  if (!promoted.empty()) {  // Before any of them is served.
+  if (!promoted.empty()) {  // Clocks are lowered before any of them is served.
     clocks_.TakeOver(clocks_.LowestOfOwners(), ServesNone(), this->moves()->epoch());
   }
   for (const PartitionIndex index : promoted) Promote(index);
@@ -132,8 +133,9 @@ void Shard::FollowStandbys() {
 
 void Shard::Promote(PartitionIndex index) {
   Partition& promoted = partition(index);
-  trace::Write("promoted", {{"partition", Raw(index)}});  // Nothing is pushed to it before.
-  // It has one at once where the owner before stays as its backup.
+  // Before this point nothing is pushed to it.
+  trace::Write("promoted", {{"partition", Raw(index)}});
+  // It has a backup at once if the owner before stays as its backup.
   const std::optional<ViewedPair> pair = moves()->Pair(index);
   CoordinatorShell::Backup backup;
   if (pair) {
@@ -196,7 +198,7 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadReplicated(
     const grpc::ByteBuffer& push) {
-  // The owner has made room for it, and waits.
+  // Always takes room: the owner has found room for the push already, and waits.
   Reservation reservation = catalog_.KeepsGradients()
                                 ? memory_.ReserveAnyway(MemoryUse::kWaitingGradients, push.Length())
                                 : nullptr;
@@ -224,9 +226,9 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
                                 : operation.has_coordinator()
                                     ? ReplayCoordinator(operation)
                                     : standby.Replay(operation, *share, clock_.Now());
-  // It may have become the owner meanwhile.
+  // SpoilStandby fails if this process has become the owner meanwhile.
   if (replayed.ok() || !standby.SpoilStandby(PairOf(operation))) return replayed;
-  // It can never take its owner's place: the chief is told by the next report.
+  // The copy can never take its owner's place. The next report tells the chief.
   log::Warn("a backup is of no use any more",
             {{"partition", operation.partition()}, {"error", replayed}});
   return replayed;

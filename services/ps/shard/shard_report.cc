@@ -1,4 +1,4 @@
-// Shard: what it tells of itself, to its metrics and to the chief.
+// Shard: what a shard tells of itself, to its metrics and to the chief.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Shard: what the coordinator has told of rounds: commits arrive with requests, counts by its news.
+// Shard: what the coordinator tells of rounds. Commits arrive with requests, counts by its news.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -30,7 +30,7 @@ void Shard::SweepRounds() {
   const absl::Time now = clock_.Now();
   uint64_t passed = rounds_.last_round();
   for (const std::unique_ptr<Partition>& partition : partitions_) {
-    // A backup as well, which is told by its owner how far it may go.
+    // Backups count as well: their owners tell them how far they may go.
     if (partition->loaded()) passed = std::min(passed, partition->CatchUp(now));
   }
   rounds_.Forget(passed);
@@ -54,8 +54,7 @@ absl::Status Shard::LearnRoundOf(const v1::PushRequest& head) {
   return LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer);
 }
 
-// Without a round it waits in a queue, or not at all: where steps are told, or rows applied at
-// once.
+// A push that is for no round waits in a queue, if there is one, or not at all.
 bool Shard::MayWait(const v1::PushRequest& head) const {
   if (head.has_stage()) return !IsNext(head);
   return catalog_.policy(Part::kDense).aggregate() > 1 ||
@@ -67,7 +66,8 @@ bool Shard::IsNext(const v1::PushRequest& head) const {
   bool next = false;
   counted_.Read([&](const LaneCounts& counts) {
     const uint64_t round = head.stage().round();
-    const bool over = round < counts.round();  // It does not wait: its sender is told so.
+    // The push does not wait: its sender is told that the round is over.
+    const bool over = round < counts.round();
     next = counts.timeline() == Timeline{head.header().timeline()} &&
            (over || counts.NextOf(round) == static_cast<LaneIndex>(head.stage().lane()));
   });

@@ -1,5 +1,5 @@
-// A partition that is being sent to this shard: its copy, then, in order, what has changed since,
-// the last of which is the rest.
+// A partition that is being sent to this shard: files come in order, first the copy, then what has
+// changed since the file before, and last the rest.
 #ifndef CAPSTAN_PS_SHARD_STAGE_H_
 #define CAPSTAN_PS_SHARD_STAGE_H_
 
@@ -27,17 +27,18 @@ struct MoveName {
   ViewEpoch id;
 };
 
-// What is made of a file that is whole; the work of some seconds, which needs no lock.
+// Decodes a file that has come whole. This is the work of some seconds, and needs no lock.
 class StageWork {
  public:
-  // What has been made of the files before it; the store is empty before the copy.
+  // The partition as decoded from the files before; its store is null before the copy.
   DecodedPartition partition;
   std::string file;
   uint32_t number = 0;  // As in move_file.h.
   bool rest = false;
-  std::vector<Reservation> reserved;  // What the file holds of the budget.
+  std::vector<Reservation> reserved;  // The memory that the file holds of the budget.
 
-  // DATA_LOSS, FAILED_PRECONDITION: it is no such file.
+  // Decodes `file` into `partition`. DATA_LOSS, FAILED_PRECONDITION: the file is damaged, or does
+  // not fit the job or the files before.
   absl::Status Run(Shard& shard, const MoveName& name);
 };
 
@@ -48,25 +49,26 @@ class Stage {
 
   const MoveName& name() const { return name_; }
 
-  // Takes a piece of a file, which is counted in `memory`. A piece that has been taken before
-  // changes nothing. OUT_OF_RANGE: a piece before it is missing, or a file; INVALID_ARGUMENT: it
-  // says otherwise than others of its file whether that is the rest; RESOURCE_EXHAUSTED: no room,
-  // unless it `always_fits`; DATA_LOSS: a file is not what it says; then, and after any error of
-  // its work, the stage is of no further use, and says so.
+  // Takes a piece of a file, and counts it in `memory`. A piece that has been taken before changes
+  // nothing. OUT_OF_RANGE: a piece before this one, or a file, is missing; INVALID_ARGUMENT: the
+  // pieces of a file disagree about whether it is the rest; RESOURCE_EXHAUSTED: there is no room,
+  // unless `always_fits`; DATA_LOSS: a file does not have its checksum. After DATA_LOSS, and after
+  // an error of StageWork::Run, the stage is of no further use, and answers every piece with that
+  // error.
   absl::Status Take(const v1::TakePartitionRequest& piece, MemoryBudget& memory, bool always_fits);
 
-  // The next work, if there is some and none is under way; to be given back by End.
+  // Returns the next work, if there is some and none is under way. End() gives it back.
   std::optional<StageWork> NextWork();
   void End(StageWork work, const absl::Status& status);
   void Fail(absl::Status status) { failure_.Update(std::move(status)); }
 
-  // Whether a file is on its way of which more is to come.
+  // Returns true if pieces of the present file are still to come.
   bool receiving() const { return failure_.ok() && !file_.complete(); }
   bool working() const { return working_; }
   const absl::Status& failure() const { return failure_; }
-  // The file and all before it are here and decoded.
+  // Returns true if the file and all before it have come and are decoded.
   bool HasDecoded(uint32_t file) const { return failure_.ok() && decoded_files_ > file; }
-  // So is all of the partition.
+  // Returns true if all of the partition has come and is decoded.
   bool decoded() const { return failure_.ok() && rest_decoded_; }
   // Returns how many bytes have come, decoded or not.
   size_t bytes() const;
@@ -76,8 +78,8 @@ class Stage {
   DecodedPartition TakePartition() { return std::move(partition_); }
 
  private:
-  // Whether the piece is of the file that is being received; the next one begins with its first
-  // piece.
+  // Checks that the piece belongs to the file that is being received. The first piece of the next
+  // file makes that the present one.
   absl::Status Turn(const v1::TakePartitionRequest& piece);
   absl::Status Reserve(size_t bytes, MemoryBudget& memory, bool always_fits);
   void Complete(const v1::TakePartitionRequest& last);
@@ -87,8 +89,9 @@ class Stage {
   uint32_t number_ = 0;
   bool rest_ = false;
   ReceivedFile file_;
-  std::vector<Reservation> reserved_;  // What it holds of the budget until it is decoded.
-  std::deque<StageWork> whole_;        // Files that are to be decoded.
+  // The memory that the file holds of the budget until it is decoded.
+  std::vector<Reservation> reserved_;
+  std::deque<StageWork> whole_;  // Files that are to be decoded.
   size_t undecoded_bytes_ = 0;
   DecodedPartition partition_;
   v1::TakePartitionRequest state_;

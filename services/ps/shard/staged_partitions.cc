@@ -14,7 +14,7 @@
 namespace capstan::ps {
 
 StagedPartitions::~StagedPartitions() {
-  Entries entries;  // End without the lock.
+  Entries entries;  // Their works end after `lock` is released.
   std::vector<std::unique_ptr<Entry>> dropped;
   absl::MutexLock lock(&mu_);
   entries.swap(entries_);
@@ -80,7 +80,7 @@ StagedPartitions::Entry& StagedPartitions::Find(const MoveName& name) {
 void StagedPartitions::StartWork(Entry& entry) {
   std::optional<StageWork> next = entry.stage.NextWork();
   if (!next) return;
-  entry.work.reset();  // It has ended.
+  entry.work.reset();  // The work has ended.
   entry.work = background_.Begin(
       [this, &entry, work = *std::move(next)]() mutable { Work(entry, std::move(work)); });
 }

@@ -1,4 +1,4 @@
-// Partitions that other shards are sending to this one, until a view says that they are its own.
+// Partitions that other shards are sending to this shard, until a view gives them to this shard.
 #ifndef CAPSTAN_PS_SHARD_STAGED_PARTITIONS_H_
 #define CAPSTAN_PS_SHARD_STAGED_PARTITIONS_H_
 
@@ -25,26 +25,28 @@ namespace capstan::ps {
 // *Thread-safe*.
 class StagedPartitions {
  public:
-  // No piece may be above it.
+  // No piece may be larger.
   static constexpr size_t kMaxPieceBytes = 2 << 20;
 
   // Both must outlive this object.
   StagedPartitions(Shard& shard, Background& background) : shard_(shard), background_(background) {}
   ~StagedPartitions();
 
-  // Takes a piece; says whether its file, and all before it, have come and are decoded, which goes
-  // on in the background. A last piece that is sent again, be it empty, asks for that.
-  // INVALID_ARGUMENT: an impossible piece; FAILED_PRECONDITION: the newest view does not name the
-  // move to this process; OUT_OF_RANGE: a piece before it is missing, or a file; UNAVAILABLE: a
-  // round before the partition's is not known yet; RESOURCE_EXHAUSTED: no room, later. Other errors
-  // stay: DATA_LOSS, ABORTED.
+  // Takes a piece. The reply says whether the piece's file and all before it have come and are
+  // decoded; decoding goes on in the background, so the sender asks again by sending the last piece
+  // again, or that piece without bytes. INVALID_ARGUMENT: an impossible piece; FAILED_PRECONDITION:
+  // the newest view does not name this move to this process; OUT_OF_RANGE: a piece before this one,
+  // or a file, is missing; UNAVAILABLE: a round before the one that the partition has passed is not
+  // known here yet; RESOURCE_EXHAUSTED: there is no room now. DATA_LOSS and ABORTED end the move.
   absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request);
 
-  // Does what the shard's newest view says: serves what it gives to this process, drops what it
-  // does not name. Call after every view, and after what has left has been dropped.
+  // Serves the partitions that the shard's newest view gives to this process, and drops those that
+  // it does not name. Call after every view, when Mover::Follow has dropped the partitions that
+  // have left.
   void Follow();
 
-  // The account of files that are not decoded yet. One partition always fits.
+  // The account of files that are not decoded yet. The lowest partition that is still being
+  // received always fits.
   ByteBudget& undecoded() { return shard_.memory().of(MemoryUse::kMoves); }
 
  private:
@@ -52,8 +54,9 @@ class StagedPartitions {
     explicit Entry(const MoveName& name) : stage(name) {}
 
     Stage stage;
-    bool expected = false;                   // The shard keeps round commits for it.
-    std::optional<MovedPartition> moved;     // Once all is here.
+    // Shard::Expect has been called: round commits are kept for the partition.
+    bool expected = false;
+    std::optional<MovedPartition> moved;     // Set once all of the partition is here.
     std::unique_ptr<Background::Work> work;  // Last: it uses the others.
   };
   using Entries = std::map<PartitionIndex, std::unique_ptr<Entry>>;
@@ -62,11 +65,13 @@ class StagedPartitions {
   Entry& Find(const MoveName& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartWork(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Work(Entry& entry, StageWork work) ABSL_LOCKS_EXCLUDED(mu_);
-  // Makes of what has been decoded what can be served, once.
+  // Once: makes a partition that can be served of what has been decoded, and has the shard expect
+  // it.
   absl::Status Prepare(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<MovedPartition> MovedOf(Entry& entry) const;
   absl::Status CheckRounds(const MoveName& name, uint64_t round, const MovedPartition& moved) const;
-  // Drops what is over by this view; gives what it says is to be served.
+  // Drops the entries whose move is over by this view. Returns the partitions that the view gives
+  // to this process.
   std::vector<std::pair<PartitionIndex, MovedPartition>> TakeServed(const ViewedMoves& moves)
       ABSL_LOCKS_EXCLUDED(mu_);
   void Drop(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -77,7 +82,8 @@ class StagedPartitions {
   Background& background_;
   mutable absl::Mutex mu_;
   Entries entries_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::unique_ptr<Entry>> dropped_ ABSL_GUARDED_BY(mu_);  // Their work may go on.
+  // Dropped entries whose work may go on.
+  std::vector<std::unique_ptr<Entry>> dropped_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace capstan::ps

@@ -1,5 +1,5 @@
-// A copy of a partition's rows and blocks as of a moment, which is read in pieces while updates go
-// on: how far it is, and what is kept for it.
+// The state of a copy of a partition's rows and blocks as of one moment, which is read in pieces
+// while updates go on: how far the copy is, and how much is kept for it.
 #ifndef CAPSTAN_PS_SHARD_STORE_COPY_H_
 #define CAPSTAN_PS_SHARD_STORE_COPY_H_
 
@@ -11,32 +11,35 @@
 
 namespace capstan::ps {
 
-// A copy begins, is read, has been read and is settled; then the next one may begin. Of the
-// partition itself it knows nothing but the store. *Thread-compatible*: guarded by its partition's
-// lock.
+// A copy begins, is read, has been read and is settled; then the next copy may begin.
+// *Thread-compatible*: guarded by its partition's lock.
 class StoreCopy {
  public:
-  // `kept`: of all partitions of the shard; must outlive this object.
+  // `kept`: the bytes kept for copies of all partitions of the shard; must outlive this object.
   explicit StoreCopy(KeptBytes& kept) : kept_(kept) {}
 
-  // Another store, which must outlive its copies; nullptr: none. The copy of the one before comes
-  // to nothing. `base`: the checkpoint that the store was read from whole; empty: none.
+  // Replaces the store, which must outlive its copies; nullptr: no store. A copy of the store
+  // before comes to nothing. `base`: the checkpoint that the store was read from, all of it; empty:
+  // none.
   void Reset(PartitionStore* store, std::string base);
 
-  // The moment: marks the store. Returns `parent` if the copy is to hold what has changed since
-  // that checkpoint, which has to be the last one that holds a copy; empty: it is to hold
-  // everything. REQUIRES: there is a store, and its copy before has been settled.
+  // Begins a copy as of now: marks the store. Returns `parent` if the copy holds only what has
+  // changed since that checkpoint. The store knows that of one checkpoint: the last one that holds
+  // a copy of the store, or else the one that it was read from. For any other `parent` returns "",
+  // and the copy holds everything. REQUIRES: there is a store, and the copy before has been
+  // settled.
   std::string Begin(const std::string& parent);
-  // The copy is being read: what changes is kept for it.
+  // Returns true while a copy is being read: the former state of what changes is kept for it.
   bool reading() const { return stage_ == Stage::kReading; }
-  // The store has changed: what is kept for the copy is counted again.
+  // The store has changed: counts again what is kept for the copy.
   void CountKept();
-  // It is being read, and the shard keeps too much for its copies.
+  // Returns true if a copy is being read, and the shard keeps too much for its copies.
   bool full() const { return reading() && kept_.full(); }
-  // All has been read: nothing is kept any more. False, and nothing is done: none was being read.
+  // All of the copy has been read: nothing is kept for it any more. Returns false and does nothing
+  // if no copy is being read.
   bool End();
-  // The checkpoint `id` holds the copy, or (empty) it has come to nothing. False, and nothing is
-  // done: there is none that has been read.
+  // The checkpoint, or file of a move, called `id` holds the copy; empty: the copy has come to
+  // nothing. Returns false and does nothing if there is no copy that has been read.
   bool Settle(const std::string& id);
 
  private:
@@ -45,8 +48,8 @@ class StoreCopy {
   KeptBytes& kept_;
   PartitionStore* store_ = nullptr;
   Stage stage_ = Stage::kNone;
-  std::string base_;           // The checkpoint that changes are known to.
-  int64_t counted_bytes_ = 0;  // In kept_.
+  std::string base_;           // The checkpoint since which changes are known.
+  int64_t counted_bytes_ = 0;  // What of kept_ is this object's.
 };
 
 }  // namespace capstan::ps

@@ -1,4 +1,4 @@
-// A lock whose wait is counted: who asks for a partition that others are using.
+// A lock whose wait is counted: the wait for a partition that other requests are using.
 #ifndef CAPSTAN_PS_SHARD_TIMED_LOCK_H_
 #define CAPSTAN_PS_SHARD_TIMED_LOCK_H_
 
@@ -10,8 +10,8 @@
 
 namespace capstan::ps {
 
-// Holds the mutex while it lives. The clock is looked at only when the mutex is taken. *Confined to
-// its scope*.
+// Holds the mutex until it is destroyed. Reads the clock only if the mutex is not free. *Confined
+// to its scope*.
 class ABSL_SCOPED_LOCKABLE TimedLock {
  public:
   // Both must outlive this object.

@@ -13,7 +13,7 @@ bool IsNew(v1::Outcome outcome) {
          outcome == v1::OUTCOME_DROPPED;
 }
 
-// The ledger did not hold it yet.
+// Returns true if the ledger had not settled the push before.
 bool IsNew(const v1::PartitionOutcome& outcome) {
   return IsNew(outcome.dense()) || IsNew(outcome.sparse());
 }

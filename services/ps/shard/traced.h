@@ -1,9 +1,9 @@
-// What a partition tells the trace (capstan/base/trace): which push it has taken in, or knew before
-// (`again`), under which lease (`generation`) and low watermark; which push its backup has carried
-// out; of which push somebody was told that it is done; from when on the copy that is made for a
-// move, a delta to it, or the copy for a checkpoint, lacks what is pushed; which stream it has
-// closed; and that it begins a timeline with the content of a checkpoint. Only pushes of streams
-// are told, as one name tells them apart.
+// What a partition writes into the trace (capstan/base/trace): pushes that it has taken in, or knew
+// before (`again`), with their lease (`generation`) and low watermark; pushes that its backup has
+// carried out; pushes whose sender was told that they are done; the moment from which on pushes are
+// not in the copy for a move, in a delta to that copy, or in the copy for a checkpoint; streams
+// that it has closed; and that it begins a timeline with the content of a checkpoint. Only pushes
+// of streams are traced, as they have a unique name.
 #ifndef CAPSTAN_PS_SHARD_TRACED_H_
 #define CAPSTAN_PS_SHARD_TRACED_H_
 
@@ -24,7 +24,7 @@ void TracePushed(const PushShare& share, const v1::PartitionOutcome& outcome);
 void TraceReplayed(const PushShare& share, ViewEpoch pair);
 void TraceAnswered(const PushMessage& push, const v1::PushReply& reply);
 void TraceShut(PartitionIndex partition, StreamId stream, uint64_t batches);
-// `checkpoint`: empty if these are the initial values, or the partition has come back alone.
+// `checkpoint`: empty if the partition begins with initial values, or has recovered partially.
 void TraceLoaded(PartitionIndex partition, Timeline timeline, const std::string& checkpoint);
 
 }  // namespace capstan::ps

@@ -13,7 +13,7 @@ namespace capstan::ps {
 UpdateApplier::Gradients UpdateApplier::Begin(PartitionStore* store, bool observed) {
   store_ = store;
   observed_ = observed;
-  progress_ = 0;  // Every push tells it.
+  progress_ = 0;  // Pushes tell it anew.
   sum_ = RoundSum();
   version_times_ = {};
   return std::exchange(kept_, Gradients());
@@ -91,8 +91,8 @@ UpdateContext UpdateApplier::ContextOf(const Update& update) const {
   if (update.round == 0) {
     context.progress_examples = progress_;
   } else {
-    // A function of the round alone: it comes out the same whoever works. With backup workers a
-    // round closes with so many lanes fewer.
+    // The progress is a function of the round alone, so that it does not depend on who works. With
+    // b backup workers a round closes with b lanes fewer.
     const uint32_t lanes = policy.lanes() - std::min(policy.backup_workers(), policy.lanes() - 1);
     context.progress_examples =
         (update.round - 1) * uint64_t{lanes} * catalog_.job().train().batch_size();
@@ -138,7 +138,8 @@ void UpdateApplier::GatherRows(const Update& update) {
     }
   }
   const auto before = [](const TableShare& a, const TableShare& b) { return a.table < b.table; };
-  if (std::is_sorted(shares_.begin(), shares_.end(), before)) return;  // Most often of one push.
+  // So it is most often: one push.
+  if (std::is_sorted(shares_.begin(), shares_.end(), before)) return;
   std::stable_sort(shares_.begin(), shares_.end(), before);
 }
 
@@ -178,7 +179,7 @@ void UpdateApplier::Observe(const Update& update, absl::Time now) {
     metrics_.ObserveStaleness(/*staleness=*/0, absl::ZeroDuration());
   }
   for (const Contribution& used : update.contributions) {
-    // The version before this update, less what had been applied since the pull.
+    // Version pulled = the version before this update, less the updates since the pull.
     const uint64_t before = update.version - 1;
     const absl::Duration age = times.Age(before - std::min(used.staleness, before), before, now);
     metrics_.ObserveStaleness(used.staleness, age);

@@ -1,4 +1,4 @@
-// What the machine of a partition decides is carried out on the rows and blocks of the partition.
+// Carries out the decisions of a partition's machine on the rows and blocks of the partition.
 #ifndef CAPSTAN_PS_SHARD_UPDATE_APPLIER_H_
 #define CAPSTAN_PS_SHARD_UPDATE_APPLIER_H_
 
@@ -23,7 +23,7 @@
 
 namespace capstan::ps {
 
-// Has what the machine knows by handles alone: the gradients that wait, and the sum of those that
+// Holds what the machine knows by handles alone: the gradients that wait, and the sum of those that
 // have been added in the open round. *Thread-compatible*: guarded by its partition's lock.
 class UpdateApplier {
  public:
@@ -33,30 +33,30 @@ class UpdateApplier {
   UpdateApplier(const Catalog& catalog, ShardMetrics& metrics)
       : catalog_(catalog), metrics_(metrics) {}
 
-  // Begins anew on another store, which must outlive what is carried out on it; nullptr: on none,
-  // and no decision may add or apply anything. `observed`: the metrics are told how stale gradients
-  // were and how many were added ahead, which a backup leaves to the owner. Returns the gradients
-  // that waited, for the caller to drop them where it holds no lock.
+  // Begins anew on `store`, which must outlive the decisions that are carried out on it; nullptr:
+  // no store, and no decision may add or apply anything. `observed`: tell the metrics how stale
+  // gradients were and how many were added ahead, which a backup leaves to the owner. Returns the
+  // gradients that waited, so that the caller can drop them while it holds no lock.
   [[nodiscard]] Gradients Begin(PartitionStore* store, bool observed);
-  // From now on the metrics are told, for the partition is a backup no more, or they are not, for
-  // it has become one.
+  // Sets `observed`, when the partition has become the owner from a backup, or a backup from the
+  // owner.
   void SetObserved(bool observed) { observed_ = observed; }
 
-  // How far the whole job is, in examples, as far as anybody has told here. Never falls until the
-  // next Begin().
+  // How far the whole job is, in examples: the highest number that this partition was told since
+  // Begin().
   void RaiseProgress(uint64_t examples) { progress_ = std::max(progress_, examples); }
   uint64_t progress() const { return progress_; }
 
-  // Keeps the gradient until a decision names it. Returns the handle to name it by.
+  // Keeps the gradient until a decision names it. Returns the handle by which decisions name it.
   GradientHandle Keep(const PushShare& gradient);
 
-  // Returns whether each row of the gradient is judged by its own version: the job counts the
-  // updates of rows, and the push says what it has pulled of each.
+  // Returns true if each row of the gradient is judged by its own version: the job counts the
+  // updates of rows, and the push names the version of each row that it has pulled.
   bool JudgedByRows(const PushShare& gradient) const;
 
   // Adds, applies and drops the gradients that the decision names, in its order. Returns false if
-  // there was something to apply, and every row of it was too stale. REQUIRES: every handle in the
-  // decision is of Keep() since the last Begin(), and in no decision before.
+  // there was an update, and every row of it was too stale. REQUIRES: every handle in the decision
+  // was returned by Keep() since the last Begin(), and was in no decision before.
   bool CarryOut(const Decision& decision, absl::Time now);
 
   // Bytes that the sum of the open round takes.
@@ -70,12 +70,13 @@ class UpdateApplier {
   };
 
   void Add(const Addition& addition);
-  // These return what CarryOut does.
+  // Apply() and ApplyRows() return false if every row was too stale.
   bool Apply(const Update& update, absl::Time now);
   bool ApplyRows(const Update& update, const UpdateContext& context);
   void ApplyBlocks(const Update& update, const UpdateContext& context);
   bool IsRunning(BlockId block) const;
-  // Fills shares_: by tables as in the job, and of one table in the order of the contributions.
+  // Fills shares_, in the order of the job's tables, and within a table in the order of the
+  // contributions.
   void GatherRows(const Update& update);
   void Observe(const Update& update, absl::Time now);
   UpdateContext ContextOf(const Update& update) const;
@@ -93,7 +94,7 @@ class UpdateApplier {
   // Scratch.
   std::vector<TableShare> shares_;  // What one update has for each table.
   std::vector<WantedRows> wanted_;  // As shares_.
-  std::vector<RowGradients> rows_;  // What it has for one table.
+  std::vector<RowGradients> rows_;  // What one update has for one table.
   std::vector<BlockGradient> blocks_;
 };
 

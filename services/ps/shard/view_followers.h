@@ -1,4 +1,4 @@
-// What a shard does whenever a view has come, in the order that matters.
+// What a shard does whenever a view has come, in the right order.
 #ifndef CAPSTAN_PS_SHARD_VIEW_FOLLOWERS_H_
 #define CAPSTAN_PS_SHARD_VIEW_FOLLOWERS_H_
 
@@ -18,14 +18,14 @@ class ViewFollowers {
   ViewFollowers(Shard& shard, Mover& mover, StagedPartitions& staged, Replicator& replicator)
       : shard_(shard), mover_(mover), staged_(staged), replicator_(replicator) {}
 
-  // Call after Shard::SetView. DATA_LOSS: the shard lacks what the view gives to it, and has to
-  // end.
+  // Call after Shard::SetView. DATA_LOSS: the view gives this shard a partition that it does not
+  // have; the process has to end.
   absl::Status Follow() {
     const ViewEpoch epoch = shard_.moves()->epoch();
     trace::Write("follows", {{"incarnation", Raw(shard_.identity().incarnation)},
                              {"term", epoch.term},
                              {"n", epoch.n}});
-    shard_.FollowPairs();  // Before what is frozen for a pair is thawed.
+    shard_.FollowPairs();  // Before the mover thaws partitions that are frozen for a pair.
     mover_.Follow();
     shard_.FollowStandbys();
     staged_.Follow();

@@ -54,7 +54,8 @@ ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
     if (pair.backup() == index && pair.backup_incarnation() == Raw(self.incarnation)) {
       standbys_[partition] = {FromProto(pair.id()), FromProto(pair.move()),
                               OwnerOf(view, pair.partition())};
-    } else if (Owns(partition)) {  // Only a view drops a backup, whoever else is gone.
+      // The pair lasts until a view drops it, even if the backup's process is gone.
+    } else if (Owns(partition)) {
       pairs_[partition] = {FromProto(pair.id()), there ? backup->address() : "",
                            Incarnation{pair.backup_incarnation()}};
     }

@@ -1,5 +1,5 @@
-// What the newest view says of moves and backups, as one shard has to know it: what it sends, what
-// it is sent, what is its own, who backs that up, and what it backs up for others.
+// What a view says of moves and backups, from the standpoint of one shard: which partitions it
+// sends, is sent and owns, who backs those up, and what it backs up for others.
 #ifndef CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
 #define CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
 
@@ -16,58 +16,60 @@
 
 namespace capstan::ps {
 
-// A partition that this shard owns is on its way to another one.
+// A move of a partition that this shard owns, to another shard.
 struct OutgoingMove {
   ViewEpoch id;
-  std::string address;  // The address of the target, whose incarnation this is.
+  std::string address;  // The address of the target; below, its incarnation.
   Incarnation incarnation{};
-  bool replica = false;    // It is to become the backup, and this shard stays the owner.
-  bool hand_over = false;  // It is the backup, and is to become the owner by what it has.
+  bool replica = false;    // The target becomes the backup; this shard stays the owner.
+  bool hand_over = false;  // The target is the backup, and becomes the owner by what it has.
 };
 
-// A partition that this shard owns has a backup.
+// The backup of a partition that this shard owns.
 struct ViewedPair {
   ViewEpoch id;
-  // The address of the backup, whose incarnation this is; empty: it is not there.
+  // The address of the backup; empty: the view does not name the backup's process.
   std::string address;
   Incarnation incarnation{};
 };
 
-// This process backs a partition up.
+// A partition that this process backs up.
 struct ViewedStandby {
   ViewEpoch id;         // The view that has made the pair.
-  ViewEpoch move;       // By which the copy came.
-  Incarnation owner{};  // 0: it is not in the view.
+  ViewEpoch move;       // The move by which the copy came.
+  Incarnation owner{};  // 0: the owner is not in the view.
 };
 
 // *Immutable*.
 class ViewedMoves {
  public:
-  // Before any view: nothing is known.
+  // Before any view: names nothing.
   ViewedMoves() = default;
   ViewedMoves(const v1::View& view, const ShardIdentity& self);
 
   ViewEpoch epoch() const { return epoch_; }
   uint64_t timeline() const { return timeline_; }
 
-  // Whether this process is the owner.
+  // Returns true if this process is the owner.
   bool Owns(PartitionIndex partition) const;
-  // Returns how the partition leaves this shard; nothing unless this process owns it.
+  // Returns the move by which the partition leaves this shard; nothing unless this process owns it
+  // and such a move is named.
   std::optional<OutgoingMove> Outgoing(PartitionIndex partition) const;
   // Returns the move by which a copy of the partition is on its way to this process.
   std::optional<ViewEpoch> Incoming(PartitionIndex partition) const;
-  // Whether a later view may give a partition to this process.
+  // Returns true if a later view may give this process a partition that it is sent or backs up now.
   bool AwaitsAny() const { return !incoming_.empty() || !standbys_.empty(); }
   // Returns the move by which this process has become the owner of the partition.
   std::optional<ViewEpoch> Received(PartitionIndex partition) const;
-  // Returns who backs up the partition, of which this process is the owner; nothing: nobody.
+  // Returns who backs up the partition; nothing unless this process owns it and it has a backup.
   std::optional<ViewedPair> Pair(PartitionIndex partition) const;
-  // Returns of which pair this process is the backup.
+  // Returns the pair of the partition in which this process is the backup.
   std::optional<ViewedStandby> Standby(PartitionIndex partition) const;
-  // Whether any process of this incarnation is in the view.
+  // Returns true if a process of this incarnation is in the view.
   bool Names(Incarnation incarnation) const { return incarnations_.contains(incarnation); }
-  // Whether a copy of the partition that came here by the move `origin` (0.0: that was loaded) is
-  // not the one that is served (docs/spec, rule 16): another shard's is, or a later one here.
+  // Returns true if the copy of the partition that came here by the move `origin` (0.0: it was
+  // loaded) is not the one to serve (docs/spec, rule 16), as another shard's copy is, or a later
+  // one of this shard.
   bool Disowns(PartitionIndex partition, ViewEpoch origin) const;
 
  private:
@@ -76,7 +78,7 @@ class ViewedMoves {
   std::vector<bool> owned_;  // By partition: this process owns it.
   std::map<PartitionIndex, OutgoingMove> outgoing_;
   std::map<PartitionIndex, ViewEpoch> incoming_;
-  // The move that brought its copy to each partition's owner.
+  // By partition: the move by which its copy came to its owner.
   std::map<PartitionIndex, ViewEpoch> copies_;
   std::map<PartitionIndex, ViewedPair> pairs_;
   std::map<PartitionIndex, ViewedStandby> standbys_;

@@ -1,4 +1,5 @@
-// The end of a unary call that may be answered later, on another thread, or be cancelled meanwhile.
+// The reactor of a unary call that may be answered later, on another thread, or be cancelled
+// meanwhile.
 #ifndef CAPSTAN_PS_SHARD_WAITING_REACTOR_H_
 #define CAPSTAN_PS_SHARD_WAITING_REACTOR_H_
 
@@ -16,22 +17,21 @@
 
 namespace capstan::ps {
 
-// Finish() is called exactly once: by whoever takes the call out of its parking place.
-// *Thread-safe*.
+// Finish() is called exactly once: by who takes the call out of its ParkedCalls. *Thread-safe*.
 class WaitingReactor final : public grpc::ServerUnaryReactor {
  public:
-  // Lives until gRPC is done with it and nobody holds it any more.
+  // The reactor lives until gRPC is done with it and nobody holds the pointer any more.
   static std::shared_ptr<WaitingReactor> Make() {
     std::shared_ptr<WaitingReactor> reactor(new WaitingReactor);
     reactor->self_ = reactor;
     return reactor;
   }
 
-  // Lives as long as the reply. To be called before Finish.
+  // Holds `reservation` as long as gRPC holds the reply. Call it before Finish.
   void Keep(Reservation reservation) { reservation_ = std::move(reservation); }
 
-  // The call has been parked. `forget` takes it out of its place; true: it will not be answered. If
-  // the caller is gone already, that happens now.
+  // The call has been parked. `forget` un-parks it, and returns true if it will not be answered. It
+  // is called when the call is cancelled, at once if that has happened already.
   void SetForget(absl::AnyInvocable<bool()> forget) {
     {
       absl::MutexLock lock(&mu_);
@@ -49,14 +49,14 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
     Forget();
   }
 
-  // Whoever still refers to this object may do so longer than the shard's budget lives.
+  // Others may still refer to this object, so the reservation is dropped here.
   void OnDone() override {
     reservation_.reset();
     self_.reset();
   }
 
   // OnDone and OnCancel are short and wait for nobody, so gRPC need not hand them to another thread
-  // first. It calls this internal, but has no other way of saying so.
+  // first. gRPC calls this function internal, but offers no other way to say so.
   bool InternalInlineable() override { return true; }
 
  private:
@@ -72,7 +72,7 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
     if (forget && forget()) Finish(grpc::Status::CANCELLED);
   }
 
-  std::shared_ptr<WaitingReactor> self_;  // gRPC's reference.
+  std::shared_ptr<WaitingReactor> self_;  // Stands for gRPC's reference.
   Reservation reservation_;
   absl::Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
