@@ -43,7 +43,7 @@ void StandstillDuty::SeeBarrier() {
     job_->training.work.lanes()->TakeCursors(job_->training.barrier.held());
 }
 
-// The store may be away for long: then training is worth more than these parameters.
+// If the store is away for long, goes on training without having saved the best parameters.
 void StandstillDuty::GiveUpBest(absl::Time now) {
   if (!job_->training.standstill.save || job_->checkpoints.checkpointer.running() ||
       now < job_->training.standstill.save_until ||
@@ -60,7 +60,7 @@ void StandstillDuty::GiveUpBest(absl::Time now) {
 
 void StandstillDuty::Seek(absl::Time now) {
   if (job_->training.work.has_lanes()) {
-    // Whoever leaves finishes no round.
+    // No round closes while a shard leaves, so the coordinator need not wait long for the open one.
     const bool rounds_close = job_->placement.LeavingShards().empty() && !job_->checkpoints.closed;
     const absl::Duration deadline =
         rounds_close ? job_->options.call_deadline : job_->options.leaving_deadline;
