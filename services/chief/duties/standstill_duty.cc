@@ -25,7 +25,8 @@ void StandstillDuty::Advance(absl::Time now) {
   if (job_->training.AtStandstill()) job_->Resume();
 }
 
-// A worker may be wrong, or lie; where rounds stand still it is known what the coordinator says.
+// Returns true if workers say that the last round of max_steps is closed. A worker may be wrong, or
+// lie, so training stands still to hear it from the coordinator.
 bool StandstillDuty::LastRoundIsTold() const {
   const uint64_t max_steps = job_->plan.spec.train().max_steps();
   return max_steps > 0 && job_->training.work.has_lanes() && !job_->training.AtStandstill() &&
