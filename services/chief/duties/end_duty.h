@@ -15,9 +15,9 @@ class EndDuty : public Duty {
   using Duty::Duty;
 
   // Ends the job early and in order: the model as trained so far is evaluated, if a worker is there
-  // to do it, and saved. A job that has not begun fails. One whose training is complete waits for a
-  // worker to evaluate it for a lease at most. `reason` is for people; empty: somebody has asked
-  // for it. Only the first call has an effect.
+  // to do it, and saved. A job that has not begun fails. If its training is complete, it waits at
+  // most a lease for a worker that can evaluate it. `reason` is for people; empty: somebody has
+  // asked for it. Only the first call has an effect.
   void Stop(std::string_view reason);
   // Takes all steps that are possible, once the end has begun (JobContext::BeginEnd).
   void Advance(absl::Time now);

@@ -29,8 +29,8 @@ class GrantDuty : public Duty {
   void FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
                  v1::WorkerHeartbeatReply& reply);
 
-  // Returns reports that give back the leases that a draining worker has not mentioned, as it has
-  // not heard of them. Empty if the worker does not drain.
+  // A draining worker gives all its leases back, but cannot mention those that it has not heard of
+  // yet. Returns reports that give these back, too; none if the worker does not drain.
   std::vector<v1::LeaseReport> Unmentioned(const v1::WorkerHeartbeatRequest& request,
                                            const Worker& worker);
   // Takes all leases of the worker if its data do not come, and notes whether it still holds leases

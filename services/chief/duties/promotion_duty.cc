@@ -141,7 +141,7 @@ void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
     orders_->CancelMoves(absl::CancelledError(absl::StrCat("shard ", shard, " was started anew")),
                          now);
   }
-  if (!job_->placement.views.Owns(shard)) {  // It owned nothing.
+  if (!job_->placement.views.Owns(shard)) {  // The shard owned nothing, so nothing is lost.
     if (job_->placement.views.has_map()) job_->placement.views.RemoveMember(shard);
     return;
   }

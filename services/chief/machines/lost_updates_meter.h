@@ -36,7 +36,7 @@ class LostUpdatesMeter {
  private:
   struct Held {
     uint64_t incarnation = 0;
-    std::vector<v1::TableReport> tables;  // As in the job.
+    std::vector<v1::TableReport> tables;  // In the order of the job's tables.
   };
 
   uint64_t HotRowsLost(uint32_t shard, size_t table) const;

@@ -83,7 +83,7 @@ class ModelIntake {
   const Clock& clock_;
   absl::Mutex storing_;  // Locked before mu_: one model is stored at a time.
   absl::Mutex mu_;
-  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);  // None: no such job.
+  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);  // None: no user's program.
   std::optional<Asked> asked_ ABSL_GUARDED_BY(mu_);
   std::optional<v1::StoredModel> known_ ABSL_GUARDED_BY(mu_);
   std::optional<Turn> turn_ ABSL_GUARDED_BY(mu_);

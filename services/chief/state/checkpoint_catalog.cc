@@ -99,7 +99,8 @@ bool CheckpointCatalog::Better(const CheckpointFacts& facts,
   const std::optional<double> one = Goodness(facts, options_.metric);
   if (!one) return false;
   const auto wanted = metrics.find(options_.metric);
-  if (wanted != metrics.end() && std::isnan(wanted->second)) return true;  // It has diverged.
+  // The training behind `metrics` has diverged.
+  if (wanted != metrics.end() && std::isnan(wanted->second)) return true;
   const std::optional<double> other = Goodness({.metrics = std::move(metrics)}, options_.metric);
   return other && *one > *other;
 }

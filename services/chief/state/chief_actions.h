@@ -66,8 +66,8 @@ struct ReadManifest {
 // Deletes checkpoints, whole or unfinished, that nobody needs any more. Not answered.
 struct DeleteCheckpoints {
   std::vector<std::string> ids;
-  // It is not known whether their manifests are stored: they are given up first, and stay if they
-  // are whole.
+  // Checkpoints of which it is not known whether their manifest is stored. Those whose manifest is
+  // there stay. The others are given up first, so that nobody can complete them, and then deleted.
   std::vector<std::string> uncertain = {};
 };
 

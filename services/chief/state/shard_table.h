@@ -28,8 +28,8 @@ struct Shard {
   absl::Time heard;
   bool present = true;  // Heard of by this chief.
   bool draining = false;
-  bool gone = false;             // Its process is known to have ended, as was found
-  absl::Time gone_at;            // at this time.
+  bool gone = false;             // Its process is known to have ended.
+  absl::Time gone_at;            // When that was found out.
   uint64_t memory_bytes = 0;     // What the process may use; 0: not known.
   std::string zone;              // Where its machine is; empty: not known.
   uint64_t loaded_timeline = 0;  // The timeline of the partitions that it has loaded.

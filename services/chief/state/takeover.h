@@ -51,7 +51,7 @@ class Takeover {
   bool Awaits(const std::string& worker) const { return workers_.contains(worker); }
   // Returns true once workers that have not come have no lease any more, and may never come.
   bool patience_over(absl::Time now) const { return now >= until_; }
-  // Nobody is awaited any more.
+  // Returns true if no worker is awaited any more.
   bool complete(absl::Time now) const { return workers_.empty() || now >= until_; }
 
  private:

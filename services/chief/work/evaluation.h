@@ -83,7 +83,7 @@ class Evaluations {
   std::vector<std::string> sets_;  // Names; the first one has none.
   std::vector<uint32_t> ends_;     // The task after a set's last.
   std::optional<v1::Evaluation> running_;
-  std::vector<v1::EvaluationResult> sums_;  // One a set.
+  std::vector<v1::EvaluationResult> sums_;  // One for each set.
   std::set<uint32_t> todo_;                 // Indexes into tasks_.
   std::map<uint32_t, int> failures_;
   LeaseBook leases_;
