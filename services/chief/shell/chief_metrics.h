@@ -48,7 +48,7 @@ class ChiefMetrics {
   void Set(std::string_view name, std::string_view help, double value,
            const metrics::Labels& labels = {});
   void SetTime(std::string_view name, std::string_view help, absl::Time at);
-  // Raises a counter by what `total`, a total of the whole job, has grown since the first call.
+  // Raises a counter to what `total`, a total of the whole job, has grown by since the first call.
   void RaiseTo(std::string_view name, std::string_view help, double total,
                const metrics::Labels& labels = {});
 

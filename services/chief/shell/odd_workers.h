@@ -1,5 +1,5 @@
-// Workers whose programs compute with other software or hardware than the one that has declared the
-// job's model. The job goes on, and people are warned.
+// Workers whose programs declare other facts, such as versions of libraries, than the one that has
+// declared the job's model. The job goes on, and people are warned.
 #ifndef CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
 #define CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
 
