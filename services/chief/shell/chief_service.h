@@ -19,8 +19,9 @@
 namespace capstan::chief {
 
 // Serves before the chief has its job, so that a process that finds the job claimed can reach its
-// chief. Until Open, GetStatus answers what was last passed to Tell, and all other calls end with
-// UNAVAILABLE and the reason. Thread-safe.
+// chief. Until Open, GetStatus answers what was last passed to Tell; WatchView and DeclareModel
+// work, and RegisterWorker as far as ModelIntake answers it; all other calls end with UNAVAILABLE
+// and the reason. Thread-safe.
 class ChiefService final : public v1::Chief::CallbackService {
  public:
   // `views` and `models` must outlive this object.
