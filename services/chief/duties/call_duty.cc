@@ -15,13 +15,13 @@ void CallDuty::Send(absl::Time now) {
 
 std::optional<ShardCalls::Answer> CallDuty::OnReply(uint64_t call, absl::StatusOr<ShardReply> reply,
                                                     absl::Time now) {
-  // It may have heard of a later chief; the store knows.
+  // The shard may have heard of a later chief: a write to the store finds out.
   if (absl::IsFailedPrecondition(reply.status())) job_->writer.Note();
   job_->placement.heard_of_shards = true;
   std::optional<ShardCalls::Answer> answer = job_->calls.OnReply(call, std::move(reply), now);
   if (!answer) return std::nullopt;
   const Shard* shard = job_->placement.shards.Find(answer->shard);
-  // What a process did that has been replaced since is as if it had not been done.
+  // What a process did that has been replaced since does not count.
   const bool present = shard != nullptr && Raw(shard->incarnation) == answer->incarnation;
   return present ? std::move(answer) : std::nullopt;
 }
@@ -33,7 +33,7 @@ void CallDuty::CheckRefusal() {
   }
 }
 
-// A partition that stands still is asked after often, and rounds are let go on at once.
+// Sources of moves are asked often, as partitions may stand still; rounds are released at once.
 absl::Time CallDuty::NextWake() const {
   return std::min(job_->calls.NextDue(Purpose::kMove), job_->calls.NextDue(Purpose::kRelease));
 }

@@ -1,6 +1,6 @@
-// The calls to shards, whichever duty asks for them: what is due is sent, whose answers count, and
-// when refusals fail the job. See ShardCalls. What an answer brings about is decided by the duty
-// that has asked.
+// Sends the calls to shards that any duty has asked for (see ShardCalls), decides which answers
+// count, and fails the job when a shard keeps refusing. What follows from an answer is decided by
+// the duty that has asked.
 #ifndef CAPSTAN_CHIEF_DUTIES_CALL_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_CALL_DUTY_H_
 
@@ -19,15 +19,16 @@ class CallDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Sends the calls that are due, by the view that is published.
+  // Sends the calls that are due, addressed by the published view.
   void Send(absl::Time now);
-  // The answer, for the duty that has asked. Nothing: the attempt has failed and is repeated, or
-  // another process has come since in the place of the one that has answered.
+  // Ends an attempt, and returns the answer for the duty that has asked. Nothing if the attempt has
+  // failed and is repeated, or if another process has come in the place of the one that has
+  // answered.
   std::optional<ShardCalls::Answer> OnReply(uint64_t call, absl::StatusOr<ShardReply> reply,
                                             absl::Time now);
-  // Fails the job when a shard keeps refusing what it is asked.
+  // Fails the job if a shard keeps refusing a call.
   void CheckRefusal();
-  // When to send again, at the latest, what cannot wait for the next tick.
+  // Returns when calls are due that cannot wait for the next tick.
   absl::Time NextWake() const;
 };
 

@@ -1,4 +1,4 @@
-// Who may register: those that speak the chief's version of the wire.
+// Processes may register only if they speak the chief's version of the wire.
 #ifndef CAPSTAN_CHIEF_DUTIES_CHECK_WIRE_VERSION_H_
 #define CAPSTAN_CHIEF_DUTIES_CHECK_WIRE_VERSION_H_
 

@@ -14,8 +14,8 @@ constexpr size_t kMaxAskers = 64;
 
 constexpr double kMebibyte = 1 << 20;
 
-// The checkpoint bears the metrics of this evaluation. One that is not a number is the same as
-// itself here.
+// Returns true if the checkpoint has exactly the metrics of this evaluation. A NaN equals a NaN
+// here.
 bool IsOf(const CheckpointFacts& facts, const v1::Evaluation& evaluation) {
   const auto& metrics = evaluation.metrics();
   return facts.metrics.size() == metrics.size() &&
@@ -57,7 +57,8 @@ void CheckpointDuty::Advance(absl::Time now) {
         absl::DeadlineExceededError("nothing has moved for too long"), now, job_->calls);
     OnFailed();
   }
-  // A shard that has come to leave must be saved whole, with its last update.
+  // A shard that leaves must be saved with its last update: an attempt in which it does not freeze
+  // is given up, and another one begun.
   for (uint32_t shard : job_->placement.ShardsToSave(now)) {
     if (job_->checkpoints.checkpointer.saving() && !job_->checkpoints.checkpointer.leaves(shard) &&
         !job_->training.end.begun()) {
@@ -72,7 +73,7 @@ void CheckpointDuty::Advance(absl::Time now) {
     job_->outbox.Add(*std::move(manifest));
   }
   if (job_->ended()) return;
-  // EndDuty has seen to the pause after an attempt that failed.
+  // EndDuty sets `saving` only after the pause that follows a failed attempt.
   if (job_->training.end.saving && !job_->checkpoints.checkpointer.running()) return Begin(now);
   if (!job_->CheckpointWanted(now) || job_->calls.Pending(Purpose::kClose)) return;
   if ((job_->training.work.has_lanes() ||
@@ -82,21 +83,23 @@ void CheckpointDuty::Advance(absl::Time now) {
   Begin(now);
 }
 
-// A copy of which no shard makes its last one opens those that an attempt before has closed.
+// Once all shards have taken the order of an attempt without `freeze`, those that an earlier
+// attempt has frozen are open again.
 void CheckpointDuty::SeeOpenings() {
   if (job_->checkpoints.checkpointer.marked() && job_->checkpoints.checkpointer.leaving().empty())
     job_->checkpoints.closed = false;
 }
 
-// With a shard that leaves and is saved, unless it recovers partially, everybody returns to this
-// checkpoint: what the others trained after it would be thrown away.
+// When a shard leaves by a checkpoint, all others return to it later, unless it recovers partially.
+// What they trained after it would be thrown away, so all of them freeze.
 std::set<uint32_t> CheckpointDuty::FreezingShards(absl::Time now) const {
   const std::set<uint32_t> leaving = job_->placement.ShardsToSave(now);
   if (leaving.empty() || job_->partial_recovery()) return leaving;
   return job_->placement.views.owners();
 }
 
-// The progress is recorded first: whatever the shards save afterwards holds all of it.
+// Records the progress before the shards are ordered to save, so that what they save holds at least
+// all of it.
 void CheckpointDuty::Begin(absl::Time now) {
   job_->recovery.lost_updates.BeginCheckpoint();
   job_->training.closes.log().BeginCheckpoint(job_->training.closes.Unconfirmed());
@@ -117,7 +120,7 @@ v1::Manifest CheckpointDuty::ManifestOfNow(absl::Time now) const {
   for (const v1::StreamClose& close : job_->training.closes.Unconfirmed())
     *manifest.add_unclosed() = close;
   manifest.set_elapsed_seconds(job_->training.progress.elapsed_seconds(now));
-  // The metrics are those of these parameters, and of no others.
+  // Set only at a standstill, when the evaluated parameters are those that are saved.
   if (job_->training.standstill.evaluation)
     *manifest.mutable_metrics() = job_->training.standstill.evaluation->metrics();
   return manifest;
@@ -154,7 +157,7 @@ void CheckpointDuty::OnManifestWritten(const std::string& uri, const absl::Statu
   job_->training.closes.log().OnCheckpointStored();
   job_->checkpoints.frozen = frozen;
   job_->checkpoints.save_again = false;
-  // An attempt that had begun before is not of these parameters.
+  // An attempt that had begun before the evaluation has not saved these parameters.
   if (job_->training.standstill.save && IsOf(facts, *job_->training.standstill.evaluation)) {
     job_->training.standstill.save = false;
     job_->outbox.Warn("best model", "");

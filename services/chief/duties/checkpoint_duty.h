@@ -1,5 +1,6 @@
-// Checkpoints: when one is taken, of which shards it is the last, who has asked for it, and which
-// are deleted afterwards. See Checkpointer for one attempt, CheckpointCatalog for those there are.
+// Takes checkpoints: decides when, which shards freeze with it, who gets an answer, and which older
+// checkpoints are deleted afterwards. See Checkpointer for one attempt, CheckpointCatalog for the
+// checkpoints that there are.
 #ifndef CAPSTAN_CHIEF_DUTIES_CHECKPOINT_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_CHECKPOINT_DUTY_H_
 
@@ -22,13 +23,13 @@ class CheckpointDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Somebody asks for one, or for that under way; the answer is an AnswerCheckpoint, at the latest
-  // when the job has ended.
+  // Asks for a checkpoint, or for the one under way. The answer is an AnswerCheckpoint, at the
+  // latest when the job has ended.
   void Ask(uint64_t asker);
-  // Answers whoever waits for a checkpoint that a job which has ended will not take.
+  // If the job has ended, answers all askers: it takes no checkpoint any more.
   void AnswerIfEnded();
   void Advance(absl::Time now);
-  // Takes the answer in if it is one to a save.
+  // Takes the answer in if it is one to a kSave.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   void OnManifestWritten(const std::string& uri, const absl::Status& written, absl::Time now);
 
@@ -42,7 +43,7 @@ class CheckpointDuty : public Duty {
   void Answer(const absl::StatusOr<std::string>& uri);
   void Prune();
 
-  std::optional<StateWriter::Ticket> prune_;  // What is superfluous goes when this is stored.
+  std::optional<StateWriter::Ticket> prune_;  // Superfluous checkpoints go once it is stored.
 };
 
 }  // namespace capstan::chief

@@ -1,6 +1,6 @@
-// Closes the streams of tasks that are done on every shard: see StreamCloses. Nothing is begun
-// while partitions are about to change their owner, and nothing sent while a checkpoint is being
-// taken: what it restores must still know what belongs to tasks that it does not hold.
+// Closes the streams of tasks that are done on every shard: see StreamCloses. No close is begun
+// while partitions are about to change their owner. None is sent while a checkpoint is being taken:
+// the checkpoint must still know the streams of tasks that are not done by its own progress.
 #ifndef CAPSTAN_CHIEF_DUTIES_CLOSE_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_CLOSE_DUTY_H_
 
@@ -15,7 +15,7 @@ class CloseDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance();
-  // Takes the answer in if it is that a shard has closed what it was sent.
+  // Takes the answer in if it is one to a kClose.
   void OnAnswer(const ShardCalls::Answer& answer);
 };
 

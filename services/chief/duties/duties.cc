@@ -57,7 +57,7 @@ void Duties::Tick(absl::Time now) {
   moves.planner().WatchReplicas(now);
   watch.LogWaiting(now);
   calls.CheckRefusal();
-  job_->placement.heard_of_shards = true;  // Time has passed, which they may have been silent for.
+  job_->placement.heard_of_shards = true;  // Shards may have become silent.
   Advance(now);
   training.DrawCurve(now);
 }

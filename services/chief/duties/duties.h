@@ -1,4 +1,4 @@
-// All duties of the chief: in which order they act, and how one carries out what another orders.
+// All duties of the chief: in which order they act, and which one carries out an order of another.
 #ifndef CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 #define CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 
@@ -32,13 +32,13 @@
 
 namespace capstan::chief {
 
-// What is assigned to another goes on with that one's job.
+// Duties that are assigned to keep their own JobContext; see Duty.
 struct Duties final : Duty, private Orders {
   explicit Duties(JobContext& job) : Duty(job, *this) {}
 
-  // Each does whatever has become possible, after those whose work may have made it possible.
+  // Lets each duty do what has become possible, after the duties that may have made it possible.
   void Advance(absl::Time now);
-  // Does what is due by the time alone, such as finding silent workers; then as Advance.
+  // Does what is due by the time alone, such as finding silent workers, and then what Advance does.
   void Tick(absl::Time now);
 
   WorkerDuty workers{*job_, *orders_};

@@ -1,5 +1,5 @@
-// What the duties of the chief have in common: each sees the job, and no other duty. What one wants
-// of another it orders: Duties has the other carry it out.
+// What the duties of the chief have in common. Each sees the job, and no other duty. What one wants
+// of another it orders, and Duties has the other carry it out.
 #ifndef CAPSTAN_CHIEF_DUTIES_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_DUTY_H_
 
@@ -14,16 +14,17 @@ namespace capstan::chief {
 
 class Orders {
  public:
-  // Everybody returns to the last checkpoint, or begins with the initial values. `cause`, of which
-  // `shard` is the subject: for people; empty: the job starts.
+  // Everybody returns to the last checkpoint, or begins with the initial values. `cause` tells
+  // people why, and `shard` is the shard that it speaks of; an empty cause: the job starts.
   virtual void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now) = 0;
-  // One shard does, while the others go on.
+  // One shard returns to the last checkpoint, while the others go on.
   virtual void RecoverPartially(uint32_t shard, absl::Time now) = 0;
-  // Those that were to do so alone cannot: everybody does.
+  // The shards that are returning alone cannot: everybody returns.
   virtual void GiveUpPartialRecovery(const absl::Status& why, absl::Time now) = 0;
-  // Partitions that are on their way stay where they are. CANCELLED: something else comes first.
+  // Partitions that are being moved stay where they are. `why` is CANCELLED if something else comes
+  // first, another code if the moves have failed.
   virtual void CancelMoves(const absl::Status& why, absl::Time now) = 0;
-  // The view is made anew, and published as far as it may be: see StateDuty.
+  // Makes the view anew, and publishes it as far as it may be: see StateDuty.
   virtual void RefreshView(absl::Time now) = 0;
 
  protected:
@@ -33,10 +34,10 @@ class Orders {
 // Thread-compatible, as all duties are.
 class Duty {
  public:
-  // Both outlive the duty.
+  // `job` and `orders` must outlive the duty.
   Duty(JobContext& job, Orders& orders) : job_(&job), orders_(&orders) {}
   Duty(const Duty&) = delete;
-  // One that is assigned to keeps its own job: it goes on there as the other would.
+  // A duty that is assigned to takes over the state of the other, but keeps its own job.
   Duty& operator=(const Duty&) { return *this; }
 
  protected:

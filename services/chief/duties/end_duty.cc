@@ -83,8 +83,9 @@ void EndDuty::EnterStep(EndStep step, absl::Time now) {
   }
 }
 
-// Where all is trained, workers that have gone may come back, and are waited for. Whoever ends a
-// job early wants it to end: then only for a lease, after which a worker counts as lost anyway.
+// Returns true if the final evaluation is over, or none is needed. If all is trained, waits for
+// workers that have gone, for they may come back. A job that is stopped early waits only for a
+// lease, after which a worker counts as lost anyway.
 bool EndDuty::Evaluated(absl::Time now) {
   const Evaluations& evaluations = job_->training.evaluations;
   if (!evaluations.enabled() || evaluations.final_over()) return true;
@@ -96,7 +97,8 @@ bool EndDuty::Evaluated(absl::Time now) {
   return evaluations.final_over();
 }
 
-// One that was under way when the end began is given up first; the final one follows at once.
+// Gives up the running evaluation. If that is one that was under way when the end began, the final
+// one follows at once.
 void EndDuty::GiveUpEvaluation() {
   const std::string why = absl::StrCat("no worker has been there for ",
                                        absl::FormatDuration(job_->worker_lease()), " to do it");
@@ -104,14 +106,15 @@ void EndDuty::GiveUpEvaluation() {
   job_->training.evaluations.GiveUp(why);
 }
 
-// One attempt after another, for as long as the last one may take. Never done: Complete() ends it.
+// Has the model saved, with one attempt after another until save_patience is over. Always returns
+// false: the step ends by Complete() or Fail().
 bool EndDuty::SaveModel(absl::Time now) {
   if (!job_->checkpoints.checkpointer.enabled()) {
     Complete(now);
     return false;
   }
   if (const CheckpointFacts* better = BetterCheckpoint()) {
-    // Its evaluation is the last word on the result.
+    // The evaluation of that checkpoint is the final one.
     job_->training.evaluations.AddFinal(better->metrics, better->examples, better->step);
     job_->model_uri = job_->checkpoints.checkpointer.UriOf(better->id);
     Complete(now);
@@ -132,8 +135,8 @@ bool EndDuty::SaveModel(absl::Time now) {
   return false;
 }
 
-// The checkpoint whose evaluation was better than that of the parameters as they are; null: none,
-// or nothing says which is the better.
+// Returns the best checkpoint if its metric is better than that of the present parameters; null if
+// it is not, or nothing tells which is better.
 const CheckpointFacts* EndDuty::BetterCheckpoint() const {
   const CheckpointFacts* best = job_->checkpoints.catalog.best();
   if (job_->plan.spec.train().early_stop().metric().empty() || best == nullptr ||

@@ -1,4 +1,4 @@
-// The way out, step by step: see EndStep.
+// Leads the job to its end, step by step: see EndStep.
 #ifndef CAPSTAN_CHIEF_DUTIES_END_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_END_DUTY_H_
 
@@ -14,13 +14,14 @@ class EndDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Ends the job early, in order: what has been trained is evaluated, if anybody is there to do it,
-  // and saved. One that has not begun fails; one whose training is complete waits for nobody any
-  // more. `reason`: for people; empty: somebody has asked for it. The first one counts.
+  // Ends the job early and in order: the model as trained so far is evaluated, if a worker is there
+  // to do it, and saved. A job that has not begun fails. If its training is complete, it waits at
+  // most a lease for a worker that can evaluate it. `reason` is for people; empty: somebody has
+  // asked for it. Only the first call has an effect.
   void Stop(std::string_view reason);
-  // Once the end has begun (JobContext::BeginEnd) every step is taken that is possible.
+  // Takes all steps that are possible, once the end has begun (JobContext::BeginEnd).
   void Advance(absl::Time now);
-  // Completes the job if its model is stored, whatever else is going on.
+  // Completes the job if its model is stored, whatever else goes on.
   void CompleteIfSaved(absl::Time now);
 
  private:

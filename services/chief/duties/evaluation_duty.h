@@ -1,5 +1,5 @@
-// When the parameters are evaluated, and what follows from the result: a warning, a checkpoint of
-// the best, an early stop.
+// Decides when the parameters are evaluated, and what follows from the result: a warning, a
+// checkpoint of the best parameters so far, an early stop.
 #ifndef CAPSTAN_CHIEF_DUTIES_EVALUATION_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_EVALUATION_DUTY_H_
 

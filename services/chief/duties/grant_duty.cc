@@ -11,14 +11,15 @@
 namespace capstan::chief {
 namespace {
 
-// The one a trainer works on, and one to go on with at once.
+// One lease to work on, and one to go on with at once.
 constexpr size_t kLeasesPerTrainer = 2;
 
 }  // namespace
 
 void GrantDuty::Grant(Worker& worker, absl::Time now) {
   if (!job_->running() || worker.draining || worker.stuck) return;
-  // What was begun before this chief may be held by one who has not told of it yet.
+  // Work that an earlier chief has leased may be held by a worker that this chief has not heard of
+  // yet.
   const bool may_give_begun = job_->takeover.complete(now);
   if (job_->MayTrain() && job_->training.work.has_lanes() && may_give_begun) AssignLanes();
   TaskQueue* tasks = job_->training.work.tasks();
@@ -28,12 +29,12 @@ void GrantDuty::Grant(Worker& worker, absl::Time now) {
       return job_->training.evaluations.LeasesOf(trainer.id).size() +
              (tasks != nullptr ? tasks->LeasesOf(trainer.id).size() : 0);
     };
-    // Lanes stand still while there is an evaluation, so any trainer will do.
+    // Lanes stand still during an evaluation, so any trainer can take part.
     while (held() < kLeasesPerTrainer && (trainer.wants_lease || job_->training.work.has_lanes()) &&
            job_->training.evaluations.Grant(trainer.id, generations_, avoid)) {
     }
     if (tasks == nullptr || !job_->MayTrain() || !trainer.wants_lease) continue;
-    // A spare only while there is enough for those who have nothing.
+    // A trainer gets a second task only if there are enough for the trainers that have none.
     while (held() == 0 || (held() < kLeasesPerTrainer && tasks->todo() > TrainersWithoutWork())) {
       if (!tasks->Grant(trainer.id, generations_, may_give_begun, avoid)) break;
       job_->writer.Note();
@@ -41,7 +42,8 @@ void GrantDuty::Grant(Worker& worker, absl::Time now) {
   }
 }
 
-// All that may work but those that hold work, who may be some that rest.
+// Returns how many trainers that may work hold none. Trainers of resting workers may hold work, and
+// are not counted among the holders.
 size_t GrantDuty::TrainersWithoutWork() const {
   const Membership& workers = job_->training.workers;
   size_t holders = job_->training.work.tasks()->holders();
@@ -61,8 +63,8 @@ std::array<uint64_t, 3> GrantDuty::LaneFacts() const {
 void GrantDuty::AssignLanes() {
   const bool accused = !job_->training.accusations.empty();
   if (!accused && assigned_ == LaneFacts()) return;
-  // A straggler is more than twice as slow, so a round is shorter when another trainer computes its
-  // lanes as well. Bit by bit the result is the same.
+  // A straggler is more than twice as slow, so a round is shorter if another trainer computes its
+  // lanes as well as its own. The result is the same bit by bit.
   std::vector<TrainerId> all;
   std::vector<TrainerId> quick;
   std::map<TrainerId, const Worker*> workers;
@@ -75,7 +77,7 @@ void GrantDuty::AssignLanes() {
   const auto avoids = [&](TrainerId trainer, const WorkName& work) {
     return Avoids(*workers.at(trainer), work);
   };
-  // Whoever has not been asked is, also if it is slow.
+  // A trainer that has not accused the work yet is asked, even if it is a straggler.
   const auto in_place = [&](const WorkName& work, TrainerId trainer) -> std::optional<TrainerId> {
     if (!avoids(trainer, work)) return std::nullopt;
     const auto other = std::find_if(all.begin(), all.end(),
@@ -89,7 +91,8 @@ void GrantDuty::AssignLanes() {
   if (!accused) assigned_ = LaneFacts();
 }
 
-// It has said that this cannot be done, and there is somebody who has not.
+// Returns true if the worker has said that `work` cannot be done, and there is another one that has
+// not.
 bool GrantDuty::Avoids(const Worker& worker, const WorkName& work) const {
   if (job_->training.accusations.empty() ||
       !job_->training.accusations.Has(work, job_->training.workers.VoiceOf(worker)))

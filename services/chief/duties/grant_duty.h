@@ -1,5 +1,5 @@
-// Who is given which work: tasks, lanes and evaluations are leased to trainers, and taken from
-// those that are lost, drain, or cannot read their data.
+// Leases work to trainers (tasks, lanes, evaluations), and takes it from those that are lost,
+// drain, or cannot read their data.
 #ifndef CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_
 
@@ -22,36 +22,38 @@ class GrantDuty : public Duty {
  public:
   GrantDuty(JobContext& job, Orders& orders) : Duty(job, orders), generations_(job.options.term) {}
 
-  // Gives the worker's trainers what they can do now.
+  // Leases work to the worker's trainers, as far as there is any that they can do now.
   void Grant(Worker& worker, absl::Time now);
-  // What the worker, which is known, is to begin with, and what it holds no longer.
+  // Fills in the leases that the worker is to begin with, and those that it mentions and does not
+  // hold any more.
   void FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
                  v1::WorkerHeartbeatReply& reply);
 
-  // A worker that drains gives back what it has not heard of, too: the reports by which it does.
-  // None of one that does not drain.
+  // A draining worker gives all its leases back, but cannot mention those that it has not heard of
+  // yet. Returns reports that give these back, too; none if the worker does not drain.
   std::vector<v1::LeaseReport> Unmentioned(const v1::WorkerHeartbeatRequest& request,
                                            const Worker& worker);
-  // Takes what the worker holds if its data do not come, and notes whether it still holds some of
-  // the leases that were taken back.
+  // Takes all leases of the worker if its data do not come, and notes whether it still holds leases
+  // that were taken back.
   void Hear(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
-  // Takes what workers hold that have not been heard of for their lease.
+  // Takes the leases of workers that have been silent for longer than their lease.
   void ReleaseSilent(absl::Time now);
   void Release(const std::vector<TrainerId>& trainers);
 
-  // Leases whose worker was lost or replaced.
+  // How many leases were taken because their worker was lost, replaced, or could not read its data.
   uint64_t expirations() const { return expirations_; }
 
  private:
   size_t TrainersWithoutWork() const;
-  // Does nothing where nothing has changed since it was called last.
+  // Assigns the lanes; does nothing if nothing has changed since the last call.
   void AssignLanes();
   void SeeDraining(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
   bool Avoids(const Worker& worker, const WorkName& work) const;
   std::vector<v1::Lease> LeasesOf(const Worker& worker);
   uint64_t SealOf(const v1::Lease& lease) const;
 
-  // Who may be given lanes, who of them are slow, and who has the lanes.
+  // Numbers that change when other trainers may be given lanes, others are stragglers, or lanes
+  // have other holders.
   std::array<uint64_t, 3> LaneFacts() const;
 
   Generations generations_;

@@ -21,7 +21,8 @@ void LoadDuty::Send() {
   }
 }
 
-// Not before a view is published by which it can be called.
+// Returns true if the shard is to load, has not been asked, and can be called by the published
+// view.
 bool LoadDuty::IsDue(uint32_t index) const {
   const Shard* shard = job_->placement.shards.Find(index);
   if (!job_->recovery.rollback.Awaits(index) || job_->calls.Pending(Purpose::kLoad, index))
@@ -34,7 +35,7 @@ void LoadDuty::SendTo(uint32_t shard, absl::Time due) {
   const bool coordinator =
       job_->training.work.has_lanes() && shard == job_->placement.views.coordinator();
   v1::LoadPartitionsRequest request = job_->recovery.rollback.RequestTo(partitions, coordinator);
-  // Where a job that had ended goes on for more epochs, lanes go on that had ended.
+  // If a job that had ended goes on for more epochs, its lanes that had ended go on, too.
   if (job_->recovery.rollback.manifest().job().train().epochs() <
       job_->plan.spec.train().epochs()) {
     v1::TaskProgress progress;
@@ -46,7 +47,7 @@ void LoadDuty::SendTo(uint32_t shard, absl::Time due) {
   }
   if (job_->recovery.partial.contains(shard)) {
     *request.mutable_partial() = PartialRecoveryStart();
-    job_->training.work.AdoptOnlyBegun();  // The shard is told of no other.
+    job_->training.work.AdoptOnlyBegun();  // The shard is told of these alone.
   }
   job_->calls.Send(Purpose::kLoad, shard, std::move(request), job_->options.call_deadline, due);
 }

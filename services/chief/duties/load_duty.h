@@ -1,5 +1,5 @@
-// The shards that are to load: each is called once a view is published that names it, and asked
-// until it is done.
+// Has the shards of a recovery load. Each is called once a published view names it, and asked until
+// it is done.
 #ifndef CAPSTAN_CHIEF_DUTIES_LOAD_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_LOAD_DUTY_H_
 
@@ -17,8 +17,9 @@ class LoadDuty : public Duty {
   using Duty::Duty;
 
   void Send();
-  // Takes the answer in if it is one to a load. True: the shard has loaded all that it was to load.
-  // Where it has found the checkpoint damaged the one before is tried.
+  // Takes the answer in if it is one to a kLoad of a recovery. Returns true if the shard has now
+  // loaded all that it was to load. If the shard has found the checkpoint damaged, the one before
+  // is tried.
   bool OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
 
  private:

@@ -13,12 +13,12 @@ constexpr absl::Duration kJoinPoll = absl::Milliseconds(50);
 
 constexpr absl::Duration kJoinAgain = absl::Seconds(1);
 
-// One that was leaving and has fallen silent is not waited for longer than so many leases.
+// A shard that was to leave and is lost is given up after so many worker leases of silence.
 constexpr int kLeasesForLeaver = 3;
 
 }  // namespace
 
-// Whoever owns nothing comes and goes as it likes.
+// Shards that own nothing come and go without any effect on training.
 void MemberDuty::Advance(absl::Time now) {
   std::vector<uint32_t> gone;
   for (const auto& [index, shard] : job_->placement.shards.shards()) {
@@ -43,7 +43,8 @@ void MemberDuty::Advance(absl::Time now) {
   }
 }
 
-// Nobody takes it for the owner or the backup of anything, nor will.
+// Returns true if the shard owns and backs up nothing, in the current and in the published view,
+// and no move concerns it.
 bool MemberDuty::IsFree(uint32_t shard) const {
   const v1::View& known = job_->placement.gate.published();
   const auto backed = [shard](const v1::PartitionPair& pair) { return pair.backup() == shard; };
@@ -53,7 +54,8 @@ bool MemberDuty::IsFree(uint32_t shard) const {
          std::none_of(known.pairs().begin(), known.pairs().end(), backed);
 }
 
-// It is told the timeline first: then everybody may call it.
+// Tells the shard the timeline, by a load of nothing. Once it knows that, adds it to the members,
+// so that others may call it.
 void MemberDuty::Admit(const Shard& shard) {
   if (job_->placement.gate.published().timeline() != job_->placement.timeline()) return;
   if (shard.loaded_timeline == job_->placement.timeline()) {
@@ -84,8 +86,9 @@ void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
                    job_->options.call_deadline, now + (answer.reply.ok() ? kJoinPoll : kJoinAgain));
 }
 
-// One that was to leave and was ended before it had handed over all it has, or with its consent
-// when nobody could take it, may never come back.
+// Returns the shards that were to leave, own partitions, and may never come back: they have been
+// lost for kLeasesForLeaver leases. Such a shard was ended before it had handed over all it had, or
+// left when nobody could take its partitions.
 std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
   std::set<uint32_t> gone = job_->placement.LeavingShards();
   std::erase_if(gone, [&](uint32_t index) {
@@ -96,7 +99,7 @@ std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
   return gone;
 }
 
-// The others return to a checkpoint without them.
+// The map is forgotten, and the next one is made over the shards that stay.
 void MemberDuty::GiveUpThoseThatLeft(absl::Time now) {
   if (job_->state != v1::JOB_STATE_RUNNING) return;
   const std::set<uint32_t> gone = ShardsThatLeft(now);
@@ -112,7 +115,7 @@ void MemberDuty::GiveUpThoseThatLeft(absl::Time now) {
   job_->placement.next_map = std::move(stay);
 }
 
-// Likewise where the job was on its way to a checkpoint: it goes there over all that are there.
+// The recovery begins anew, over a map of the shards that are there.
 void MemberDuty::RestoreWithoutThoseThatLeft(absl::Time now) {
   if (job_->state != v1::JOB_STATE_RESTORING) return;
   const std::set<uint32_t> gone = ShardsThatLeft(now);

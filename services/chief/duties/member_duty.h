@@ -1,5 +1,5 @@
-// Shards come and go: who has joined, who may leave, and what becomes of partitions whose shard was
-// to leave and has not come back.
+// Lets shards join and leave, and decides what becomes of the partitions of a shard that was to
+// leave and has not come back.
 #ifndef CAPSTAN_CHIEF_DUTIES_MEMBER_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_MEMBER_DUTY_H_
 
@@ -16,17 +16,19 @@ class MemberDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Those that own nothing join, and are forgotten when they are silent or may leave.
+  // Has shards that own nothing join. Removes them from the members when they are lost or may
+  // leave, and forgets those that are lost.
   void Advance(absl::Time now);
-  // Takes the answer in if it is one to a join.
+  // Takes the answer in if it is one to a kJoin.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
 
-  // The others return to a checkpoint without those that were to leave and have not come back.
+  // If shards that own partitions were to leave and have not come back, the others return to a
+  // checkpoint without them.
   void GiveUpThoseThatLeft(absl::Time now);
-  // Likewise where the job is RESTORING: it goes to the checkpoint over all that are there.
+  // The same for a job that is RESTORING: it goes to the checkpoint with all shards that are there.
   void RestoreWithoutThoseThatLeft(absl::Time now);
 
-  // The shard has nothing that anybody misses.
+  // Returns true if the shard may end: nothing is lost with it.
   bool MayLeave(uint32_t shard, absl::Time now) const;
 
  private:

@@ -1,6 +1,6 @@
-// The job is completed: its shards serve the model to whoever reads it, for as long as they stand.
-// Where one has come without its partitions, or there is no map, all of them load the model, in a
-// timeline of its own; whoever comes later loads it in that one.
+// Once the job is completed, has its shards serve the model to readers for as long as they run. If
+// a shard has come without its partitions, or there is no map, all of them load the model in a new
+// timeline. Shards that come later load it in that same timeline.
 #ifndef CAPSTAN_CHIEF_DUTIES_MODEL_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_MODEL_DUTY_H_
 
@@ -17,12 +17,12 @@ class ModelDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Does nothing before the end is stored, nor where no model was written.
+  // Does nothing before the end is stored, or if no model was written.
   void Advance(absl::Time now);
-  // Shards load the model, or have.
+  // Returns true if shards load the model, or have loaded it.
   bool loads() const { return timeline_ != 0 && timeline_ == job_->placement.timeline(); }
-  // Takes the answer in if it is one to a load of the model. What cannot be read is asked for again
-  // and again, with a warning: somebody may put it right.
+  // Takes the answer in if it is one to a kLoad of the model. A shard that cannot load is asked
+  // again and again, with a warning: somebody may mend what is wrong.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
 
  private:
@@ -31,7 +31,7 @@ class ModelDuty : public Duty {
   void BeginTimeline(absl::Time now);
   void SendTo(uint32_t shard, absl::Time due);
 
-  uint64_t timeline_ = 0;  // In which they load it.
+  uint64_t timeline_ = 0;  // The one in which shards load it.
   absl::Time lacking_since_ = absl::InfiniteFuture();
 };
 

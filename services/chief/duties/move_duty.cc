@@ -21,7 +21,7 @@ void MoveDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   job_->placement.moves.OnAnswer(answer.shard, answer.reply, now, job_->calls);
 }
 
-// True: the batch that was under way is not any more.
+// Cancels the batch under way if it cannot go on, or something comes first. Returns true if it did.
 bool MoveDuty::CancelIfHindered(absl::Time now) {
   if (!job_->placement.moves.under_way() ||
       job_->placement.moves.phase() == PartitionMoves::Phase::kSwitched) {
@@ -34,7 +34,7 @@ bool MoveDuty::CancelIfHindered(absl::Time now) {
   return true;
 }
 
-// OK, or what comes before the batch under way.
+// CANCELLED: what comes before the batch under way.
 absl::Status MoveDuty::WhatComesFirst(absl::Time now) const {
   if (job_->training.end.begun()) return absl::CancelledError("the job ends");
   if (job_->training.standstill.save)
@@ -43,7 +43,7 @@ absl::Status MoveDuty::WhatComesFirst(absl::Time now) const {
     return absl::CancelledError("a shard returns to a checkpoint");
   if (!job_->placement.ShardsToSave(now).empty())
     return absl::CancelledError("a shard leaves, and is saved");
-  // A shard that a move concerns is not forgotten (MemberDuty).
+  // The target is known: MemberDuty forgets no shard that a move concerns.
   const auto leaves = [this](const v1::PartitionMove& move) {
     return job_->placement.shards.Find(move.to())->draining;
   };
@@ -54,7 +54,7 @@ absl::Status MoveDuty::WhatComesFirst(absl::Time now) const {
   return absl::OkStatus();
 }
 
-// OK, or why the batch under way cannot go on.
+// Returns why the batch under way has failed; OK if it has not.
 absl::Status MoveDuty::Failure(absl::Time now) const {
   CAPSTAN_RETURN_IF_ERROR(job_->placement.moves.Failure(now));
   for (const auto& [index, shard] : job_->placement.shards.shards()) {
@@ -71,8 +71,8 @@ absl::Status MoveDuty::Failure(absl::Time now) const {
   return absl::OkStatus();
 }
 
-// True: the view has changed, and there may be more to do once it is published. `plans`: something
-// may be different about the shards.
+// Takes one step. Returns true if the view has changed: there may be more to do once it is
+// published. `plans`: something may have changed about the shards, so a new plan may be due.
 bool MoveDuty::Step(bool plans, absl::Time now) {
   if (job_->placement.moves.OnView(job_->placement.gate.published(), now, job_->calls)) {
     OnSwitched(now);
@@ -98,8 +98,9 @@ void MoveDuty::FinishIfPossible(absl::Time now) {
   job_->placement.moves.CatchUpIfDue(now, job_->calls);
 }
 
-// What a switch would disturb is over. Streams closed on the source and not yet on the target would
-// be open there; a round has its gradients where its partitions were.
+// Returns true if nothing is under way that a switch would disturb. A stream that is closed on the
+// source and not yet on the target would be open again after the switch; the gradients of an open
+// round are staged where its partitions were.
 bool MoveDuty::MaySwitch() const {
   const bool at_rest = job_->training.work.has_lanes()
                            ? job_->training.barrier.reached()
@@ -117,13 +118,13 @@ void MoveDuty::OnSwitched(absl::Time now) {
                     {"given a backup so far", absl::StrCat(status.paired())},
                     {"stood still for", absl::StrFormat("%.3f s", status.seconds())}});
   if (!job_->placement.moves.planned()) planner_.OnCarriedOut();
-  // The rounds were held where the coordinator was.
+  // Releases the rounds, at the coordinator that there is after the switch.
   if (job_->training.work.has_lanes()) job_->Resume();
   planner_.See(now);
 }
 
-// Checkpoints, evaluations that need a standstill, and the way out come first; a batch that is
-// under way is small, and they wait for it.
+// Returns true if a batch may begin. Checkpoints, evaluations that need a standstill, and the end
+// of the job come first; but they wait for a batch that is under way, as batches are small.
 bool MoveDuty::MayMove(absl::Time now) const {
   const v1::View& published = job_->placement.gate.published();
   const bool stands_still =
@@ -151,8 +152,9 @@ void MoveDuty::Order(absl::Time now) {
     move.set_replica(planned.replica);
     move.set_hand_over(HandsOver(planned));
   }
-  // Nobody has two copies of a partition. A backup whose place another one is to take stays the
-  // backup until then (docs/spec, rule 32).
+  // A shard never has two copies of a partition: a backup to which its partition moves as a whole
+  // is dropped first. A backup that another one is to replace stays the backup until then
+  // (docs/spec, rule 32).
   job_->placement.views.DropPairs([&moves](const v1::PartitionPair& pair) {
     return std::any_of(moves.begin(), moves.end(), [&pair](const v1::PartitionMove& move) {
       return move.partition() == pair.partition() && move.to() == pair.backup() &&
@@ -162,7 +164,7 @@ void MoveDuty::Order(absl::Time now) {
   job_->placement.views.SetMoves(moves);
 }
 
-// The target has the partition already: as its backup.
+// Returns true if the target has the partition already, as its backup.
 bool MoveDuty::HandsOver(const PlannedMove& move) const {
   const v1::PartitionPair* const pair = job_->placement.views.PairOf(move.partition);
   return !move.replica && pair != nullptr && pair->backup() == move.to &&

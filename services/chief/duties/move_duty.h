@@ -16,11 +16,11 @@ class MoveDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Cancels the batch under way where it cannot go on, or something else comes first; goes on with
-  // it, or begins another, as far as the views that are published allow. A plan is made only where
-  // something was heard of shards, and nobody is on the way to a checkpoint.
+  // Cancels the batch under way if it cannot go on, or something else comes first. Otherwise goes
+  // on with it, or begins another, as far as the published view allows. Makes a new plan only if
+  // something was heard of shards.
   void Advance(absl::Time now);
-  // Takes the answer in if it is one to a move.
+  // Takes the answer in if it is one to a kMove.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   // See Orders::CancelMoves.
   void Cancel(const absl::Status& why, absl::Time now);

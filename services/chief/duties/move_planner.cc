@@ -8,9 +8,9 @@
 namespace capstan::chief {
 namespace {
 
-// Partitions are without a backup for a while whenever a shard has gone; longer is worth a word.
+// Partitions lack a backup for a short while whenever a shard has gone. Only a longer time is odd.
 constexpr absl::Duration kUnpairedIsOdd = absl::Minutes(1);
-// What nobody waits for goes little by little.
+// An automatic plan makes only so many moves.
 constexpr size_t kAutomaticMoves = 4;
 
 }  // namespace
@@ -55,7 +55,8 @@ void MovePlanner::Plan(absl::Time now) {
   PlanReplicas(now);
 }
 
-// Shards may have come and gone since the last batch.
+// Forgets a plan that is not possible any more, as shards may have come and gone since the last
+// batch, and makes a new one if there is a reason.
 void MovePlanner::PlanMoves(absl::Time now) {
   const auto possible = [&](const PlannedMove& move) {
     const v1::PartitionPair* pair = job_->placement.views.PairOf(move.partition);
@@ -71,12 +72,12 @@ void MovePlanner::PlanMoves(absl::Time now) {
   std::vector<PlannedMove> moves = chief::PlanMoves(question);
   if (reason->automatic && moves.size() > kAutomaticMoves) moves.resize(kAutomaticMoves);
   if (moves.empty()) return balance_.OnCarriedOut();
-  if (job_->placement.moves.planned()) pairing_.SpreadAnew();  // This plan takes its place.
+  if (job_->placement.moves.planned()) pairing_.SpreadAnew();  // The new plan replaces it.
   job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be moved",
                    {{"because", reason->why}, {"partitions", absl::StrCat(moves.size())}});
   if (job_->replicas() && job_->placement.views.owners_may_stay()) {
     moves = BackedUpFirst(moves, question, job_->options.move_batch);
-    pairing_.SpreadAnew();  // Who hands over is the backup then, and may be in the owner's zone.
+    pairing_.SpreadAnew();  // Old owners become backups, perhaps in the new owner's zone.
   }
   job_->placement.moves.Plan(std::move(moves), reason->why);
 }
@@ -95,7 +96,7 @@ ReplicaQuestion MovePlanner::ReplicaQuestionOf() const {
   return question;
 }
 
-// What balances or empties shards comes first: it would undo pairs.
+// Plans that balance or empty shards come first, as they would undo pairs.
 void MovePlanner::PlanReplicas(absl::Time now) {
   if (!job_->replicas() || job_->placement.moves.planned()) return;
   if (!pairing_.Due(now) || balance_.AwaitsOthers(now)) return;

@@ -13,7 +13,7 @@ bool SameEpoch(const v1::ViewEpoch& a, const v1::ViewEpoch& b) {
 
 }  // namespace
 
-// An owner goes on alone when a view says so, and answers nobody before.
+// The owners of dropped pairs answer nobody until the view is published that drops them.
 void PairDuty::Drop(absl::Time now) {
   if (!job_->placement.heard_of_shards || !job_->serving()) return;
   const size_t dropped = job_->placement.views.DropPairs(
@@ -25,7 +25,8 @@ void PairDuty::Drop(absl::Time now) {
                    {{"partitions", absl::StrCat(dropped)}});
 }
 
-// A shard that leaves is a backup for as long as it has partitions of its own to hand over.
+// Returns true if the pair is over. A shard that leaves stays a backup for as long as it has
+// partitions of its own to hand over.
 bool PairDuty::IsOver(const v1::PartitionPair& pair, absl::Time now) const {
   const Shard* backup = job_->placement.shards.Find(pair.backup());
   return !job_->replicas() || backup == nullptr || backup->gone ||

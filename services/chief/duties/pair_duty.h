@@ -1,5 +1,5 @@
-// Backups that are over: their shard is lost, leaves, or has found that it is out of step with the
-// owner. An owner goes on alone when a view says so, and acknowledges nothing before.
+// Drops backups that are over: their shard is lost, leaves, or has found that it is out of step
+// with the owner. The owner goes on alone once a view says so; until then it acknowledges nothing.
 #ifndef CAPSTAN_CHIEF_DUTIES_PAIR_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_PAIR_DUTY_H_
 
@@ -16,13 +16,13 @@ class PairDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Takes in which pairs the shard has found broken.
+  // Drops the pairs that the shard, which is their backup, has found broken.
   void Hear(const Shard& shard);
-  // Drops the pairs that are over while shards serve, where something was heard of them. REQUIRES:
+  // Drops the pairs that are over, if the shards serve and something was heard of them. REQUIRES:
   // the job's ShardHearing has listened.
   void Drop(absl::Time now);
 
-  // Nothing, in a job that keeps no replicas.
+  // Does nothing in a job without replicas.
   void Fill(v1::ReplicaStatus& status) const;
 
  private:

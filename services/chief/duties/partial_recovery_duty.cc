@@ -24,7 +24,7 @@ void PartialRecoveryDuty::Begin(uint32_t shard, absl::Time now) {
   for (v1::TableLoss& of : job_->recovery.lost_updates.LossOf({shard}))
     *loss.add_tables() = std::move(of);
   job_->recovery.lost_updates.OnReturned({shard});
-  job_->placement.views.ForgetCopies(shard);  // It loads all that it owns.
+  job_->placement.views.ForgetCopies(shard);  // The shard loads all that it owns.
   if (job_->checkpoints.checkpointer.running()) {
     job_->checkpoints.checkpointer.Abandon(absl::CancelledError(loss.cause()), now, job_->calls);
   }
@@ -76,12 +76,12 @@ void PartialRecoveryDuty::Advance(absl::Time now) {
   if (!job_->recovery.partial.empty()) GiveUp(absl::ResourceExhaustedError(why), now);
 }
 
-// More is found missing when the runners of open streams push again, or when these are closed: also
-// after all have returned to a checkpoint that was taken meanwhile. Of a return that an earlier
-// chief did not live to store only the shard knows.
+// The shard finds more batches missing when runners of open streams push again, or when these are
+// closed: also after all have returned to a checkpoint that was taken meanwhile. A return that an
+// earlier chief had not stored when it ended is known to the shard alone.
 void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {
   if (job_->recovery.partial.contains(shard)) return;
-  std::optional<uint64_t> told;  // What checkpoints hold of it, in a timeline before this.
+  std::optional<uint64_t> told;  // Counted before everybody returned to a checkpoint.
   bool rolled_back = false;
   for (auto loss = job_->recovery.losses.rbegin(); loss != job_->recovery.losses.rend(); ++loss) {
     rolled_back = rolled_back || loss->recovery() == v1::RECOVERY_ROLLBACK;

@@ -1,6 +1,7 @@
-// One shard back to a checkpoint while the others go on (recovery: partial). Leases, timeline and
-// progress stay. The shard is told what has happened since the checkpoint; what it finds missing by
-// that is lost, and counted: an upper bound. See the rules 8 to 10 of docs/spec.
+// Has single shards return to a checkpoint while the others go on (recovery: partial). Leases,
+// timeline and progress stay. The shard is told which streams are open and which were closed since
+// the checkpoint. The batches that it finds missing by that are lost, and counted: an upper bound.
+// See the rules 8 to 10 of docs/spec.
 #ifndef CAPSTAN_CHIEF_DUTIES_PARTIAL_RECOVERY_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_PARTIAL_RECOVERY_DUTY_H_
 
@@ -18,16 +19,19 @@ class PartialRecoveryDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // REQUIRES: JobContext::MayRecoverPartially.
+  // Has the shard return to the last checkpoint. REQUIRES: JobContext::MayRecoverPartially.
   void Begin(uint32_t shard, absl::Time now);
-  // By this answer a shard has loaded what it owns; it may be one that returns with everybody.
+  // The shard of `answer` has loaded what it owns. Does nothing if it returns together with all
+  // others.
   void OnLoaded(const ShardCalls::Answer& answer, absl::Time now);
-  // Tells of a log of closed streams that is not whole, and gives up what needs it.
+  // Warns if the log of closed streams is not whole, and gives up partial recoveries, which need
+  // it.
   void Advance(absl::Time now);
-  // Takes in what the shard counts as lost.
+  // Takes in how many batches the shard counts as lost.
   void Hear(uint32_t shard, const v1::ShardReport& report);
-  // What has happened since is known for the last checkpoint alone: from an earlier one everybody
-  // begins again, and the first of the shards is named as the cause. REQUIRES: there is one.
+  // Has everybody return to a checkpoint; the cause names the first of the shards that return
+  // alone. It is called when these cannot use the last checkpoint: what has happened since is not
+  // known for an earlier one. REQUIRES: a shard returns alone.
   void GiveUp(const absl::Status& why, absl::Time now);
 };
 

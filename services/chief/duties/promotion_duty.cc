@@ -11,7 +11,7 @@
 
 namespace capstan::chief {
 
-// Only the present process of a shard that everybody has heard of.
+// Only the present process of a shard gets a lease, and only if the published view names it.
 double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now) {
   if (!job_->replicas() || job_->writer.superseded()) return 0;
   const Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
@@ -31,7 +31,7 @@ void PromotionDuty::OnShardGone(uint32_t index, uint64_t incarnation, absl::Time
   job_->placement.heard_of_shards = true;
 }
 
-// OK, or why the backup cannot take over. UNAVAILABLE: not now.
+// OK if the backup can take over. UNAVAILABLE: not now. FAILED_PRECONDITION: it cannot.
 absl::Status PromotionDuty::CheckBackup(const v1::PartitionPair& pair, absl::Time now) const {
   const Shard* backup = job_->placement.shards.Find(pair.backup());
   if (backup == nullptr || backup->gone || Raw(backup->incarnation) != pair.backup_incarnation()) {
@@ -49,7 +49,7 @@ absl::Status PromotionDuty::CheckBackup(const v1::PartitionPair& pair, absl::Tim
   return absl::OkStatus();
 }
 
-// OK, or why the backups of all that the shard owns cannot take over. UNAVAILABLE: not now.
+// A FAILED_PRECONDITION of one backup goes before an UNAVAILABLE of others.
 absl::Status PromotionDuty::MayBeReplaced(uint32_t shard, absl::Time now) const {
   if (!job_->replicas()) return absl::FailedPreconditionError("partitions have no backups");
   if (job_->checkpoints.frozen)
@@ -69,9 +69,9 @@ absl::Status PromotionDuty::MayBeReplaced(uint32_t shard, absl::Time now) const 
   return possible;
 }
 
-// REQUIRES: MayBeReplaced. A process that is lost is not listened to any more.
+// If the shard's process is lost, the chief never listens to it again.
 void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time now) {
-  // It is nobody's failure: whoever sends to the shard, or is sent something, can do so again.
+  // CANCELLED, as neither the moves nor their other shards have failed: they can be planned again.
   const absl::Status why = absl::CancelledError(absl::StrCat("shard ", shard, " is lost"));
   if (job_->placement.moves.phase() != PartitionMoves::Phase::kSwitched)
     orders_->CancelMoves(why, now);
@@ -86,14 +86,15 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
   promotion_->coordinator = promotion_->coordinator || job_->placement.views.coordinator() == shard;
   promotion_->flushes = promotion_->flushes || job_->calls.Pending(Purpose::kFlush);
   job_->calls.Cancel(Purpose::kFlush);
-  // What the lost shard has not confirmed its backups have not closed either.
+  // The backups may not have closed the streams that the lost shard has not confirmed: all are sent
+  // again.
   job_->calls.Cancel(Purpose::kClose);
   job_->training.closes.SendAnew();
   const auto& owners = job_->placement.views.current().owners();
   const auto partitions = std::count(owners.begin(), owners.end(), shard);
   job_->placement.views.Promote({shard});
-  // It may believe that it is the owner until it hears of the view. Another process in its place
-  // knows better.
+  // A lost process may believe that it is the owner until it hears of the view. If another process
+  // has registered in its place, that one stays.
   if (job_->placement.hearing.IsLost(*job_->placement.shards.Find(shard), now))
     job_->placement.shards.GiveUp(shard);
   ++promotions_;
@@ -104,8 +105,8 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
                     {"partitions", absl::StrCat(partitions)}});
 }
 
-// Before it is taken in, so that no view names it as the owner of what its predecessor had: backups
-// would forget what they know of that one.
+// Asked before the new process is registered, so that no view names it as the owner of what its
+// predecessor had: backups would forget what they have from that one.
 absl::Status PromotionDuty::MayTakePlace(uint32_t shard, absl::Time now) {
   if (!job_->serving() || !job_->placement.views.Owns(shard)) return absl::OkStatus();
   const absl::Status replaceable = MayBeReplaced(shard, now);
@@ -115,7 +116,7 @@ absl::Status PromotionDuty::MayTakePlace(uint32_t shard, absl::Time now) {
   }
   const absl::Duration patience = job_->placement.hearing.patience();
   auto [wait, begins] = waits_.try_emplace(shard, now + patience);
-  if (now > wait->second + patience) {  // Nobody has asked for so long: that was another time.
+  if (now > wait->second + patience) {  // The last request is long ago: this is another wait.
     wait->second = now + patience;
     begins = true;
   }
@@ -140,7 +141,7 @@ void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
     orders_->CancelMoves(absl::CancelledError(absl::StrCat("shard ", shard, " was started anew")),
                          now);
   }
-  if (!job_->placement.views.Owns(shard)) {  // Nothing is lost with it.
+  if (!job_->placement.views.Owns(shard)) {  // The shard owned nothing, so nothing is lost.
     if (job_->placement.views.has_map()) job_->placement.views.RemoveMember(shard);
     return;
   }
@@ -148,7 +149,7 @@ void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
   ReplaceOrReturn(shard, now);
 }
 
-// Backups that have not been heard of by now are not waited for any more.
+// Backups that have not been heard of by now do not take over.
 void PromotionDuty::ReplaceOrReturn(uint32_t shard, absl::Time now) {
   const absl::Status replaceable = MayBeReplaced(shard, now);
   if (replaceable.ok()) return Promote(shard, "it was started anew", now);
@@ -163,8 +164,8 @@ void PromotionDuty::Listen(absl::Time now) {
   job_->placement.hearing.Listen(job_->placement.shards, now);
 }
 
-// Where one of its partitions has no backup that could, all wait for the shard, or for another
-// process in its place, which leads back to a checkpoint.
+// If a partition of a lost shard has no backup that can take over, all wait for the shard, or for
+// another process in its place, with which they return to a checkpoint.
 void PromotionDuty::ReplaceLost(absl::Time now) {
   if (!job_->replicas() || !job_->placement.heard_of_shards || !job_->serving()) return;
   const std::set<uint32_t> owners = job_->placement.views.owners();
@@ -210,7 +211,8 @@ void PromotionDuty::OnView(absl::Time now) {
   if (job_->placement.gate.published().epoch().n() >= promotion_->view) OnPromoted(now);
 }
 
-// Everybody may hear of the new owners: what was asked of the old ones is asked of them.
+// The view with the new owners is published: what was asked of the old ones is asked of the new
+// ones.
 void PromotionDuty::OnPromoted(absl::Time now) {
   const Promotion promotion = *std::exchange(promotion_, std::nullopt);
   if (job_->training.work.has_lanes()) {

@@ -39,8 +39,7 @@ void RecoveryDuty::Return(std::string_view cause, uint32_t shard, absl::Time now
   job_->recovery.lost_updates.OnReturned(shards);
   job_->recovery.partial.clear();
   job_->placement.views.DropPairs([](const v1::PartitionPair&) { return true; });
-  job_->placement.views
-      .RemoveAllButOwners();  // The others join again, and hear of the next timeline.
+  job_->placement.views.RemoveAllButOwners();  // Others join again in the next timeline.
   job_->state = v1::JOB_STATE_RESTORING;
   job_->takeover.Settle();
   job_->placement.views.ForgetTrainers();
@@ -91,7 +90,8 @@ void RecoveryDuty::OnManifestRead(const std::string& uri, absl::StatusOr<v1::Man
   }
 }
 
-// From here on everybody starts over from the checkpoint; nobody hears of it before it is stored.
+// Begins the new timeline: the progress is that of the checkpoint, and shards are to load. Others
+// hear of it only once it is stored.
 void RecoveryDuty::EnterTimeline(absl::Time now) {
   const v1::Manifest& manifest = job_->recovery.rollback.manifest();
   const bool own = !job_->recovery.rollback.source().id.empty();
@@ -103,10 +103,10 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
   CAPSTAN_FAILPOINT("timeline.begin");
   if (own && job_->recovery.begins_again && job_->recovery.restores == 0)
     job_->recovery.resumed_from = job_->recovery.rollback.source().uri;
-  // A map holds for a timeline: nobody hears of it before.
+  // A new map is made only with a new timeline.
   if (!job_->placement.views.has_map()) {
     const std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
-    // What has been trained had room.
+    // A job that has trained before fits.
     if (absl::Status fits = own ? absl::OkStatus() : CheckFit(shards); !fits.ok()) {
       return job_->Fail(v1::FAILURE_KIND_BAD_INPUT, std::string(fits.message()));
     }

@@ -1,5 +1,5 @@
-// Everybody back to a checkpoint, in a new timeline, and on from there; the start of a job is such
-// a way to the initial values. See Recovery; LoadDuty has the shards load.
+// Has everybody return to a checkpoint, in a new timeline, and go on from there. The start of a job
+// is such a return to the initial values. See Recovery; LoadDuty has the shards load.
 #ifndef CAPSTAN_CHIEF_DUTIES_RECOVERY_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_RECOVERY_DUTY_H_
 
@@ -21,10 +21,10 @@ class RecoveryDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // REQUIRES: the job is PENDING. Orders the way to the first values, or back to a checkpoint, once
-  // the shards of the next map are there.
+  // Once the shards of the next map are there, orders the return to a checkpoint or to the initial
+  // values. REQUIRES: the job is PENDING.
   void Start(absl::Time now);
-  // See Orders::ReturnToCheckpoint. REQUIRES: nothing moves, and no backup is taking over.
+  // See Orders::ReturnToCheckpoint. REQUIRES: no partition is moving, and no backup is taking over.
   void Return(std::string_view cause, uint32_t shard, absl::Time now);
   void Advance(absl::Time now);
   void OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,

@@ -19,12 +19,14 @@ bool IsNonfinite(const v1::LeaseReport& report) {
   return report.nonfinite_loss() || !std::isfinite(report.loss_sum());
 }
 
-// Where the user's program fails is what is accused: whatever batch it is at, it fails there again.
+// The name by which a place in the user's program is accused: a program that fails there fails
+// again at whatever batch.
 WorkName PlaceOf(const v1::UserCodeError& error) {
   return {.number = HashText(absl::StrCat(error.type(), " ", error.place()))};
 }
 
-// A program need not fail twice at one place: one that hangs is met wherever it is just then.
+// The name by which the program's failures at a piece of work are accused: a program that hangs
+// does not fail twice at the same place.
 WorkName OfProgram(const WorkName& work) {
   return {.number = HashText(absl::StrCat("program ", work.kind, " ", work.number, " ", work.part)),
           .part = 1};
@@ -47,7 +49,8 @@ void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& told) {
   const std::optional<v1::LeaseReport> shortened = Shortened(told);
   const v1::LeaseReport& said = shortened ? *shortened : told;
   const std::vector<TrainerId> trainers = worker.trainer_ids();
-  if (said.timeline() != job_->placement.timeline()) return;  // Its updates have been thrown away.
+  // The updates of another timeline have been thrown away.
+  if (said.timeline() != job_->placement.timeline()) return;
   const std::optional<v1::LeaseReport> doubted = Doubted(worker, said);
   const v1::LeaseReport& report = doubted ? *doubted : said;
   ReportResult result = job_->training.work.Report(trainers, report);
@@ -66,8 +69,9 @@ void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& told) {
   if (result.failure) OnFailure(worker, result, said);
 }
 
-// The report as it is taken where it would end the job by the word of one worker: its work is given
-// to another first.
+// Returns the report as it is to be taken in, if `said` would end the job by the word of one
+// worker: changed so that the work is given to another one first. Nothing: `said` may be taken in
+// as it is.
 std::optional<v1::LeaseReport> ReportDuty::Doubted(const Worker& worker,
                                                    const v1::LeaseReport& said) {
   if (IsNonfinite(said)) {
@@ -114,7 +118,8 @@ std::optional<v1::LeaseReport> ReportDuty::Doubted(const Worker& worker,
   return std::nullopt;
 }
 
-// Takes a worker's word that this cannot be done. True: it stands.
+// Notes that a worker says that `work` cannot be done. Returns true if that stands; see
+// Accusations.
 bool ReportDuty::Accuse(const Worker& worker, const WorkName& work) {
   const std::string voice = job_->training.workers.VoiceOf(worker);
   job_->training.accusations.Add(work, voice);
@@ -148,7 +153,8 @@ void ReportDuty::OnFailure(const Worker& worker, const ReportResult& result,
   job_->Fail(failure.bad_data ? v1::FAILURE_KIND_BAD_INPUT : v1::FAILURE_KIND_ERROR, reason);
 }
 
-// Only a lease that an earlier chief has granted bears its seal.
+// Returns true if the report is of a lease that an earlier chief of this job has granted, which its
+// seal shows, to one of `trainers`, and the job may train.
 bool ReportDuty::Adopts(const std::vector<TrainerId>& trainers,
                         const v1::LeaseReport& report) const {
   const Generation generation = GenerationFromProto(report.generation());
@@ -173,7 +179,7 @@ void ReportDuty::CheckBadRecords() {
                           examples.empty() ? "" : absl::StrCat("; the first: ", examples.front())));
 }
 
-// The model is worth more than its metrics: training, or the way to the end, goes on without them.
+// The job goes on, or to its end, without these metrics: the model is worth more than they are.
 void ReportDuty::GiveUpEvaluation(const std::string& why) {
   job_->outbox.Warn("evaluation",
                     absl::StrCat("the evaluation after ", job_->training.progress.examples(),

@@ -1,5 +1,6 @@
-// What workers say of the leases that they hold: it is counted, and what cannot be done is given to
-// others, or fails the job. No job fails by the word of one worker where there is another to ask.
+// Takes in what workers report of their leases. Progress is counted; work that cannot be done is
+// given to others, or fails the job. No job fails by the word of one worker while there is another
+// one to ask.
 #ifndef CAPSTAN_CHIEF_DUTIES_REPORT_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_REPORT_DUTY_H_
 
@@ -20,11 +21,11 @@ class ReportDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // A report of an older timeline, or of a lease that the worker does not hold, counts for nothing;
-  // one that an earlier chief has granted is adopted.
+  // Takes in one report. Ignores reports of another timeline, or of a lease that the worker does
+  // not hold. Adopts a lease that an earlier chief has granted.
   void Take(const Worker& worker, const v1::LeaseReport& told);
 
-  // Leases that failed or were given back.
+  // How many leases failed or were given back.
   uint64_t retries() const { return retries_; }
 
  private:

@@ -12,9 +12,9 @@ namespace capstan::chief {
 namespace {
 
 constexpr size_t kMostSpareShards = 64;
-// They ask every second.
+// A spare shard asks every second; after this time without a question it is gone.
 constexpr absl::Duration kSpareShardIsThere = absl::Seconds(15);
-// Shards that wait to leave say so five times a second.
+// Shards that wait to leave send five heartbeats a second.
 constexpr absl::Duration kLeftAfter = absl::Seconds(2);
 
 }  // namespace
@@ -80,7 +80,7 @@ void ShardDuty::NoteSpare(uint32_t index, absl::Time now) {
   }
 }
 
-// Shards beyond the last partition.
+// Spare shards are those whose index is not below partition_count.
 void ShardDuty::WatchSpares(absl::Time now) {
   std::erase_if(spare_shards_,
                 [now](const auto& shard) { return now - shard.second > kSpareShardIsThere; });

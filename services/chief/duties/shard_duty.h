@@ -1,5 +1,5 @@
-// What shards say of themselves: they register, and are heard of. What becomes of their partitions
-// when they come, leave or are lost is decided by others: MemberDuty, PromotionDuty and so on.
+// Registers shards, and takes in what they say of themselves. What becomes of their partitions when
+// they come, leave or are lost is decided by other duties: MemberDuty, PromotionDuty and so on.
 #ifndef CAPSTAN_CHIEF_DUTIES_SHARD_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_SHARD_DUTY_H_
 
@@ -22,24 +22,26 @@ class ShardDuty : public Duty {
   // FAILED_PRECONDITION: another wire version. The other errors are those of ShardTable::Register.
   absl::StatusOr<ShardTable::Arrival> Register(const v1::RegisterShardRequest& request,
                                                absl::Time now);
-  // Register would say kReplaced.
+  // Returns true if Register would return kReplaced.
   bool Replaces(const v1::RegisterShardRequest& request) const;
-  // Returns what a shard is told that has registered.
+  // Returns the reply to a shard that has registered.
   v1::RegisterShardReply Welcome() const;
-  // Takes in what a shard says of itself. Null: this process is not known, and is to register.
+  // Takes in a heartbeat, and returns its shard. Null: the process is not known, and is to
+  // register.
   const Shard* Hear(const v1::ShardHeartbeatRequest& request, absl::Time now);
 
-  // Returns the address of this process of a shard; empty: it is not known, or known to be gone.
+  // Returns the address of this process of a shard; empty if it is not known, or known to have
+  // ended.
   std::string AddressOf(uint32_t index, uint64_t incarnation) const;
-  // A shard that is to leave has been heard of a moment ago.
+  // Returns true if a shard that is to leave was heard of within the last two seconds.
   bool SeesShardsOff(absl::Time now) const;
-  // Warns of shards for which there is no partition, for as long as they ask to register.
+  // Warns of shards for which there is no partition, while they keep asking to register.
   void WatchSpares(absl::Time now);
 
  private:
   void NoteSpare(uint32_t index, absl::Time now);
 
-  std::map<uint32_t, absl::Time> spare_shards_;  // When each asked last.
+  std::map<uint32_t, absl::Time> spare_shards_;  // By index: when it asked last.
 };
 
 }  // namespace capstan::chief

@@ -25,7 +25,8 @@ void StandstillDuty::Advance(absl::Time now) {
   if (job_->training.AtStandstill()) job_->Resume();
 }
 
-// A worker may be wrong, or lie; where rounds stand still it is known what the coordinator says.
+// Returns true if workers say that the last round of max_steps is closed. A worker may be wrong, or
+// lie, so training stands still to hear it from the coordinator.
 bool StandstillDuty::LastRoundIsTold() const {
   const uint64_t max_steps = job_->plan.spec.train().max_steps();
   return max_steps > 0 && job_->training.work.has_lanes() && !job_->training.AtStandstill() &&
@@ -43,7 +44,7 @@ void StandstillDuty::SeeBarrier() {
     job_->training.work.lanes()->TakeCursors(job_->training.barrier.held());
 }
 
-// The store may be away for long: then training is worth more than these parameters.
+// If the store is away for long, goes on training without having saved the best parameters.
 void StandstillDuty::GiveUpBest(absl::Time now) {
   if (!job_->training.standstill.save || job_->checkpoints.checkpointer.running() ||
       now < job_->training.standstill.save_until ||
@@ -60,7 +61,7 @@ void StandstillDuty::GiveUpBest(absl::Time now) {
 
 void StandstillDuty::Seek(absl::Time now) {
   if (job_->training.work.has_lanes()) {
-    // Whoever leaves finishes no round.
+    // No round closes while a shard leaves, so the coordinator need not wait long for the open one.
     const bool rounds_close = job_->placement.LeavingShards().empty() && !job_->checkpoints.closed;
     const absl::Duration deadline =
         rounds_close ? job_->options.call_deadline : job_->options.leaving_deadline;

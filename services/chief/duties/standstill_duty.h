@@ -1,6 +1,7 @@
-// When training stands still: lanes for an evaluation, for partitions that change their owner,
-// until a checkpoint is marked everywhere, and to see whether the last round of max_steps is
-// closed; tasks for an evaluation that decides. Both do until what is the best so far is saved.
+// Has training stand still, and go on. Lanes stand still for an evaluation, while partitions change
+// their owner, until a checkpoint is marked everywhere, and to see whether the last round of
+// max_steps is closed. Tasks stand still for an evaluation that decides which parameters are the
+// result. Both stand still until the best parameters so far are saved.
 #ifndef CAPSTAN_CHIEF_DUTIES_STANDSTILL_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_STANDSTILL_DUTY_H_
 
@@ -16,10 +17,10 @@ class StandstillDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance(absl::Time now);
-  // Takes the answer in if it is that the coordinator holds the rounds.
+  // Takes the answer in if it is one to a kHold.
   void OnAnswer(const ShardCalls::Answer& answer);
-  // Shards may have answered: at a round barrier that has just been reached, lanes stand where the
-  // coordinator says.
+  // To be called after answers of shards. When a round barrier has just been reached, the cursors
+  // of the lanes become what the coordinator says.
   void SeeBarrier();
 
  private:

@@ -64,7 +64,7 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   }
   const bool runs =
       state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
-  // What is stored of one that has failed says why it did.
+  // The reason of a job that has failed says why it failed, not why it is to stop.
   if (state.state() != v1::JOB_STATE_FAILED) job_->stop = state.reason();
   if (!runs || !same_data) return InheritShards(state);
   job_->state = v1::JOB_STATE_RUNNING;
@@ -80,15 +80,16 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   StartCheckpointClock(now);
 }
 
-// The way to a checkpoint is begun anew, and with it the map: the next one is made over the shards
-// of that which is over, as far as they come.
+// The job begins anew from a checkpoint, with a new map. It is made over the shards of the stored
+// map, or over those that were to be in the next one, as far as they come.
 void StateDuty::InheritShards(const v1::ChiefState& state) {
   const auto& shards = state.next_map().empty() ? state.view().owners() : state.next_map();
   job_->placement.next_map = {shards.begin(), shards.end()};
 }
 
-// For a chief that takes over, what its predecessors trained since the last checkpoint counts, or
-// who is restarted again and again would never save. Without one that is all that was trained.
+// Counts the time to the next checkpoint from the last one of an earlier chief, or, if there is
+// none, from the beginning of training. Otherwise a chief that is restarted again and again would
+// never save.
 void StateDuty::StartCheckpointClock(absl::Time now) {
   const CheckpointFacts* newest = job_->checkpoints.catalog.newest();
   const bool own = newest != nullptr && newest->timeline >= job_->recovery.first_timeline;
@@ -105,7 +106,8 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   state.set_seal_key(job_->training.sealer.key());
   *state.mutable_job() = job_->plan.spec;
   *state.mutable_view() = job_->placement.views.ToStore(job_->training.workers);
-  // Whoever ends before its time: no timeline is begun twice, and no job.
+  // Also stores timelines that were begun and that no view names yet, so that the next chief begins
+  // none of them again.
   state.mutable_view()->set_timeline(job_->recovery.next_timeline - 1);
   const std::set<uint32_t>& next_map = job_->placement.next_map;
   state.mutable_next_map()->Assign(next_map.begin(), next_map.end());
@@ -132,7 +134,7 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   return state;
 }
 
-// The view is to name another trainer, or one fewer.
+// Returns true if the trainer is to begin or to cease training.
 bool StateDuty::BeginsOrEnds(const Trainer& trainer) const {
   return job_->training.work.Holds(trainer.id) != trainer.training;
 }
@@ -212,7 +214,7 @@ void StateDuty::OnStored(const absl::Status& stored, absl::Time now) {
   }
   if (stored.ok() && failing)
     job_->outbox.Log(LogEvent::Level::kInfo, "the chief's state is stored again");
-  job_->placement.heard_of_shards = true;  // Their view is published now, perhaps.
+  job_->placement.heard_of_shards = true;  // A view may be published now by which moves go on.
 }
 
 std::vector<Action> StateDuty::TakeActions() {

@@ -1,5 +1,5 @@
-// What the next chief goes on from, and what others hear of: the state is stored, and views are
-// published, after it where they must be (ViewGate).
+// Stores the state, from which the next chief goes on, and publishes the views. Some views must be
+// stored before they are published (ViewGate).
 #ifndef CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
 
@@ -19,22 +19,22 @@ class StateDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Goes on from the state of the job as this chief has claimed it.
+  // Goes on from `state`, as this chief has claimed it.
   void Inherit(const v1::ChiefState& state, absl::Time now);
 
-  // Makes the view anew, and publishes it and stores the state as far as they are due.
+  // Makes the view anew. Stores the state if that is due, and publishes the view if it may be.
   void RefreshView(absl::Time now);
-  // The same where nothing but the leases of this worker has changed: it is cheap if none of its
-  // trainers begins or ceases to train.
+  // The same if nothing has changed but the leases of `worker`: cheap if none of its trainers
+  // begins or ceases to train.
   void RefreshViewOf(const Worker& worker, absl::Time now);
   void OnStored(const absl::Status& stored, absl::Time now);
-  // What is to be done, in order, since the last call. Of a chief that another has superseded
-  // nobody hears anything any more: what it logs is all.
+  // Returns what is to be done, in order, since the last call. A chief that another one has
+  // superseded does nothing any more but log.
   std::vector<Action> TakeActions();
 
  private:
-  // Whoever holds work trains, and nobody else. Looks at those whose leases have changed hands
-  // since it did so last, or at all where a worker has come.
+  // Has the trainers that hold work, and no others, count as training. Looks only at trainers whose
+  // work has changed since the last call, or at all if a worker has registered.
   void BeginAndEndTraining(absl::Time now);
   std::vector<Trainer*> ThoseWhoBeginOrEnd();
   void StoreAndPublish(absl::Time now);
@@ -43,8 +43,8 @@ class StateDuty : public Duty {
   void InheritShards(const v1::ChiefState& state);
   v1::ChiefState State(absl::Time now) const;
 
-  uint64_t seen_ = 0;     // Workers that had come when ThoseWhoBeginOrEnd looked last.
-  v1::ChiefState claim_;  // Where this chief answers, and since when it has the job.
+  uint64_t seen_ = 0;  // How many workers had registered when ThoseWhoBeginOrEnd was called last.
+  v1::ChiefState claim_;  // The fields that are stored as this chief has claimed them.
 };
 
 }  // namespace capstan::chief

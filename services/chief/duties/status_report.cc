@@ -20,7 +20,8 @@ std::string StuckOn(const Worker& worker) {
   return absl::StrCat(worker.report.stalled_on(), " for ", seconds, " s");
 }
 
-// How far the worker's slowest trainer in the quorum is behind the fastest of all.
+// Returns by how many steps the worker's slowest trainer in the quorum is behind the fastest
+// trainer of all.
 uint64_t LagOf(const Worker& worker, uint64_t fastest) {
   uint64_t lag = 0;
   for (const Trainer& trainer : worker.trainers) {
@@ -36,8 +37,8 @@ uint64_t RoundedToThreeDigits(uint64_t number) {
   return (number + unit / 2) / unit * unit;
 }
 
-// Where nobody has counted the records, their number is an estimate until an epoch is over, and is
-// told as one: three digits, which do not wander.
+// Returns how many examples the whole job has. If nobody has counted the records, the number is an
+// estimate until an epoch is over, and is rounded to three digits so that it does not flicker.
 uint64_t ExpectedExamples(const JobContext& job) {
   uint64_t expected = job.training.work.ExpectedExamples();
   const bool counted = job.training.work.totals().epochs_done > 0 || job.training.work.counted();
@@ -129,7 +130,7 @@ void FillShards(const JobContext& job, v1::GetStatusReply& reply, absl::Time now
     status.set_pushes_per_second(lost ? 0 : shard.pushes_per_second);
     status.set_pulls_per_second(lost ? 0 : shard.pulls_per_second);
     *status.mutable_report() = shard.report;
-    status.mutable_report()->clear_partitions();  // Their sum is told.
+    status.mutable_report()->clear_partitions();  // The status has their sum as `load`.
     status.set_cpu_share(lost ? 0 : shard.cpu_share);
     status.set_zone(shard.zone);
   }

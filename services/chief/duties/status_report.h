@@ -1,4 +1,4 @@
-// What people see of the job.
+// The status of the job, for people.
 #ifndef CAPSTAN_CHIEF_DUTIES_STATUS_REPORT_H_
 #define CAPSTAN_CHIEF_DUTIES_STATUS_REPORT_H_
 
@@ -8,7 +8,7 @@
 
 namespace capstan::chief {
 
-// All but what single duties count.
+// Returns the status, without what single duties count themselves.
 v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now);
 
 }  // namespace capstan::chief

@@ -33,21 +33,22 @@ void TakeoverDuty::Advance(absl::Time now) {
   if (AnotherMapMayCome(now)) return;
   const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
   if (job_->MayRecoverPartially() && !awaited.empty()) return;
-  // Where all are anew nothing is gained by losing what can be trained again.
+  // If all shards come back without what they had, everybody returns: what is lost is trained
+  // again.
   const std::set<uint32_t> changed = job_->takeover.Changed(job_->placement.shards);
   if (!job_->MayRecoverPartially() || job_->takeover.AllChanged(job_->placement.shards)) {
     return orders_->ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
-  // A shard that recovers partially is told how far the tasks are, which the workers know.
+  // A shard that recovers partially is told how far the tasks are, which workers report.
   if (!job_->takeover.complete(now)) return;
   job_->takeover.Settle();
   for (uint32_t shard : changed) orders_->RecoverPartially(shard, now);
 }
 
-// The job was started again with another number of shards, so that everybody returns to a
-// checkpoint over those that are wished: they are there, and the others, which this chief was not
-// told of, have had their time to come back; or all that there were have come without what they
-// had.
+// Returns true if the job was started again with another number of shards, so that everybody
+// returns to a checkpoint over a map of the shards that are wished. These must all be there. If
+// there are fewer than before, the others must have had a worker's lease to come back; if there are
+// more, all shards of the old map must have come back without what they had.
 bool TakeoverDuty::MapIsOver(absl::Time now) const {
   if (!job_->placement.shards.complete()) return false;
   const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
@@ -58,8 +59,8 @@ bool TakeoverDuty::MapIsOver(absl::Time now) const {
          job_->takeover.AllChanged(job_->placement.shards);
 }
 
-// Those that would bring it about have their time. Then the shards that there were go on alone: the
-// number was changed by hand while the job ran.
+// Returns true while shards may still come with which MapIsOver() would be true. If they do not
+// come in time, the old map stays: the number of shards was changed by hand while the job ran.
 bool TakeoverDuty::AnotherMapMayCome(absl::Time now) const {
   const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
   if (!awaited.empty() && *awaited.rbegin() >= job_->options.shards) return true;

@@ -24,8 +24,8 @@ void TrainingDuty::Advance(absl::Time now) {
     job_->training.progress.Settle(totals.examples);
     job_->BeginEnd("");
   }
-  // That all rounds are closed the coordinator says, which is asked once a worker does: see
-  // StandstillDuty.
+  // In a job with lanes only the coordinator's word counts. It is asked once workers say that the
+  // last round is closed: see StandstillDuty.
   const uint64_t sure = job_->training.work.has_lanes() ? barrier.round() : steps;
   if (max_steps > 0 && sure >= max_steps) job_->BeginEnd("");
 }

@@ -10,7 +10,7 @@
 namespace capstan::chief {
 namespace {
 
-// What the end of the job waits for: the model, and then the state that says that it is there.
+// Returns what the end of the job waits for: the model to be saved, then the state to be stored.
 std::string EndWaitsFor(const JobContext& job) {
   const auto because = [](const absl::Status& status) {
     return status.ok() ? "" : absl::StrCat(", which fails: ", status.ToString());
@@ -27,7 +27,7 @@ std::string EndWaitsFor(const JobContext& job) {
   return absl::StrCat(what, because(job.checkpoints.checkpointer.last_failure()));
 }
 
-// What every worker waits for, by file; empty: somebody can work.
+// If all workers wait for data, returns by file which ones do; empty if one can work.
 std::string AwaitedData(const JobContext& job) {
   if (!job.training.workers.AllStuck()) return "";
   std::map<std::string, std::vector<std::string>> waiting;
@@ -40,7 +40,8 @@ std::string AwaitedData(const JobContext& job) {
   });
 }
 
-// The final evaluation needs a worker. Those whose data do not come are told of by AwaitedData.
+// Returns true if the final evaluation needs a worker, and there is none. Workers that wait for
+// data are told by AwaitedData.
 bool AwaitsWorker(const JobContext& job) {
   const Evaluations& evaluations = job.training.evaluations;
   return job.training.end.step == EndStep::kEvaluate && evaluations.enabled() &&

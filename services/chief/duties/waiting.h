@@ -1,4 +1,4 @@
-// What the job waits for, for people.
+// Tells people what the job waits for.
 #ifndef CAPSTAN_CHIEF_DUTIES_WAITING_H_
 #define CAPSTAN_CHIEF_DUTIES_WAITING_H_
 
@@ -9,7 +9,7 @@
 
 namespace capstan::chief {
 
-// "shard 2; the object store, for s3://...", or nothing.
+// Returns what the job waits for, like "shard 2; the object store, for s3://..."; empty: nothing.
 std::string WaitingFor(const JobContext& job, absl::Time now);
 
 }  // namespace capstan::chief

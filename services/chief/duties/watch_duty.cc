@@ -26,7 +26,7 @@ void WatchDuty::NoteJobChange(std::string change) {
                    {{"change", job_change_}});
 }
 
-// The workers whose data do not come, for as long as that is so.
+// Warns of workers that have waited for data too long, for as long as they wait.
 void WatchDuty::WatchData() {
   const absl::Duration patience = absl::Seconds(job_->plan.spec.lease().data_stall_seconds());
   for (const auto& [name, worker] : job_->training.workers.live()) {

@@ -1,5 +1,5 @@
-// What a person should look at, by workers and data, and what the job waits for, now and then in
-// the log.
+// Warns people of odd things about workers, data and memory, and logs now and then what the job
+// waits for.
 #ifndef CAPSTAN_CHIEF_DUTIES_WATCH_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_WATCH_DUTY_H_
 
@@ -16,11 +16,11 @@ class WatchDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // What the job file says and this job does not do; empty: nothing.
+  // Sets how the job file differs from the running job; empty: it does not.
   void NoteJobChange(std::string change);
   void WatchData();
   void WatchIdleWorkers();
-  // The shards that turn requests away, as a share of their memory is full.
+  // Warns of shards that turn requests away because a share of their memory is full.
   void WatchMemory(absl::Time now);
   void WatchStragglers(absl::Time now);
   void LogWaiting(absl::Time now);
@@ -30,7 +30,7 @@ class WatchDuty : public Duty {
  private:
   std::string job_change_;
   std::set<std::string> full_;                   // What WatchMemory warns of.
-  absl::Time looked_at_ = absl::InfinitePast();  // What the job waits for, last.
+  absl::Time looked_at_ = absl::InfinitePast();  // When LogWaiting last looked.
 };
 
 }  // namespace capstan::chief

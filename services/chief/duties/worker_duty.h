@@ -1,5 +1,5 @@
-// What workers say of themselves: they register, and are heard of. What they work on is leased to
-// them by GrantDuty, and what they say of their leases is taken in by ReportDuty.
+// Registers workers, and takes in what they say of themselves. GrantDuty leases them work, and
+// ReportDuty takes in what they report of their leases.
 #ifndef CAPSTAN_CHIEF_DUTIES_WORKER_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_WORKER_DUTY_H_
 
@@ -18,16 +18,17 @@ class WorkerDuty : public Duty {
   using Duty::Duty;
 
   // FAILED_PRECONDITION: another wire version. The other errors are those of Membership::Register.
-  // The trainers that it names as replaced lose what they hold: see GrantDuty::Release.
+  // The caller has to take the leases of the trainers that the result names as replaced: see
+  // GrantDuty::Release.
   absl::StatusOr<Membership::Registration> Register(const v1::RegisterWorkerRequest& request,
                                                     const std::string& peer, absl::Time now);
-  // Returns what a worker is told that has registered.
+  // Returns the reply to a worker that has registered.
   v1::RegisterWorkerReply Welcome(const Worker& worker) const;
-  // Takes in what a worker says of itself. Null: this process is not known, and is to register; or
-  // another chief has superseded this one.
+  // Takes in a heartbeat, and returns its worker. Null: the process is not known, and is to
+  // register; or another chief has superseded this one.
   Worker* Hear(const v1::WorkerHeartbeatRequest& request, absl::Time now);
-  // What every worker is told at its heartbeat, known or not: how the job goes. A chief that has
-  // been superseded says only that nobody needs to register, for the next one knows better.
+  // Fills in what every worker is told, known or not: how the job goes. A superseded chief only
+  // tells workers not to register (known), for the next chief decides that.
   void FillReply(v1::WorkerHeartbeatReply& reply) const;
 };
 

@@ -1,4 +1,4 @@
-// The checkpoints that the job has, the attempt to make the next one, and who asks for it.
+// The checkpoints of the job, the attempt to make the next one, and who waits for it.
 #ifndef CAPSTAN_CHIEF_JOB_CHECKPOINTS_H_
 #define CAPSTAN_CHIEF_JOB_CHECKPOINTS_H_
 
@@ -17,10 +17,12 @@ struct Checkpoints {
 
   Checkpointer checkpointer;
   CheckpointCatalog catalog;
-  std::vector<uint64_t> askers;  // They are answered when the next checkpoint is stored.
-  bool frozen = false;           // The last checkpoint holds all there will be.
-  bool closed = false;      // Shards were ordered to freeze, and have not been opened again since.
-  bool save_again = false;  // A checkpoint was broken off for a reason that is over.
+  std::vector<uint64_t> askers;  // Answered when the next checkpoint is stored, or has failed.
+  // Its shards are frozen since the last checkpoint, so that one holds all updates.
+  bool frozen = false;
+  bool closed = false;  // Shards were ordered to freeze, and were not opened again since.
+  // Another attempt is due: the last one was abandoned as a shard was lost.
+  bool save_again = false;
 };
 
 }  // namespace capstan::chief

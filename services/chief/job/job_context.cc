@@ -25,10 +25,11 @@ bool JobContext::CheckpointDue(absl::Time now) const {
   const Checkpointer& checkpointer = checkpoints.checkpointer;
   if (!checkpointer.enabled() || checkpointer.running()) return false;
   if (!checkpointer.MayBegin(now)) return false;
-  if (!recovery.partial.empty()) return false;  // A shard is not back yet.
+  if (!recovery.partial.empty()) return false;  // A shard has not loaded its partitions yet.
   if (checkpointer.Due(now) || !checkpoints.askers.empty()) return true;
   if (training.standstill.save || checkpoints.save_again) return true;
-  // What closes the shards, or what opens them again where that has come to nothing.
+  // A checkpoint that freezes the shards, or, if it has failed and no shard leaves any more, one
+  // that opens them again.
   return !checkpoints.frozen && (checkpoints.closed || !placement.ShardsToSave(now).empty());
 }
 
@@ -37,7 +38,7 @@ std::set<uint32_t> JobContext::ShardsOfNextMap(absl::Time now) const {
   for (uint32_t index = 0; index < options.shards; ++index) wished.insert(index);
   const std::set<uint32_t>& before = placement.next_map;
   if (before.empty()) return wished;
-  if (state != v1::JOB_STATE_PENDING) return before;  // It is decided.
+  if (state != v1::JOB_STATE_PENDING) return before;  // Decided by RecoveryDuty or MemberDuty.
   const bool grows = wished.size() > before.size();
   const std::set<uint32_t>& more = grows ? wished : before;
   const std::set<uint32_t>& fewer = grows ? before : wished;

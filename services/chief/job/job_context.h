@@ -1,5 +1,5 @@
 // What the chief knows of its job, for all of its duties: the facts in four groups, the questions
-// that need several of them, and the few things that any duty may bring about. What only one duty
+// that need several groups, and the few things that any duty may bring about. What only one duty
 // knows or decides stands in that duty.
 #ifndef CAPSTAN_CHIEF_JOB_JOB_CONTEXT_H_
 #define CAPSTAN_CHIEF_JOB_JOB_CONTEXT_H_
@@ -25,7 +25,7 @@
 
 namespace capstan::chief {
 
-// Thread-compatible. A copy is another job that behaves like the first.
+// Thread-compatible. A copy behaves like the original, and shares nothing with it.
 struct JobContext {
   // `given` holds the job with every default filled in, and the tasks of both splits.
   JobContext(const ChiefOptions& options, JobPlan given, const JobHistory& history, absl::Time now);
@@ -33,7 +33,8 @@ struct JobContext {
   // ---- questions ----
 
   bool ended() const { return state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED; }
-  // The end is told when it is stored: the next chief might not know of it.
+  // The state as others are told it. The end of the job is told only once it is stored: before that
+  // the next chief might not know of it.
   v1::JobState told_state() const {
     return writer.IsStored(completion) ? state : v1::JOB_STATE_CHECKPOINTING;
   }
@@ -43,52 +44,57 @@ struct JobContext {
     return absl::Seconds(plan.spec.lease().worker_lease_seconds());
   }
 
-  // It is running, and the shards that an earlier chief has left at work are back.
+  // Returns true if the job is RUNNING, and the shards that an earlier chief has left at work are
+  // back.
   bool running() const { return state == v1::JOB_STATE_RUNNING && takeover.settled(); }
-  // Likewise its shards serve, also while the model is saved.
+  // The same, also while the model is saved (CHECKPOINTING): the shards serve.
   bool serving() const {
     return (state == v1::JOB_STATE_RUNNING || state == v1::JOB_STATE_CHECKPOINTING) &&
            takeover.settled();
   }
 
   bool MayTrain() const { return state == v1::JOB_STATE_RUNNING && !training.LeasesTakenBack(); }
-  // Everybody who held a lease that was taken back has heard of it, or is gone.
+  // Returns true if every worker that held a lease that was taken back has heard of that, or is
+  // gone.
   bool Drained(absl::Time now) const {
     return training.end.draining.empty() && takeover.complete(now);
   }
-  // Nothing is trained while it is evaluated: in rounds always, elsewhere where the metric decides
-  // what the result is.
+  // Returns true if evaluations need a standstill: in jobs with lanes always, in others if the
+  // metric decides which parameters are the result.
   bool EvaluatesAtStandstill() const;
   bool CheckpointDue(absl::Time now) const;
-  // The same, and no moves are under way, for which it waits.
+  // Returns true if a checkpoint is due, and no moves are under way, for which it would wait.
   bool CheckpointWanted(absl::Time now) const {
     return !placement.MovesLinger() && CheckpointDue(now);
   }
-  // A shard that is lost returns to a checkpoint alone. Towards the end of a job everybody does:
-  // the model is about to be saved, and what it would lose is trained again. So does everybody
-  // where more was closed since the checkpoint than the shard can be told of.
+  // Returns true if a shard that is lost returns to a checkpoint alone. False towards the end of
+  // the job, when the model is about to be saved: everybody returns, so that what the shard has
+  // lost is trained again. False also if the log of closed streams is not whole: the shard could
+  // not be told of all of them.
   bool MayRecoverPartially() const {
     return partial_recovery() && state == v1::JOB_STATE_RUNNING && !training.end.begun() &&
            training.closes.log().whole();
   }
-  // The shards over which the next map is made, or may be if they come: those of the map before, or
-  // those that are wished. The more they are the more room there is, so the more are waited for
-  // until the others have been there for as long as a worker's lease.
+  // Returns the shards over which the next map is to be made: those of the map before, or the
+  // shards 0 to options.shards - 1. While the job is PENDING this is the larger set, as more shards
+  // have more room, until all of the smaller set have been there for a worker's lease and the
+  // larger one is not complete.
   std::set<uint32_t> ShardsOfNextMap(absl::Time now) const;
-  // All of these are there, and have been heard of within a worker's lease.
+  // Returns true if all of `shards` have been heard of within a worker's lease.
   bool AreThere(const std::set<uint32_t>& shards, absl::Time now) const {
     return placement.shards.ThereSince(shards, worker_lease(), now) <= now;
   }
-  // The checkpoints to return to, the best last; the initial values only where there is none.
+  // Returns the checkpoints to return to, the newest last. If there is none, returns what the job
+  // began with: a checkpoint of another job, or the initial values.
   std::vector<RecoverySource> Sources() const;
 
   // ---- what any duty may bring about ----
 
   void Fail(v1::FailureKind kind, std::string_view why);
-  // Training is over; the way out begins.
+  // Training is over: begins the steps of EndStep.
   void BeginEnd(std::string_view why);
   void FlushShards();
-  // Training that stood still goes on.
+  // Ends a standstill: training goes on.
   void Resume();
   void AddCurvePoint(const v1::Evaluation& evaluation, absl::Time now);
 
@@ -98,11 +104,11 @@ struct JobContext {
   JobPlan plan;
   v1::JobState state = v1::JOB_STATE_PENDING;
   v1::FailureKind failure_kind = v1::FAILURE_KIND_UNSPECIFIED;
-  std::string reason;  // Why it has ended, or ends.
-  std::string stop;    // Why it is to end early; empty: it is not.
+  std::string reason;  // Why the job has ended, or ends.
+  std::string stop;    // Why the job is to end early; empty: it is not.
   std::string model_uri;
   std::optional<absl::Time> completed;
-  StateWriter::Ticket completion = 0;  // Nobody is told of the end before this is stored.
+  StateWriter::Ticket completion = 0;  // The end is told once this is stored.
 
   Training training;
   Placement placement;

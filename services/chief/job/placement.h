@@ -1,5 +1,5 @@
-// Where the job's partitions are, which shards have them or could take them, and what others are
-// told of it.
+// Where the job's partitions are, which shards have them or could take them, and what the view
+// tells others of that.
 #ifndef CAPSTAN_CHIEF_JOB_PLACEMENT_H_
 #define CAPSTAN_CHIEF_JOB_PLACEMENT_H_
 
@@ -24,30 +24,33 @@ namespace capstan::chief {
 
 // Thread-compatible.
 struct Placement {
-  // `stored`: the view that the store holds; without owners in a job that begins.
+  // `stored` is the view that the store holds; it has no owners in a job that begins.
   Placement(const ChiefOptions& options, const v1::JobSpec& spec, const v1::View& stored);
 
   uint64_t timeline() const { return views.current().timeline(); }
-  // The shards that hold partitions. Each of them is or was known.
+  // Returns the shards that own partitions.
   std::vector<uint32_t> Owners() const { return {views.owners().begin(), views.owners().end()}; }
 
-  // The shard can take partitions, now and later.
+  // Returns true if the shard can take partitions: it is there, and neither silent nor about to
+  // leave.
   bool MayTake(uint32_t shard, absl::Time now) const;
-  // The shards that are to leave and have partitions.
+  // Returns the shards that are to leave and own partitions.
   std::set<uint32_t> LeavingShards() const;
-  // Those of them whose partitions nobody can take: they are saved.
+  // Returns the leaving shards that have to be saved, as nobody can take their partitions, or moves
+  // of these have failed several times.
   std::set<uint32_t> ShardsToSave(absl::Time now) const;
-  // The partitions that the shard owns, in order.
+  // Returns the partitions that the shard owns, in order.
   std::vector<uint32_t> PartitionsOf(uint32_t shard) const;
-  // The process is there, and has not loaded what the shard owns.
+  // Returns true if the shard's process is there, and has not loaded the partitions that the shard
+  // owns.
   bool Lacks(const Shard& shard) const;
-  // The view that others know names this process, so that they can call it.
+  // Returns true if the published view names this process of the shard, so that others can call it.
   bool IsPublished(const Shard& shard) const;
-  // By partition: the shard that backs it up.
+  // Returns the backup of each partition, or nothing.
   std::vector<std::optional<uint32_t>> Backups() const;
-  // How many partitions have no backup.
+  // Returns how many partitions have no backup.
   size_t Unpaired() const;
-  // A view that others know, or will, names moves.
+  // Returns true if moves are under way, or the published view still names some.
   bool MovesLinger() const { return moves.under_way() || !gate.published().moves().empty(); }
 
   ShardTable shards;
@@ -56,11 +59,11 @@ struct Placement {
   PartitionMoves moves;
   ViewBuilder views;
   ViewGate gate;
-  // Something was heard of shards since members and balance were looked at: workers' heartbeats,
-  // which are many, say nothing of either.
+  // Something was heard of shards, or time has passed, since members and balance were last looked
+  // at. The heartbeats of workers, which are many, do not set it.
   bool heard_of_shards = true;
-  // The next map is made over these shards, if it is another one; empty: over those wished. While
-  // the job is PENDING they are those of the map before. See JobContext::ShardsOfNextMap.
+  // The shards of the next map, if one is to be made. While the job is PENDING, the shards of the
+  // map before. Empty: the shards 0 to options.shards - 1. See JobContext::ShardsOfNextMap.
   std::set<uint32_t> next_map;
 };
 

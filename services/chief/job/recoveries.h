@@ -1,4 +1,4 @@
-// The ways back to a checkpoint: of everybody, of one shard alone, and what they have cost.
+// The returns to a checkpoint, of everybody or of single shards, and what they have cost.
 #ifndef CAPSTAN_CHIEF_JOB_RECOVERIES_H_
 #define CAPSTAN_CHIEF_JOB_RECOVERIES_H_
 
@@ -16,21 +16,21 @@ namespace capstan::chief {
 
 // Thread-compatible.
 struct Recoveries {
-  // Where nothing is stored nobody knows of earlier chiefs; their timelines are lower than `term`
-  // all the same.
+  // Timelines begin with `term`: where nothing is stored, this chief knows of no earlier ones, but
+  // their timelines are lower than its term.
   Recoveries(uint64_t term, const v1::JobSpec& spec)
       : lost_updates(spec), next_timeline(term), first_timeline(term) {}
 
   Recovery rollback;                             // Everybody returns to a checkpoint.
-  std::map<uint32_t, v1::RecoveryLoss> partial;  // By shard that is on its way back alone.
-  std::vector<v1::RecoveryLoss> losses;          // What the returns that are over have lost.
+  std::map<uint32_t, v1::RecoveryLoss> partial;  // The shards that return alone.
+  std::vector<v1::RecoveryLoss> losses;          // What earlier returns have lost.
   LostUpdatesMeter lost_updates;
   uint64_t restores = 0;
   uint64_t next_timeline;     // The timeline that the next recovery begins.
   uint64_t first_timeline;    // The timeline with which this run of the job began.
-  bool begins_again = false;  // It is not this run's first chief.
-  std::string from;           // The checkpoint, of another run or job, that the job began with.
-  std::string resumed_from;   // The checkpoint with which this chief went on.
+  bool begins_again = false;  // An earlier chief has begun this run.
+  std::string from;           // The checkpoint of another job or run that this one began with.
+  std::string resumed_from;   // The checkpoint that this chief went on from.
 };
 
 }  // namespace capstan::chief

@@ -8,7 +8,7 @@ namespace {
 
 // The loss is shown as a mean over about so many batches.
 constexpr uint64_t kLossBatches = 50;
-// Whoever has not been heard of for so many heartbeats may be gone.
+// A worker that has missed so many heartbeats may be gone.
 constexpr int kBeatsMissed = 3;
 
 MembershipOptions MembershipOf(const ChiefOptions& options, const v1::JobSpec& spec) {
@@ -32,7 +32,7 @@ Training::Training(const ChiefOptions& options, const JobPlan& plan, absl::Time 
       progress({.loss_window = kLossBatches * plan.spec.train().batch_size()}, now),
       closes(plan.spec) {}
 
-// An open round needs its lanes until the barrier is there.
+// Lanes are kept until the barrier is reached: an open round needs them to close.
 bool Training::LeasesTakenBack() const {
   if (!work.has_lanes()) return end.begun() || standstill.step != Standstill::Step::kNone;
   return end.begun() && (end.step != EndStep::kBarrier || barrier.reached());
@@ -53,7 +53,7 @@ v1::TaskProgress Training::ProgressOfNow() const {
   now.set_examples(progress.examples());
   now.set_steps(progress.steps());
   if (!barrier.reached()) return now;
-  // As of the round of the barrier, whatever lane runners have told since.
+  // The cursors are those of the barrier's round, whatever workers have reported since.
   const v1::HoldRoundsReply& held = barrier.held();
   *now.mutable_last_closed() = held.last();
   for (int lane = 0; lane < std::min(now.lanes_size(), held.lanes_size()); ++lane) {

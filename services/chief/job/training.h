@@ -1,4 +1,4 @@
-// Who trains and evaluates what, how far that is, and where it stands still.
+// Who trains and evaluates what, how far training is, and whether it stands still.
 #ifndef CAPSTAN_CHIEF_JOB_TRAINING_H_
 #define CAPSTAN_CHIEF_JOB_TRAINING_H_
 
@@ -24,17 +24,19 @@ namespace capstan::chief {
 struct Training {
   Training(const ChiefOptions& options, const JobPlan& plan, absl::Time now);
 
-  // Leases of training are taken back: at the job's end, and before an evaluation at a
-  // standstill.
+  // Returns true while leases of training are taken back and none is granted: at the job's end,
+  // and, in jobs without lanes, at a standstill or on the way to one.
   bool LeasesTakenBack() const;
-  // Training stands still as far as an evaluation or a checkpoint needs it.
+  // Returns true if training stands still: at a round barrier, or, without lanes, once queues are
+  // emptied.
   bool AtStandstill() const;
   bool EvaluationDue() const;
   v1::TaskProgress ProgressOfNow() const;
 
-  // REQUIRES: no evaluation is running.
+  // Begins an evaluation of the present parameters. REQUIRES: no evaluation is running.
   void BeginEvaluation(bool at_barrier, bool final, absl::Time now);
-  // Until JobContext::Drained() somebody may still push by one of the leases.
+  // Takes all leases of training back. Until JobContext::Drained() a worker may still push by one
+  // of them.
   void TakeLeasesBack();
 
   Sealer sealer;

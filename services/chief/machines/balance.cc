@@ -37,7 +37,8 @@ void Balance::See(const Counts& stay, const std::set<uint32_t>& leave, double lo
 
 std::set<uint32_t> Balance::takers() const { return KeysOf(stay_); }
 
-// Whoever has less than half of an even share and has not been given what could be given.
+// Returns the shards that have less than half of an even share, and that no plan has given anything
+// yet.
 std::set<uint32_t> Balance::Newcomers() const {
   uint64_t partitions = 0;
   for (const auto& [shard, count] : stay_) partitions += count;
@@ -70,7 +71,8 @@ std::optional<Balance::Reason> Balance::TakeReason(absl::Time now) {
   if (!reason) return std::nullopt;
   planned_ = true;
   planned_for_ = takers();
-  // Another plan takes the place of one under way, and of what that was to do.
+  // The new plan replaces one that is under way. If somebody has asked for that one, the new plan
+  // has to do it, or it stays asked for.
   const bool asked = asked_ || (reason_ && reason_->asked);
   const bool fulfils = reason->even && !reason->automatic;
   reason->asked = asked && fulfils;
@@ -84,7 +86,7 @@ bool Balance::AwaitsOthers(absl::Time now) const {
 }
 
 void Balance::OnCarriedOut() {
-  // Who has come since then has been given nothing.
+  // Shards that have joined since the plan was made were given nothing by it.
   if (reason_ && reason_->even) settled_ = planned_for_;
   reason_.reset();
 }

@@ -1,5 +1,5 @@
-// When partitions should be moved, and why: shards leave, have joined, are much busier than others,
-// or somebody has asked for it. Which ones is the plan's affair.
+// Decides when partitions should be moved, and why: shards leave, have joined, are much busier than
+// others, or somebody has asked for it. Which partitions go where is decided by PlanMoves.
 #ifndef CAPSTAN_CHIEF_MACHINES_BALANCE_H_
 #define CAPSTAN_CHIEF_MACHINES_BALANCE_H_
 
@@ -15,10 +15,11 @@ namespace capstan::chief {
 
 struct BalanceOptions {
   bool automatic = false;         // Hot partitions are moved without being asked for.
-  absl::Duration join_settling;   // Who comes within it is part of the same plan.
-  absl::Duration leave_settling;  // The same for those that leave.
-  // Automatic: the busiest shard's load against the mean, from which on something is done, and for
-  // how long it has to be so. A plan makes it much less (kEven), so it is not made again soon.
+  absl::Duration join_settling;   // Shards that join within it get one plan.
+  absl::Duration leave_settling;  // The same for shards that leave.
+  // If `automatic`: partitions are moved when the busiest shard has had at least `hot` times the
+  // mean load for `hot_for`, and at most once in `hot_every`. A plan brings the load within kEven
+  // of the mean, so the next one is not needed soon.
   double hot = 1.3;
   absl::Duration hot_for = absl::Seconds(30);
   absl::Duration hot_every = absl::Minutes(2);
@@ -29,31 +30,32 @@ class Balance {
  public:
   explicit Balance(const BalanceOptions& options) : options_(options) {}
 
-  // The shards as they are: those that stay, and how many partitions each has; and those that leave
-  // and have some.
+  // Takes in the shards as they are: those that `stay`, each with how many partitions it has; those
+  // that `leave` and still have some; and the load of the busiest shard against the mean.
   using Counts = std::map<uint32_t, uint32_t>;
   void See(const Counts& stay, const std::set<uint32_t>& leave, double load_skew, absl::Time now);
-  // Those that stay, as seen last.
+  // Returns the shards that stay, as of the last See.
   std::set<uint32_t> takers() const;
 
   void Ask() { asked_ = true; }
 
   struct Reason {
     std::string why;         // "shard 2 has joined"
-    bool even = false;       // Those that stay are to be made even.
-    bool automatic = false;  // Little by little: nobody waits for it.
-    bool asked = false;  // The plan does what somebody has asked for, whatever else it is made for.
+    bool even = false;       // The plan makes the shards that stay even.
+    bool automatic = false;  // Nobody has asked for the plan, or waits for it.
+    bool asked = false;      // The plan does what an Ask() wants, whatever else it is made for.
   };
-  // Why a plan is to be made now, if one is. It is not said again until the shards change, or
-  // OnGivenUp.
+  // Returns why a plan is to be made now, or nothing if none is. The same reason is not returned
+  // again until the shards change, or OnGivenUp is called.
   std::optional<Reason> TakeReason(absl::Time now);
 
-  // Somebody has joined, and who comes within a moment is part of the plan that will be made.
+  // Returns true while a shard has joined, and the plan for it still waits for others to join.
   bool AwaitsOthers(absl::Time now) const;
 
-  // The plan has been carried out; an empty one at once.
+  // The plan that TakeReason asked for has been carried out, or was empty.
   void OnCarriedOut();
-  // It has not been, and is to be made again: what somebody has asked for, too.
+  // The plan has not been carried out: TakeReason will ask for it again, also if it was made for an
+  // Ask().
   void OnGivenUp();
 
  private:
@@ -62,11 +64,11 @@ class Balance {
   BalanceOptions options_;
   Counts stay_;
   std::set<uint32_t> leave_;
-  std::set<uint32_t> settled_;  // Those of stay_ that a plan has given what it could.
+  std::set<uint32_t> settled_;  // Shards of stay_ that a plan has given what it could.
   absl::Time changed_at_ = absl::InfinitePast();
   absl::Time hot_since_ = absl::InfiniteFuture();
   absl::Time last_hot_ = absl::InfinitePast();
-  bool planned_ = false;  // For the shards as they are.
+  bool planned_ = false;  // A plan was made since the shards last changed.
   bool asked_ = false;
   std::optional<Reason> reason_;    // Why the plan under way was made,
   std::set<uint32_t> planned_for_;  // and between which shards.

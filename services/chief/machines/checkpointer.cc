@@ -13,7 +13,7 @@ namespace {
 
 constexpr absl::Duration kFirstQuestionPause = absl::Milliseconds(20);
 constexpr absl::Duration kLongestQuestionPause = absl::Milliseconds(500);
-// Between an attempt that was asked for and has failed, and the next.
+// How long the next attempt waits after one that has failed: at first, and after many failures.
 constexpr absl::Duration kFirstAgain = absl::Seconds(1);
 constexpr absl::Duration kLongestAgain = absl::Seconds(30);
 
@@ -24,8 +24,8 @@ bool Checkpointer::Due(absl::Time now) const {
   return now >= last_begun_ + options_.every;
 }
 
-// In the order of steps, terms and attempts; the last digits tell apart what was written by chiefs
-// whose state was lost between them.
+// Ids sort by step, term and attempt. The last digits tell apart the checkpoints of chiefs with the
+// same term: the state was lost between them.
 std::string Checkpointer::NextId(uint64_t step) {
   return absl::StrFormat("%012d-%04x%04x%04x", step, options_.term & 0xFFFF, ++attempts_ & 0xFFFF,
                          options_.run_id & 0xFFFF);
@@ -96,7 +96,8 @@ std::optional<v1::Manifest> Checkpointer::OnManifestWritten(const absl::Status& 
   CAPSTAN_CHECK(running() && attempt_->writing);
   if (!written.ok()) {
     CountFailure(written, now);
-    // It may stand nevertheless; then it is a checkpoint that nobody counts on.
+    // The manifest may have been stored nevertheless: then the checkpoint stays, but nobody counts
+    // on it.
     garbage_.uncertain.push_back(attempt_->id);
     attempt_.reset();
     return std::nullopt;
@@ -120,9 +121,9 @@ void Checkpointer::CountFailure(const absl::Status& why, absl::Time now) {
 
 void Checkpointer::Abandon(const absl::Status& why, absl::Time now, ShardCalls& calls) {
   if (!running()) return;
-  // Cancelled: for another reason than its own, and another attempt may follow at once.
+  // CANCELLED: the attempt itself has not failed, and another one may follow at once.
   if (!absl::IsCancelled(why)) CountFailure(why, now);
-  // With the manifest under way it may become a checkpoint yet.
+  // If its manifest is being written, the attempt may still become a checkpoint: its files stay.
   if (!attempt_->writing) GiveUp(attempt_->id);
   attempt_.reset();
   calls.Cancel(Purpose::kSave);

@@ -1,7 +1,7 @@
-// One checkpoint after another: when one is due, and how far the present attempt is. An attempt:
-// every shard is ordered to save; once each has answered, all of it is marked and rounds may go on;
-// once each has saved, the manifest is written. An attempt that fails is given up, and the next
-// interval brings another.
+// Makes one checkpoint after another: knows when one is due, and how far the present attempt is. In
+// an attempt every shard is ordered to save. Once each has answered, all partitions are marked, and
+// rounds may go on. Once each has saved, the manifest is written. An attempt that fails is given
+// up; another one follows when it is due.
 #ifndef CAPSTAN_CHIEF_MACHINES_CHECKPOINTER_H_
 #define CAPSTAN_CHIEF_MACHINES_CHECKPOINTER_H_
 
@@ -28,7 +28,7 @@ struct CheckpointerOptions {
   uint64_t run_id = 0;                          // Random.
   absl::Duration every = absl::ZeroDuration();  // Zero: only when asked.
   absl::Duration call_deadline = absl::Seconds(10);
-  // An attempt of which nothing has moved for longer is given up; however long one takes that does.
+  // An attempt that makes no progress for longer is given up. With progress it may take any time.
   absl::Duration patience = absl::Hours(1);
 };
 
@@ -40,57 +40,62 @@ class Checkpointer {
   bool enabled() const { return !options_.folder.empty(); }
   std::string UriOf(const std::string& id) const { return options_.folder + "/" + id; }
 
-  // Not too soon after an attempt that has failed.
+  // Returns false for a while after an attempt has failed.
   bool MayBegin(absl::Time now) const { return now >= again_; }
-  // The interval is over, counted from where StartClock says or the start of the last attempt.
+  // Returns true if `every` has passed since StartClock or the beginning of the last attempt, and
+  // no attempt is running.
   bool Due(absl::Time now) const;
   void StartClock(absl::Time now) { last_begun_ = now; }
 
-  // What an attempt is of. `manifest` says everything but the id and the files.
+  // What an attempt is to save. `manifest` is complete but for its id, parent and files.
   struct Order {
     v1::Manifest manifest;
-    std::string parent;            // A delta of this one, where the shards can; empty: full.
-    std::vector<uint32_t> shards;  // All that hold partitions.
-    std::set<uint32_t> leaving;    // Those of them that freeze what they have saved.
+    std::string parent;            // Shards save deltas of it where they can; empty: all in full.
+    std::vector<uint32_t> shards;  // All shards that hold partitions.
+    std::set<uint32_t> leaving;    // Those that freeze what they have saved.
   };
-  // REQUIRES: not running().
+  // Begins an attempt: orders the shards to save. REQUIRES: not running().
   void Begin(Order order, absl::Time now, ShardCalls& calls);
 
   bool running() const { return attempt_.has_value(); }
-  // Shards are at work; afterwards it is only the manifest that is awaited.
+  // Returns true while shards are still saving, before the manifest is written.
   bool saving() const { return running() && !attempt_->writing; }
-  // Whatever is applied from now on is not in this checkpoint, where a part is synchronous.
+  // Returns true once every shard has taken the order. In a job with a synchronous part, no update
+  // that is applied from then on is in this checkpoint.
   bool marked() const {
     return running() && attempt_->marked.size() == attempt_->order.shards.size();
   }
   bool leaves(uint32_t shard) const { return running() && attempt_->order.leaving.contains(shard); }
   const std::set<uint32_t>& leaving() const { return attempt_->order.leaving; }
 
-  // A shard's answer. Asks again later while it is not done.
+  // Takes in a shard's answer to the order; asks the shard again later while it is not done.
   void OnSaved(uint32_t shard, const v1::SavePartitionsReply& reply, absl::Time now,
                ShardCalls& calls);
-  // When every shard is done, once.
+  // Returns the manifest to write, once, when every shard is done; otherwise nothing.
   std::optional<WriteManifest> TakeManifest();
-  // The manifest of this folder is being written, and is that of the attempt under way, not of one
-  // that was given up meanwhile.
+  // Returns true if the attempt under way waits for its manifest to be written to the folder `uri`.
+  // False for a manifest of an attempt that was given up meanwhile.
   bool AwaitsManifestOf(const std::string& uri) const {
     return running() && attempt_->writing && uri == UriOf(attempt_->id);
   }
-  // The end of the attempt; its manifest, if it was written. REQUIRES: it is awaited.
+  // Ends the attempt. Returns its manifest, or nothing if `written` is an error. REQUIRES:
+  // AwaitsManifestOf its folder.
   std::optional<v1::Manifest> OnManifestWritten(const absl::Status& written, absl::Time now);
 
-  // Gives the attempt up.
+  // Gives the attempt up, if one is running. CANCELLED does not count as a failure of the attempt.
   void Abandon(const absl::Status& why, absl::Time now, ShardCalls& calls);
-  // No shard has saved another partition, or all that it holds, for longer than the patience. What
-  // moves within a partition only the shard sees; it gives up by itself when that does not.
+  // Returns true if, for longer than `patience`, no shard has taken the order, saved another
+  // partition or finished. Progress within a partition is seen by the shard alone, which gives up
+  // by itself when there is none.
   bool Overdue(absl::Time now) const;
 
-  // Attempts that were given up, whose files nobody needs: to be deleted now. A shard may write on
-  // for a while, so the last of this chief's is told once more when another attempt has ended.
+  // Returns the attempts that were given up, whose files are to be deleted now; nothing if there
+  // are none. As a shard may go on writing for a while, the attempt given up last is returned once
+  // more after another attempt has ended.
   std::optional<DeleteCheckpoints> TakeGarbage();
   // Takes over checkpoints that earlier chiefs were to delete.
   void AddGarbage(std::vector<std::string> ids);
-  // Shards that have not said yet that they are done; empty: no attempt is under way.
+  // Returns the shards of the attempt under way that have not said yet that they are done.
   std::vector<uint32_t> Unsaved() const;
 
   uint64_t taken() const { return taken_; }
@@ -109,11 +114,12 @@ class Checkpointer {
     absl::Time begun;
     std::set<uint32_t> marked;
     std::set<uint32_t> done;
-    std::map<uint32_t, uint64_t> saved;  // Partitions, by shard.
-    absl::Time moved;                    // When one of these last grew.
+    std::map<uint32_t, uint64_t> saved;  // How many partitions, by shard.
+    absl::Time moved;                    // When the attempt last made progress.
     std::vector<v1::SavedFile> files;
-    bool writing;          // The manifest. All of it begins as zero.
-    absl::Duration pause;  // Between two questions.
+    // The manifest is being written. False at first, as emplace() zeroes all members.
+    bool writing;
+    absl::Duration pause;  // Before a shard is asked again.
   };
 
   std::string NextId(uint64_t step);
@@ -131,7 +137,7 @@ class Checkpointer {
   absl::Time again_ = absl::InfinitePast();
   absl::Duration last_took_;
   DeleteCheckpoints garbage_;
-  std::string last_given_up_;  // Perhaps still written to by a shard.
+  std::string last_given_up_;  // An id; a shard may still write to it.
 };
 
 }  // namespace capstan::chief

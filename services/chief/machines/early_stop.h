@@ -16,9 +16,8 @@ class EarlyStopper {
  public:
   explicit EarlyStopper(v1::EarlyStop options) : options_(std::move(options)) {}
 
-  // Takes in an evaluation. Returns why the job should stop, or nothing. A metric that is not a
-  // number counts as no improvement; an evaluation without the metric says nothing and counts for
-  // nothing.
+  // Takes in an evaluation. Returns why the job should stop, or nothing. A metric that is not
+  // finite counts as no improvement. An evaluation without the metric is ignored.
   std::optional<std::string> Add(const v1::Evaluation& evaluation);
 
   // Returns a sentence for people if the evaluation lacks the metric; empty: it has it, or the job
@@ -26,7 +25,8 @@ class EarlyStopper {
   std::string Lack(const v1::Evaluation& evaluation) const;
 
  private:
-  // The metric is better than in every evaluation that was added.
+  // Returns true if the metric is better than in every evaluation added so far. REQUIRES: it has
+  // the metric.
   bool Improves(const v1::Evaluation& evaluation) const;
 
   v1::EarlyStop options_;

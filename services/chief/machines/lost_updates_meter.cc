@@ -21,8 +21,8 @@ void LostUpdatesMeter::Hear(uint32_t shard, uint64_t incarnation, const v1::Shar
   heard_[shard] = {incarnation, {report.tables().begin(), report.tables().end()}};
 }
 
-// A shard counts from when it saved its rows last. Where that came to nothing after all, what had
-// changed before is lost as well.
+// A shard reports the hot rows that have changed since it last saved its rows. If that checkpoint
+// was not stored after all, the rows that had changed before it are unsaved as well.
 void LostUpdatesMeter::BeginCheckpoint() {
   std::map<uint32_t, Held> now = heard_;
   for (auto& [shard, held] : now) {
@@ -58,7 +58,7 @@ std::vector<v1::TableLoss> LostUpdatesMeter::LossOf(const std::set<uint32_t>& sh
     const auto saved = saved_.find(shard);
     for (size_t i = 0; i < names_.size(); ++i) {
       const v1::TableReport& now = held->second.tables[i];
-      v1::TableReport then;  // A process counts its own updates: one that has come since, from 0.
+      v1::TableReport then;  // Each process counts its own updates: a new one from 0.
       if (saved != saved_.end()) {
         then.set_rows(saved->second.tables[i].rows());
         const bool same = saved->second.incarnation == held->second.incarnation;
@@ -75,7 +75,7 @@ std::vector<v1::TableLoss> LostUpdatesMeter::LossOf(const std::set<uint32_t>& sh
   return losses;
 }
 
-// Their rows are those of the checkpoint again; updates count on from here.
+// The shards have the rows of the checkpoint again, but go on counting updates from where they are.
 void LostUpdatesMeter::OnReturned(const std::set<uint32_t>& shards) {
   for (uint32_t shard : shards) {
     const auto held = heard_.find(shard);

@@ -21,30 +21,31 @@ class LostUpdatesMeter {
 
   void Hear(uint32_t shard, uint64_t incarnation, const v1::ShardReport& report);
 
-  // A checkpoint holds at least what has been heard of by now; it counts when it is stored.
+  // A checkpoint is begun. It will hold at least what shards have reported by now; that counts as
+  // saved once OnCheckpointStored is called.
   void BeginCheckpoint();
   void OnCheckpointStored();
 
-  // What these shards hold and the last checkpoint does not, by table; those without any are left
-  // out.
+  // Returns, by table, what `shards` hold and the last stored checkpoint does not. Tables that
+  // would lose nothing are left out.
   std::vector<v1::TableLoss> LossOf(const std::set<uint32_t>& shards) const;
 
-  // These shards have returned to it.
+  // `shards` have returned to the last stored checkpoint.
   void OnReturned(const std::set<uint32_t>& shards);
 
  private:
   struct Held {
     uint64_t incarnation = 0;
-    std::vector<v1::TableReport> tables;  // As in the job.
+    std::vector<v1::TableReport> tables;  // In the order of the job's tables.
   };
 
   uint64_t HotRowsLost(uint32_t shard, size_t table) const;
 
   std::vector<std::string> names_;
-  std::map<uint32_t, Held> heard_;  // What each shard's newest process has told,
-  std::map<uint32_t, Held> begun_;  // what it had told when the checkpoint under way was begun,
-  std::map<uint32_t, Held> saved_;  // and when the last one was.
-  bool open_ = false;               // The one under way, or failed, is not stored.
+  std::map<uint32_t, Held> heard_;  // What each shard's newest process has reported last,
+  std::map<uint32_t, Held> begun_;  // had reported when the last checkpoint was begun,
+  std::map<uint32_t, Held> saved_;  // and when the last one that is stored was begun.
+  bool open_ = false;               // The checkpoint begun last is under way, or has failed.
 };
 
 // "clicks: 1200 updates, 30 rows, 12 of 40 hot rows", for the log.

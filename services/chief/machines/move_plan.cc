@@ -7,18 +7,18 @@
 namespace capstan::chief {
 namespace {
 
-// What a shard has, in multiples of the mean over the shards that stay: 1 each where all have the
-// same.
+// What a shard or a partition has, in multiples of the mean of the shards that stay: a shard has 1
+// of each where all have the same.
 struct Share {
   double bytes = 0;
   double load = 0;
-  double count = 0;  // Decides where bytes and load say the same.
+  double count = 0;  // Decides between equal bytes and load.
 };
 
 constexpr double kCountMatters = 1e-3;
 constexpr double kNoGain = 1e-9;
-// A move has to lower the cost of the two shards by at least this part of the partition's own
-// squares: with less, the two would only change places.
+// A move has to lower the cost of the two shards by at least this part of the squares of the
+// partition's share: with less, the shards would only swap their roles.
 constexpr double kWorthwhile = 0.25;
 
 Share operator+(const Share& a, const Share& b) {
@@ -29,7 +29,7 @@ Share operator-(const Share& a, const Share& b) {
 }
 double Weight(const Share& share) { return share.bytes + share.load + kCountMatters * share.count; }
 double Square(double x) { return x * x; }
-// How far from even a shard is.
+// Returns how far from even a shard is.
 double Cost(const Share& share) {
   return Square(share.bytes - 1) + Square(share.load - 1) + kCountMatters * Square(share.count - 1);
 }
@@ -55,14 +55,14 @@ class Planner {
   struct Leaving {
     uint32_t partition = 0;
     uint32_t owner = 0;
-    std::optional<uint32_t> backup;  // That stays.
+    std::optional<uint32_t> backup;  // If it stays.
   };
 
   uint32_t Lightest() const;
   bool AllEven() const;
   std::vector<uint32_t> HeaviestFirst() const;
   std::optional<PlannedMove> BestMove() const;
-  // The partition whose move makes the two most even; nothing if none does.
+  // Returns the move that makes the two shards most even; nothing if none makes them more even.
   std::optional<PlannedMove> BestBetween(uint32_t from, uint32_t to) const;
   void Give(uint32_t partition, uint32_t from, uint32_t to);
 
@@ -87,7 +87,8 @@ Planner::Planner(const MoveQuestion& question) : moved_(question.owners.size()) 
         i < question.weights.size() ? question.weights[i] : PartitionWeight();
     const double of_bytes = static_cast<double>(weight.bytes) * shards / bytes;
     const double of_load = weight.load * shards / load;
-    // What nothing is known of decides nothing.
+    // Where all bytes or all loads are unknown (zero), the other, or else the count, stands for
+    // them.
     shares_.push_back({bytes > 0  ? of_bytes
                        : load > 0 ? of_load
                                   : each,

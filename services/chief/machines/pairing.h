@@ -1,6 +1,7 @@
-// When partitions without a backup are to be given one, and backups spread over shards that have
-// come: a moment after the shards, or what lacks a backup, have changed, so that those who come
-// together are part of one plan; and once after owners have been balanced.
+// Decides when partitions without a backup are to be given one, and when backups are to be spread
+// over shards that have joined: some time (`settling`) after the shards have changed or more
+// partitions lack a backup, so that shards that join together are part of one plan; and once after
+// owners have been balanced.
 #ifndef CAPSTAN_CHIEF_MACHINES_PAIRING_H_
 #define CAPSTAN_CHIEF_MACHINES_PAIRING_H_
 
@@ -17,23 +18,24 @@ class Pairing {
  public:
   explicit Pairing(absl::Duration settling) : settling_(settling) {}
 
-  // The shards that may take partitions, and how many partitions have no backup.
+  // Takes in the shards that may take partitions, and how many partitions have no backup.
   void See(const std::set<uint32_t>& takers, size_t unpaired, absl::Time now) {
     if (takers != takers_ || unpaired > unpaired_) changed_at_ = now;
     takers_ = takers;
     unpaired_ = unpaired;
   }
 
-  // There is nobody who could back up anything.
+  // Returns true if there are too few shards for any backup.
   bool alone() const { return takers_.size() < 2; }
-  // There are others than when backups were spread last, or SpreadAnew.
+  // Returns true if the shards are not those over which backups were last spread, or after
+  // SpreadAnew.
   bool spreads() const { return takers_ != spread_over_; }
   bool Due(absl::Time now) const {
     return (unpaired_ > 0 || spreads()) && !alone() && now >= changed_at_ + settling_;
   }
   void OnPlanned() { spread_over_ = takers_; }
-  // What was planned has not been carried out to its end, or shards hand over partitions and become
-  // their backups, in whatever zone: the next plan looks at every pair.
+  // Makes the next plan look at every pair: the last plan was not carried out to its end, or shards
+  // that hand partitions over become their backups, whatever their zone.
   void SpreadAnew() { spread_over_.clear(); }
 
  private:

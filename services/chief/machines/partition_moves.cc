@@ -33,7 +33,7 @@ std::vector<PlannedMove> PartitionMoves::Begin(
   CAPSTAN_CHECK(planned() && !under_way());
   uint64_t bytes = 0;
   while (!plan_.empty() && batch_.size() < options_.batch_partitions) {
-    // A partition is backed up in one batch, and handed over in a later one.
+    // A plan may back a partition up and then hand it over: that takes two batches.
     const auto same = [next = plan_.front().partition](const PlannedMove& move) {
       return move.partition == next;
     };
@@ -63,7 +63,7 @@ bool PartitionMoves::OnView(const v1::View& published, absl::Time now, ShardCall
     AskAll(Phase::kCopying, now, calls);
   }
   if (phase_ != Phase::kSwitched) return false;
-  // What has become of the shards since may be in the same view.
+  // The view of the switch names no moves. It may hold other changes, too.
   if (!published.moves().empty()) return false;
   last_switch_ = now - finish_begun_;
   failures_in_a_row_ = 0;

@@ -1,7 +1,7 @@
-// Partitions on their way between shards, a batch at a time. The source of each goes on serving
-// while its copy is sent, and what has changed meanwhile; then it stands still for as long as it
-// takes to send the little that is left, and to tell everybody of the new owner. See the rules 14
-// to 17 of docs/spec.
+// Moves partitions between shards, a batch at a time. The source of a partition goes on serving
+// while it sends the copy, and then what has changed meanwhile. It stands still only while it sends
+// the little that is left and everybody is told of the new owner. See the rules 14 to 17 of
+// docs/spec.
 //
 //   kIdle -> kOrdered: a view names the batch's moves; it is stored, and published
 //         -> kCopying: each source is asked until its copies are at the targets
@@ -40,21 +40,25 @@
 namespace capstan::chief {
 
 struct MoveOptions {
-  // A batch is as much as is switched at once, and as a checkpoint may have to wait for.
+  // Bounds of a batch, all of which is switched at once, and for which a checkpoint may have to
+  // wait.
   size_t batch_partitions = 16;
-  uint64_t batch_bytes = uint64_t{256} << 20;  // One partition may be larger.
-  uint64_t bytes_per_second = 0;               // That a shard may send; 0: no bound.
+  uint64_t batch_bytes = uint64_t{256} << 20;  // A single partition may be larger.
+  uint64_t bytes_per_second = 0;               // What a shard may send; 0: no bound.
   absl::Duration call_deadline = absl::Seconds(10);
-  absl::Duration patience = absl::Seconds(30);        // Without progress a batch is given up,
-  absl::Duration finish_patience = absl::Seconds(3);  // and while partitions stand still for it.
-  absl::Duration switch_patience = absl::Minutes(5);  // For the switch to become possible.
-  absl::Duration copy_poll = absl::Milliseconds(50);  // Between two questions;
-  absl::Duration catch_up_poll = absl::Milliseconds(10);  // while sources catch up.
-  // Sources that wait for the switch catch up after that, and not for more than a fifth of the
-  // time.
+  // A batch is given up after so long without progress,
+  absl::Duration patience = absl::Seconds(30);
+  absl::Duration finish_patience = absl::Seconds(3);  // after so long while partitions stand still,
+  absl::Duration switch_patience = absl::Minutes(5);  // or if no switch is possible for so long.
+  // How often a source is asked while it copies;
+  absl::Duration copy_poll = absl::Milliseconds(50);
+  absl::Duration catch_up_poll = absl::Milliseconds(10);  // while it catches up.
+  // Sources that wait for the switch catch up again after this pause, or after four times what
+  // catching up took, if that is longer: so they do it for a fifth of the time at most.
   absl::Duration catch_up_pause = absl::Milliseconds(200);
-  absl::Duration finish_poll = absl::Milliseconds(3);  // The same, while a partition stands still.
-  absl::Duration first_pause = absl::Seconds(1);       // After a batch that was given up.
+  absl::Duration finish_poll = absl::Milliseconds(3);  // While it stands still.
+  // How long to wait after a batch that was given up.
+  absl::Duration first_pause = absl::Seconds(1);
   absl::Duration longest_pause = absl::Minutes(1);
 };
 
@@ -68,57 +72,62 @@ class PartitionMoves {
 
   // ---- the plan ----
 
-  // Takes the place of what is left of the plan before; the batch under way goes on. `why`: "shard
-  // 2 has joined".
+  // Replaces what is left of the plan before; the batch under way goes on. `why` is for people:
+  // "shard 2 has joined".
   void Plan(std::vector<PlannedMove> moves, std::string why);
   bool planned() const { return !plan_.empty(); }
-  // Forgets what is left of it if one of its moves is not possible any more. True: it has.
+  // Forgets what is left of the plan, and returns true, if one of its moves is not `possible` any
+  // more.
   bool ForgetPlanUnless(absl::FunctionRef<bool(const PlannedMove&)> possible);
 
   // ---- the batch under way ----
 
   bool under_way() const { return phase_ != Phase::kIdle; }
-  // From the first time that all is copied to the switch nothing may begin that it would disturb.
+  // Returns true from when all is copied for the first time until the switch: nothing may begin
+  // that the switch would disturb.
   bool wants_quiet() const { return quiet_since_.has_value(); }
   bool copied() const { return phase_ == Phase::kCopied; }
   bool done() const { return phase_ == Phase::kFinishing && awaited_.empty(); }
-  // The shard is the source or the target of a move under way.
+  // Returns true if the shard is the source or the target of a move of the batch under way.
   bool Concerns(uint32_t shard) const;
 
-  // Not too soon after a batch that was given up.
+  // Returns true if no batch is under way, and none was given up just now.
   bool MayBegin(absl::Time now) const { return !under_way() && now >= again_; }
-  // The next of the plan, to be named by a view. REQUIRES: planned(), not under_way().
-  // `bytes_of`: that the move has to copy.
+  // Begins a batch with the next moves of the plan, and returns them: a view is to name them.
+  // `bytes_of` tells how many bytes a move has to copy. REQUIRES: planned(), not under_way().
   std::vector<PlannedMove> Begin(absl::FunctionRef<uint64_t(const PlannedMove&)> bytes_of,
                                  absl::Time now);
 
-  // A view has been published. True: that of the switch, and the batch is over.
+  // Takes in a view that has been published. Returns true if it is that of the switch: the batch is
+  // over.
   bool OnView(const v1::View& published, absl::Time now, ShardCalls& calls);
 
-  // A source's answer, or its refusal.
+  // Takes in the answer of a source, or its refusal.
   void OnAnswer(uint32_t shard, const absl::StatusOr<ShardReply>& reply, absl::Time now,
                 ShardCalls& calls);
 
-  // The switch has to wait: has the sources catch up if it is time for that. REQUIRES: copied().
+  // Call it while the switch has to wait: has the sources catch up when it is time for that.
+  // REQUIRES: copied().
   void CatchUpIfDue(absl::Time now, ShardCalls& calls);
-  // The sources are to stand still. REQUIRES: copied().
+  // Has the sources stand still and send the rest. REQUIRES: copied().
   void Finish(absl::Time now, ShardCalls& calls);
-  // A view is made that names the new owners and backups. REQUIRES: done().
+  // Call it when the view is made that names the new owners and backups. REQUIRES: done().
   void Switch();
 
-  // OK, or why the batch has to be given up.
+  // Returns why the batch has to be given up; OK if it need not.
   [[nodiscard]] absl::Status Failure(absl::Time now) const;
-  // Gives batch and plan up. `failed`: by themselves, and not because something else comes first.
+  // Gives the batch and the plan up. `failed`: the batch itself has failed; false: something else
+  // comes first.
   void Cancel(bool failed, absl::Time now, ShardCalls& calls);
-  // Batches in a row that failed with this shard as a source or a target; those that only make
-  // replicas do not count.
+  // Returns how many batches in a row have failed with this shard as a source or a target. Moves
+  // that make replicas do not count.
   int FailuresOf(uint32_t shard) const;
 
-  // What people see of it; `seconds` and the counts stay when a batch is over.
+  // Returns the status for people. Its `seconds` and counts stay when a batch is over.
   v1::MoveStatus Status() const;
 
  private:
-  // The sources are asked, each until it says that it is done with the phase.
+  // Returns true in the phases in which each source is asked until it says that it is done.
   bool asks() const {
     return phase_ == Phase::kCopying || phase_ == Phase::kCatchingUp || phase_ == Phase::kFinishing;
   }
@@ -131,22 +140,22 @@ class PartitionMoves {
 
   struct Source {
     std::vector<uint32_t> partitions;
-    uint64_t bytes = 0;  // Sent, of
+    uint64_t bytes = 0;  // Sent so far, out of
     uint64_t bytes_expected = 0;
   };
 
   const MoveOptions options_;
   Phase phase_ = Phase::kIdle;
   std::deque<PlannedMove> plan_;
-  std::string why_;  // Why the plan, and the batch under way, were made.
+  std::string why_;  // Why the plan was made.
   std::vector<PlannedMove> batch_;
   v1::ViewEpoch id_;  // The view that has ordered the batch; known from kCopying on.
   std::map<uint32_t, Source> sources_;
-  std::set<uint32_t> awaited_;  // Sources that have not said yet that they are done with the phase.
+  std::set<uint32_t> awaited_;  // Sources that are not done with the phase.
   absl::Status refused_;
   absl::Time progress_at_;
   absl::Time asked_at_;     // When all sources were asked for the present phase.
-  absl::Time catch_up_at_;  // In kCopied: when they are to catch up.
+  absl::Time catch_up_at_;  // In kCopied: when sources are to catch up.
   std::optional<absl::Time> quiet_since_;
   absl::Time finish_begun_;
   absl::Time again_ = absl::InfinitePast();

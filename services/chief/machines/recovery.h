@@ -1,5 +1,5 @@
-// The way to served partitions: which checkpoint is returned to, and which shards have loaded their
-// share of it. A job's start is such a way, to the initial values.
+// A return to a checkpoint: which one it is, and which shards have loaded their share of it. The
+// start of a job is a return, too: to the initial values.
 //
 //   kIdle -> kReading: the manifest is read; a damaged one is passed over for the one before
 //         -> kLoading: in a timeline of its own, every shard loads; one that finds damage sends
@@ -27,7 +27,7 @@ namespace capstan::chief {
 struct RecoverySource {
   std::string uri;               // Folder of the checkpoint; empty: the initial values.
   std::string id;                // The id of this job's checkpoint.
-  bool parameters_only = false;  // Another job's.
+  bool parameters_only = false;  // It is another job's checkpoint.
 };
 
 // Thread-compatible.
@@ -35,8 +35,8 @@ class Recovery {
  public:
   enum class Phase { kIdle, kReading, kLoading };
 
-  // `sources`, the best last, are tried one after the other; REQUIRES: at least one. Ends what was
-  // under way.
+  // Begins a recovery, in place of one that is under way. `sources` are tried one after the other
+  // from the last, which is the best. REQUIRES: there is at least one.
   void Begin(std::vector<RecoverySource> sources, absl::Time now);
 
   Phase phase() const { return phase_; }
@@ -45,25 +45,28 @@ class Recovery {
 
   // ---- kReading ----
 
-  // The folder whose manifest is to be read now, if any; noted as asked for.
+  // Returns the folder whose manifest is to be read now, and notes it as asked for; nothing if none
+  // is.
   std::optional<std::string> TakeRead(absl::Time now);
-  // The answer to the read of this folder is awaited, and not one to an earlier read, whose
-  // checkpoint is not looked at any more.
+  // Returns true if the answer to a read of the folder `uri` is awaited. False for a read of a
+  // checkpoint that was passed over meanwhile.
   bool AwaitsManifestOf(const std::string& uri) const {
     return phase_ == Phase::kReading && asked_ && uri == source().uri;
   }
-  // What the read of source() has found. An error: no source is left. Where the store is away it is
-  // asked again. REQUIRES: AwaitsManifestOf(source().uri).
+  // Takes in what the read of source() has found. If the manifest is damaged or gone, the source
+  // before is tried; DATA_LOSS: there is none. If the store is away, it is asked again later.
+  // REQUIRES: AwaitsManifestOf(source().uri).
   absl::Status OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
-  // Says that a checkpoint is damaged or gone, rather than that the store is away.
+  // Returns true if `status` says that a checkpoint is damaged or gone, and not that the store is
+  // away.
   static bool IsDamage(const absl::Status& status);
-  // The manifest has been read, or none is needed.
+  // Returns true if the manifest has been read, or none is needed.
   bool found() const { return phase_ == Phase::kReading && found_; }
   const v1::Manifest& manifest() const { return manifest_; }  // Empty: the initial values.
 
   // ---- kLoading ----
 
-  // REQUIRES: found(). `shards`: those that are to load.
+  // Begins to wait until each of `shards` has loaded. REQUIRES: found().
   void BeginLoading(std::set<uint32_t> shards);
   v1::LoadPartitionsRequest RequestTo(const std::vector<uint32_t>& partitions,
                                       bool coordinator) const;
@@ -71,16 +74,16 @@ class Recovery {
     return phase_ == Phase::kLoading && loading_.contains(shard);
   }
   void OnLoaded(uint32_t shard, const v1::LoadPartitionsReply& reply);
-  // Another process has come in the shard's place: it loads as well.
+  // Another process has come in the place of the shard's: that one has to load, too.
   void OnReplaced(uint32_t shard);
-  // A shard cannot load it: the source before is read. An error: none is left.
+  // A shard cannot load the checkpoint: tries the source before. DATA_LOSS: there is none.
   absl::Status OnDamaged(const absl::Status& why, absl::Time now);
   bool loaded() const { return phase_ == Phase::kLoading && loading_.empty(); }
   uint64_t rows() const { return rows_; }
 
   void End() { phase_ = Phase::kIdle; }
 
-  // Why the last source was passed over, or cannot be read yet.
+  // Returns why the last source was passed over, or cannot be read yet.
   const absl::Status& last() const { return last_; }
 
  private:

@@ -17,9 +17,11 @@ class ReplicaPlanner {
  private:
   void PairTheUnpaired();
   void LeaveZonesOfOwners();
-  // False: the shards are as even as they can be made.
+  // Gives one backup from a shard that holds much to one that holds little. Returns false if the
+  // shards are as even as they can be made.
   bool GiveOne();
-  // The best of what one shard could give to another; nothing if none makes them more even.
+  // Returns the partition whose backup `from` should give to `to`; nothing if none makes them more
+  // even.
   std::optional<uint32_t> BestBetween(uint32_t from, uint32_t to) const;
   void Order(uint32_t partition, uint32_t backup);
   uint64_t HeldBy(uint32_t shard) const;
@@ -110,7 +112,8 @@ void ReplicaPlanner::PairTheUnpaired() {
   }
 }
 
-// Those that were made before another zone had come.
+// Moves backups out of the zones of their owners: they were made when there was no shard in another
+// zone.
 void ReplicaPlanner::LeaveZonesOfOwners() {
   for (uint32_t partition = 0; partition < question_.owners.size(); ++partition) {
     const uint32_t owner = question_.owners[partition];
@@ -124,7 +127,7 @@ void ReplicaPlanner::LeaveZonesOfOwners() {
   }
 }
 
-// The one that brings them closest together.
+// Chooses the partition that brings what the two shards hold closest together.
 std::optional<uint32_t> ReplicaPlanner::BestBetween(uint32_t from, uint32_t to) const {
   if (HeldBy(from) <= HeldBy(to)) return std::nullopt;
   const uint64_t apart = HeldBy(from) - HeldBy(to);

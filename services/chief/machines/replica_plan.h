@@ -1,6 +1,6 @@
-// Which shard is to back up each partition that has no backup, and which backups should go from
-// shards that hold much to those that hold little. A pure function: the same question has the same
-// answer on every machine.
+// Plans which shard backs up each partition that has no backup, and which backups go from shards
+// that hold much to shards that hold little. A pure function: the same question has the same answer
+// on every machine.
 #ifndef CAPSTAN_CHIEF_MACHINES_REPLICA_PLAN_H_
 #define CAPSTAN_CHIEF_MACHINES_REPLICA_PLAN_H_
 
@@ -22,16 +22,20 @@ struct ReplicaQuestion {
   std::vector<PartitionWeight> weights;          // By partition; all zero: each weighs the same.
   std::set<uint32_t> takers;                     // Shards that stay.
   std::map<uint32_t, std::string> zones;         // The zones of shards, as far as they are known.
-  bool even = false;                             // Backups may go to other shards.
+  bool even = false;                             // Backups that exist may go to other shards.
 };
 
-// The heaviest first, each to a shard that is not its owner and, where there is one, not in its
-// owner's zone: to the one that has the least, owned and backed up; of several that have the least,
-// to the one that backs up the least of the same owner, so that what it owned is spread if it is
-// lost. No partition that nobody can back up, and none whose owner leaves: it is to move first.
-// What has a backup keeps it; where shards are to be made even, as few get another as bring what
-// each holds within kEven of the mean, as far as whole partitions can; and no backup stays in its
-// owner's zone for whom there is a place in another.
+// Returns the backups to be made, as moves with `replica`.
+//
+// Each partition without a backup gets one, the heaviest first, on a shard that is not its owner
+// and, if there is such a one, not in its owner's zone. Among these the shard is chosen that holds
+// the least, owned and backed up; of several, the one that backs up the least of the same owner, so
+// that the partitions of an owner that is lost are spread over many shards. Left out are partitions
+// that nobody can back up, and those whose owner leaves: they have to move first.
+//
+// Partitions that have a backup keep it, unless `even`. Then no backup stays in the zone of its
+// owner if a shard in another zone can take it, and no more backups than needed go elsewhere to
+// bring what each shard holds within kEven of the mean, as far as whole partitions can.
 std::vector<PlannedMove> PlanReplicas(const ReplicaQuestion& question);
 
 }  // namespace capstan::chief

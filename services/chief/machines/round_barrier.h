@@ -1,5 +1,5 @@
-// A round barrier in a synchronous job: the coordinator stops opening rounds, and every shard is
-// brought the last round commit, so that all of them stand at the same round.
+// A round barrier in a synchronous job: the coordinator stops opening rounds, and every shard gets
+// the last round commit, so that all shards stand at the same round.
 #ifndef CAPSTAN_CHIEF_MACHINES_ROUND_BARRIER_H_
 #define CAPSTAN_CHIEF_MACHINES_ROUND_BARRIER_H_
 
@@ -17,26 +17,29 @@ class RoundBarrier {
  public:
   enum class State { kNone, kHolding, kCommitting, kReached };
 
-  // Asks for a barrier, unless one is asked for or reached already. While the coordinator has not
-  // answered the last release nothing is asked, lest the two overtake each other: call it again.
+  // Asks the coordinator for a barrier, unless one is asked for or reached already. Does nothing
+  // while the coordinator has not answered the last release, as the two calls might overtake each
+  // other: call Seek again until the barrier is reached.
   void Seek(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls);
 
-  // Others hold what a shard held that is lost: what is asked for or reached is asked for anew, of
-  // the coordinator that there is now. `replaced`: it is another one, and may hold rounds back by
-  // an order to the one before.
+  // Backups have taken over from a shard that is lost: a barrier that was asked for or reached is
+  // asked for anew, of the present `coordinator`. `replaced`: this is another shard than before,
+  // and may hold rounds back by an order that the one before has got; if no barrier is wanted it is
+  // released.
   void AskAnew(uint32_t coordinator, bool replaced, absl::Duration deadline, ShardCalls& calls);
 
-  // The answers to its calls. `shards` are all that hold partitions.
+  // The coordinator has stopped: sends its last round commit to `shards`, which are all that hold
+  // partitions.
   void OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
               absl::Duration deadline, ShardCalls& calls);
-  // True: the barrier has just been reached.
+  // Returns true, once, when every shard has answered: the barrier is reached.
   bool OnCommitted(const ShardCalls& calls);
 
   // Lets rounds open again, also those that an earlier chief holds back.
   void Release(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls);
 
-  // The rounds begin anew, at an earlier one: nothing is held, nothing is awaited, and the last
-  // round is not known.
+  // The job has returned to an earlier round: nothing is held or awaited, and the last round is not
+  // known.
   void Reset() {
     state_ = State::kNone;
     held_.Clear();
@@ -44,7 +47,7 @@ class RoundBarrier {
 
   State state() const { return state_; }
   bool reached() const { return state_ == State::kReached; }
-  // The last one closed, when last asked; 0: not known.
+  // The last closed round, as the coordinator said it last; 0: not known.
   uint64_t round() const { return held_.last().round(); }
   // What the coordinator said at the last barrier. REQUIRES: reached().
   const v1::HoldRoundsReply& held() const { return held_; }

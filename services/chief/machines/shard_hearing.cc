@@ -7,14 +7,13 @@
 namespace capstan::chief {
 namespace {
 
-// A process that has not looked at its shards for such a part of their lease has slept, and knows
-// nothing of their silence.
+// A process that has not called Listen for 1/kSleptShare of its patience counts as having slept.
 constexpr int kSleptShare = 4;
-// Shards are heard of four times a lease (HeartbeatOf). A chief that has heard of none of them for
-// such a part of it is cut off itself.
+// Shards send four heartbeats a lease (HeartbeatOf). A chief that has heard of no shard for
+// 1/kDeafShare of its patience is cut off itself.
 constexpr int kDeafShare = 2;
 
-// Zero: shards need none.
+// Returns zero if shards need no lease.
 absl::Duration ShardLeaseOf(const v1::JobSpec& spec) {
   return spec.replicas() > 0 ? absl::Seconds(spec.lease().shard_lease_seconds())
                              : absl::ZeroDuration();

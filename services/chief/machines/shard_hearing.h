@@ -1,6 +1,7 @@
-// Whose silence tells of a shard, and whose of the chief: a shard is silent when it has not been
-// heard of for its lease, and lost when, in addition, no process can believe any more that it may
-// serve. A chief that has slept, or that hears of nobody, is cut off itself.
+// Tells the silence of a shard from a chief that hears nothing. A shard is silent when the chief
+// has not heard of it for its lease; it is lost when, in addition, its process cannot believe any
+// more that it may serve. A chief that has slept, or that hears of no shard, is cut off itself, and
+// concludes nothing.
 #ifndef CAPSTAN_CHIEF_MACHINES_SHARD_HEARING_H_
 #define CAPSTAN_CHIEF_MACHINES_SHARD_HEARING_H_
 
@@ -16,28 +17,30 @@ class ShardHearing {
  public:
   explicit ShardHearing(const v1::JobSpec& spec);
 
-  // Call it a few times a lease: it finds out whether this process has slept, or hears of nobody.
+  // Finds out whether this process has slept, or hears of no shard. Call it several times a lease,
+  // as a long time without a call counts as sleep.
   void Listen(const ShardTable& shards, absl::Time now);
 
-  // It has not been heard of for longer than its patience, counted from when this process was awake
-  // again; or its process is known to have ended.
+  // Returns true if the shard has not been heard of for longer than patience(), not counting the
+  // time before this process awoke; or if the shard's process is known to have ended.
   bool IsSilent(const Shard& shard, absl::Time now) const;
-  // Silence tells of a shard again: after this chief was cut off, whoever is alive has had as long
-  // as ever to be heard of.
+  // Returns true if this chief was not cut off within patience(): every live shard has had time to
+  // be heard of, so silence tells of the shard.
   bool Hears(absl::Time now) const { return now > deaf_until_ + patience_; }
-  // It is silent, and its lease is over.
+  // Returns true if the shard's process is known to have ended; or if the chief Hears(), and the
+  // shard is silent and its lease over.
   bool IsLost(const Shard& shard, absl::Time now) const;
 
-  // A shard that has not been heard of for longer is silent.
+  // A shard not heard of for longer than this is silent.
   absl::Duration patience() const { return patience_; }
   ShardLease& lease() { return lease_; }
 
  private:
   ShardLease lease_;
   absl::Duration patience_;
-  absl::Time looked_at_ = absl::InfinitePast();    // When it listened last.
-  absl::Time awake_since_ = absl::InfinitePast();  // Before it this process may have slept,
-  absl::Time deaf_until_ = absl::InfinitePast();   // and before this it heard of no shard.
+  absl::Time looked_at_ = absl::InfinitePast();    // When Listen was called last.
+  absl::Time awake_since_ = absl::InfinitePast();  // Before this, this process may have slept;
+  absl::Time deaf_until_ = absl::InfinitePast();   // before this, it heard of no shard.
 };
 
 }  // namespace capstan::chief

@@ -1,6 +1,6 @@
-// Leases on which shards answer pulls, where partitions have replicas: a backup takes over when no
-// process can believe any more that it may serve what the backup is given. See rule 18 of
-// docs/spec.
+// The leases on which shards answer pulls where partitions have replicas. A backup takes over a
+// partition only when the owner's process cannot believe any more that it may serve it. See rule 18
+// of docs/spec.
 #ifndef CAPSTAN_CHIEF_MACHINES_SHARD_LEASE_H_
 #define CAPSTAN_CHIEF_MACHINES_SHARD_LEASE_H_
 
@@ -15,25 +15,26 @@ namespace capstan::chief {
 // Thread-compatible.
 class ShardLease {
  public:
-  // Zero: there are no replicas, and nothing is ever granted.
+  // `lease` is zero if there are no replicas: then nothing is ever granted.
   explicit ShardLease(absl::Duration lease) : lease_(lease) {}
 
-  // What a predecessor may have granted to the shards of its view just before `now`.
+  // Assumes that a predecessor has granted leases to all shards of `view` just before `now`.
   void Inherit(const v1::View& view, absl::Time now);
 
-  // To the process, which counts from when it has asked: that is earlier. Returns the seconds.
+  // Grants a lease to the process, and returns its length in seconds. The process counts it from
+  // when it has asked, which is earlier than `now`.
   double Grant(uint64_t incarnation, absl::Time now);
 
-  // The process believes in no lease any more.
+  // Returns true if the process cannot believe any more that it has a lease.
   bool IsOver(uint64_t incarnation, absl::Time now) const;
-  // It is known to have ended, so that nobody has to wait for its lease.
+  // The process is known to have ended: nobody has to wait for its lease.
   void Forget(uint64_t incarnation) { until_.erase(incarnation); }
 
-  // Whoever is silent for so long has no lease.
+  // A process that has been silent for so long has no lease.
   absl::Duration patience() const { return lease_ + Margin(); }
 
  private:
-  // Two clocks do not go at quite the same speed.
+  // Allows for two clocks that do not go at quite the same speed.
   absl::Duration Margin() const { return lease_ / 50; }
   void ForgetThoseOver(absl::Time now);
 

@@ -22,7 +22,7 @@ void StreamCloses::Inherit(const v1::StreamClose& close) {
 
 void StreamCloses::ReturnTo(const v1::Manifest& manifest,
                             absl::FunctionRef<bool(const v1::StreamClose&)> done) {
-  std::map<uint64_t, v1::StreamClose> open;  // By stream: each of them once.
+  std::map<uint64_t, v1::StreamClose> open;  // By stream, so that each is closed once.
   const auto keep = [&](const auto& closes) {
     for (const v1::StreamClose& close : closes) {
       if (done(close)) open.try_emplace(close.stream(), close);

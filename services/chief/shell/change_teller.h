@@ -1,5 +1,5 @@
-// Tells people what the job file says and the running job does not do: looks at the file every two
-// seconds, on a thread of its own, as a look may take as long as the store of the job's data does.
+// Tells people how the job file differs from the running job. It looks at the file every two
+// seconds, on a thread of its own, as a look may have to wait for the store of the job's data.
 #ifndef CAPSTAN_CHIEF_SHELL_CHANGE_TELLER_H_
 #define CAPSTAN_CHIEF_SHELL_CHANGE_TELLER_H_
 
@@ -13,15 +13,16 @@
 
 namespace capstan::chief {
 
-// To be used by one thread. Its end waits for a look that is under way.
+// To be used by one thread. The destructor waits for a look that is under way.
 class ChangeTeller {
  public:
-  // Gets what JobWatch::Look finds, on the teller's thread; empty: the file says what the job does.
+  // Is called on the teller's thread with what JobWatch::Look has found; empty: there is no
+  // difference.
   using Tell = std::function<void(std::string change)>;
   ChangeTeller(JobWatch watch, Tell tell) : watch_(std::move(watch)), tell_(std::move(tell)) {}
 
-  // Call it often. Has the file looked at if it was to be looked at two seconds ago or earlier;
-  // while a look goes on, one more waits at the most.
+  // Has the file looked at, if two seconds have passed since that was last asked for. Call it
+  // often. While a look goes on, at most one more waits.
   void Glance(absl::Time now);
 
  private:
@@ -30,7 +31,7 @@ class ChangeTeller {
   JobWatch watch_;
   const Tell tell_;
   absl::Time next_ = absl::InfinitePast();
-  StoreThread thread_{1};  // Ends first: its work uses the others.
+  StoreThread thread_{1};  // Last: destroyed first, as its work uses the others.
 };
 
 }  // namespace capstan::chief

@@ -25,8 +25,8 @@ using google::protobuf::util::MessageDifferencer;
 
 constexpr int kMostValues = 8;  // How many values of a list are shown.
 
-// Keys that job.yaml calls otherwise than the message: how they begin there and here. The first
-// that fits counts.
+// Keys that have other names in job.yaml than in the message: how they begin in the message, and in
+// job.yaml. The first that fits counts.
 constexpr std::pair<const char*, const char*> kKeys[] = {
     {"dense_update.kind", "update.dense.policy"},
     {"sparse_update.kind", "update.sparse.policy"},
@@ -73,8 +73,8 @@ std::string KeyOf(const std::vector<MessageDifferencer::SpecificField>& path) {
   return key;
 }
 
-// OPTIMIZER_KIND_ADAM is `adam` in job.yaml: what the enumeration calls all of its values is left
-// out.
+// Returns how job.yaml calls a value of an enumeration: `adam` for OPTIMIZER_KIND_ADAM, without the
+// prefix that all its values have.
 std::string EnumText(const FieldDescriptor& field, std::string text) {
   const std::string unspecified = field.enum_type()->value(0)->name();
   const absl::string_view common = absl::StripSuffix(unspecified, "UNSPECIFIED");
@@ -87,7 +87,8 @@ std::string OneValue(const Message& of, const FieldDescriptor& field, int index)
   return field.type() == FieldDescriptor::TYPE_ENUM ? EnumText(field, text) : text;
 }
 
-// A list as a whole. Of messages only whether, or how many of them, are given.
+// Returns the text of a field. A list is told as a whole; of messages only whether, or how many,
+// are given.
 std::string ValueText(const Message& of, const FieldDescriptor& field) {
   const google::protobuf::Reflection& reflection = *of.GetReflection();
   const bool message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
@@ -114,7 +115,7 @@ class Lines : public MessageDifferencer::Reporter {
     Add(before, now, path);
   }
   void ReportModified(const Message& before, const Message& now, const Path& path) override {
-    // What has changed in a message is told by itself.
+    // The fields of a changed message are reported themselves.
     if (path.back().field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) Add(before, now, path);
   }
 
@@ -123,11 +124,11 @@ class Lines : public MessageDifferencer::Reporter {
  private:
   void Add(const Message& before, const Message& now, const Path& path) {
     const FieldDescriptor& field = *path.back().field;
-    // Elements that come or go change the list, which has no place.
+    // If elements are added or removed, the whole list has changed: the key names no index.
     const bool list = field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     std::string key = KeyOf(path);
     if (list) key.resize(key.rfind('['));
-    if (!keys_.insert(key).second) return;  // A list, of which several elements differ.
+    if (!keys_.insert(key).second) return;  // Another element of the same list.
     absl::StrAppend(&text_, key, ": ", ValueText(before, field), " -> ", ValueText(now, field),
                     "\n");
   }

@@ -1,4 +1,4 @@
-// In what two jobs differ, in the words of job.yaml.
+// Tells in what two jobs differ, in the words of job.yaml.
 #ifndef CAPSTAN_CHIEF_SHELL_CHANGE_TEXT_H_
 #define CAPSTAN_CHIEF_SHELL_CHANGE_TEXT_H_
 
@@ -8,9 +8,9 @@
 
 namespace capstan::chief {
 
-// A line for each key: "train.batch_size: 128 -> 256". What follows from another difference (the
-// tables and tensors of another model, the towers of another preset) is left out. Empty: they are
-// the same. A pure function.
+// Returns a line for each key that differs, like "train.batch_size: 128 -> 256"; empty: the jobs
+// are the same. Leaves out what only follows from another difference, such as the tables and
+// tensors of another model, or the towers of another preset. A pure function.
 std::string ChangeText(v1::JobSpec before, v1::JobSpec now);
 
 }  // namespace capstan::chief

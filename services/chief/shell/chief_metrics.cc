@@ -186,7 +186,7 @@ void ChiefMetrics::UpdatePartitions(const v1::GetStatusReply& status) {
     owned =
         &registry_.AddGauge("capstan_shard_partitions", "Partitions that the shard owns.", labels);
     owned->Set(shard.partitions());
-    // One that is lost, or has given all away, has no share in the mean.
+    // A shard that is lost or owns nothing does not count in the mean load.
     if (shard.state() != "serving" && shard.partitions() == 0) continue;
     metrics::Gauge*& load = loads[shard.index()];
     load = &registry_.AddGauge(
@@ -295,7 +295,7 @@ void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
       static_cast<double>(checkpoint.bytes()));
 }
 
-// A recovery is over when its loss is known.
+// The status lists the loss of a recovery only when that is over.
 void ChiefMetrics::UpdateRecoveries(const v1::GetStatusReply& status, absl::Time now) {
   RaiseTo("capstan_restores_total", "Returns to a checkpoint, by this chief.",
           static_cast<double>(status.checkpoint().restores()));

@@ -1,4 +1,4 @@
-// The chief's /metrics, read off its status once a second. docs/metrics.md explains each.
+// The chief's /metrics, updated from its status once a second. docs/metrics.md explains each.
 #ifndef CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_
 #define CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_
 
@@ -17,13 +17,12 @@
 
 namespace capstan::chief {
 
-// The counters are of this chief's term: they begin with 0, whatever earlier chiefs have done. (A
-// total that is a little older than what an earlier chief has told would look like a new beginning,
-// and all of it as done at once.) Confined to the control loop's thread.
+// The counters count what happens in this chief's term, from 0. (If they told totals of the job, a
+// stored total that is a little older than what an earlier chief had told would look like a counter
+// that was reset, and the whole total like an increase.) Confined to the control loop's thread.
 class ChiefMetrics {
  public:
-  // `registry` must outlive this object.
-  // `shards`: those that the job waits for at its beginning.
+  // `registry` must outlive this object. The job waits for so many `shards` at its beginning.
   ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec, uint32_t shards);
 
   void Update(const v1::GetStatusReply& status);
@@ -49,7 +48,7 @@ class ChiefMetrics {
   void Set(std::string_view name, std::string_view help, double value,
            const metrics::Labels& labels = {});
   void SetTime(std::string_view name, std::string_view help, absl::Time at);
-  // `total`: of the whole job.
+  // Raises a counter to what `total`, a total of the whole job, has grown by since the first call.
   void RaiseTo(std::string_view name, std::string_view help, double total,
                const metrics::Labels& labels = {});
 
@@ -57,7 +56,7 @@ class ChiefMetrics {
     metrics::Gauge* heartbeat = nullptr;
     metrics::Gauge* rate = nullptr;
     metrics::Gauge* straggler = nullptr;
-    metrics::Gauge* lag = nullptr;  // Null: nobody waits for clocks.
+    metrics::Gauge* lag = nullptr;  // Null: no part is ssp.
   };
 
   metrics::Registry& registry_;
@@ -65,14 +64,13 @@ class ChiefMetrics {
   bool has_bound_ = false;  // A part is ssp.
   std::map<std::string, WorkerSeries> workers_;
   SeriesByShard partitions_;
-  SeriesByShard loads_;  // The loads of shards that serve, or own something.
-  std::map<std::pair<std::string, metrics::Labels>, double>
-      before_;                                 // Totals that the term began with.
-  std::optional<std::set<std::string>> crew_;  // Workers that are not lost.
-  std::string checkpoint_;                     // The newest one,
-  uint64_t checkpoints_taken_ = 0;             // the so-many-th of this term.
+  SeriesByShard loads_;  // Shards that serve, or own something.
+  std::map<std::pair<std::string, metrics::Labels>, double> before_;  // Totals when the term began.
+  std::optional<std::set<std::string>> crew_;                         // Workers that are not lost.
+  std::string checkpoint_;                                            // The newest one, which was
+  uint64_t checkpoints_taken_ = 0;  // the checkpoints_taken_-th of this term.
   std::optional<int> recoveries_;
-  bool loss_known_ = false;  // That of training; a 0 before says that it is not.
+  bool loss_known_ = false;  // The training loss is known; it is 0 in the status before.
 };
 
 }  // namespace capstan::chief

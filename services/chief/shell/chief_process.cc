@@ -43,14 +43,15 @@
 namespace capstan::chief {
 namespace {
 
-constexpr absl::Duration kLinger = absl::Seconds(2);  // So that watchers and screens see the end.
+constexpr absl::Duration kLinger = absl::Seconds(2);  // Time for watchers to see the end.
 constexpr absl::Duration kDrain = absl::Seconds(1);
-// The last write of the state may take so long, when the job is over.
+// When the job is over, waits so long for the last write of the state.
 constexpr absl::Duration kLastWrite = absl::Seconds(10);
 constexpr size_t kMostHousekeeping = 64;
-constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
+// How long to wait for SIGTERM to reach the shards, too.
+constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
-constexpr absl::Duration kTryAgain = absl::Seconds(10);  // What may be over by then.
+constexpr absl::Duration kTryAgain = absl::Seconds(10);  // After a failure that may pass.
 
 void Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
   log::Info("started", {{"version", Version()},
@@ -78,7 +79,8 @@ Glance LookAt(ControlLoop& control) {
   });
 }
 
-// The job as its file says now, with the tensors of the model that it has.
+// Reads the job file again. Tensors that a user's program has declared are not in the file: they
+// are those of `running`.
 absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::JobSpec& running) {
   CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec spec, ReadJob(options.job, options.overrides));
   const bool declared = !spec.model().user().empty() && !running.model().user().empty();
@@ -86,7 +88,7 @@ absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::J
   return spec;
 }
 
-// Has the status tell whether the records lie in the order of their labels, or all have the same.
+// Has the status warn if the records lie in the order of their labels, or all have the same label.
 void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control) {
   const TaskMix mix(plan.train, plan.spec.data(), plan.spec.seed());
   const absl::StatusOr<std::vector<LabelOrder>> orders =
@@ -104,7 +106,7 @@ void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control
   });
 }
 
-// What the job goes by, and in what way the data have changed since it began.
+// The settings of the running job, and a note on how its data have changed since it began.
 struct Running {
   v1::JobSpec spec;
   std::string data_note;
@@ -138,8 +140,9 @@ absl::Status Serve(const ProcessOptions& options, const Running& running, Contro
   return absl::OkStatus();
 }
 
-// A release that is upgraded or taken down stops its shards together with the chief, and they need
-// its consent, and a checkpoint.
+// Waits, for `grace` at most, until no shard is leaving any more. A release that is upgraded or
+// taken down stops its shards together with the chief, and to leave they need its consent and a
+// checkpoint.
 void SeeShardsOff(ControlLoop& control, const Clock& clock, absl::Duration grace) {
   const absl::Time begun = clock.Now();
   bool wait = true;
@@ -158,13 +161,14 @@ int ExitCode(const v1::GetStatusReply& status) {
   return status.failure_kind() == v1::FAILURE_KIND_BAD_INPUT ? 2 : 1;
 }
 
-// This process among all chiefs of the job.
+// What tells this process from other chiefs of the job.
 struct Self {
   uint64_t run_id;
   std::string address;
 };
 
-// Where no state is kept a later chief has a higher term by the time of day.
+// Claims the job. If no state is kept, the term is the time of day, so that later chiefs have
+// higher ones.
 absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& plan, JobStore* store,
                                 const std::string& initial, const Self& self, absl::Time now) {
   if (store == nullptr) {
@@ -209,7 +213,8 @@ FailureDetector::Parts DetectorOf(ControlLoop& control, const Clock& clock, View
               }};
 }
 
-// Its certificate must be of the job that it leads, or nobody would believe it.
+// INVALID_ARGUMENT: the chief's certificate is of another job, so that no other process would
+// accept it.
 absl::Status CheckCertificate(const std::string& job) {
   const Tls* tls = ProcessTls();
   if (tls == nullptr || tls->identity().job() == job) return absl::OkStatus();
@@ -274,8 +279,8 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   return options.exit_when_done ? ExitCode(status) : 0;
 }
 
-// The plan of a job that is stored though its file has mistakes by now. `mistakes` if there is
-// none.
+// Returns the plan of a stored job that goes on although its file has mistakes by now. Returns
+// `mistakes` if there is no such job, or it may not go on so.
 absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::Status& mistakes) {
   const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
   if (!options.keep_job || !place.ok()) return mistakes;
@@ -290,13 +295,14 @@ absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::
   return PlanOf(std::move(*state->mutable_job()));
 }
 
-// What the job is called, as far as its file says it.
+// Returns the name of the job; empty if the file does not tell it.
 std::string NameOf(const ProcessOptions& options) {
   const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
   return place.ok() ? place->job : "";
 }
 
-// Leads the job to its end. An error: it cannot be led, and nobody has heard of it yet.
+// Leads the job to its end, and returns the exit code. An error: the job cannot be led, and was not
+// begun.
 absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
   const std::string name = NameOf(options);
   absl::StatusOr<JobPlan> plan =
@@ -332,7 +338,8 @@ int Refuse(const absl::Status& status) {
   return 2;
 }
 
-// Until the job file holds something else, or `patience` is over. False: the process is to end.
+// Waits until the job file no longer holds what was `read`, or `patience` is over. False: the
+// process is to end.
 bool AwaitChange(const std::string& job, const std::optional<std::string>& read,
                  absl::Duration patience) {
   const Shutdown shutdown;
@@ -344,13 +351,13 @@ bool AwaitChange(const std::string& job, const std::optional<std::string>& read,
   return false;
 }
 
-// Says what `status` says to whoever asks for the status or the metrics.
+// Shows `status` in the chief's status and metrics.
 void Tell(const v1::GetStatusReply& status, const ProcessOptions& options, Doors& doors) {
   doors.service.Tell(status);
   ChiefMetrics(doors.registry, v1::JobSpec(), options.shards).Update(status);
 }
 
-// Leads the job as soon as it can be led; until then the status says why it cannot.
+// Leads the job as soon as it can be led. Until then the status says why it cannot.
 int LeadOrServeRefusals(const ProcessOptions& options, Doors& doors) {
   const absl::StatusOr<Ports> ports = doors.Tell();
   if (!ports.ok()) return Refuse(ports.status());
@@ -377,8 +384,8 @@ int RunChief(const ProcessOptions& options) {
   Doors doors(registry);
   const absl::Status open = doors.Open(options);
   if (!open.ok()) return Refuse(open);
-  // It is not ready. But however long the data and the store take to be read, there is nothing that
-  // another start would change.
+  // The chief has started, though it is not ready: however long it takes to read the data and the
+  // store, a restart would not help.
   doors.side->health().Set(Probe::kStartup, true);
   if (options.serve_refusal) return LeadOrServeRefusals(options, doors);
   const absl::StatusOr<int> code = Lead(options, doors);

@@ -1,4 +1,4 @@
-// The chief as a process: plan the job, listen, serve until told to stop.
+// The chief as a process: plans the job, listens, and serves until it is told to stop.
 #ifndef CAPSTAN_CHIEF_SHELL_CHIEF_PROCESS_H_
 #define CAPSTAN_CHIEF_SHELL_CHIEF_PROCESS_H_
 

@@ -116,7 +116,7 @@ grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerConte
     if (!registrations_.Has(peer, SteadyClock().Now())) return TooOften(peer);
     const uint64_t before = chief.trainers_given();
     absl::StatusOr<v1::RegisterWorkerReply> answer = chief.RegisterWorker(*request, now, peer);
-    // Whoever is refused, or has its numbers already, takes none.
+    // Counts only registrations that have taken new numbers.
     if (chief.trainers_given() != before) registrations_.Takes(peer, SteadyClock().Now());
     return answer;
   });
@@ -128,7 +128,7 @@ grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerConte
 grpc::ServerWriteReactor<v1::View>* ChiefService::WatchView(grpc::CallbackServerContext* context,
                                                             const v1::WatchViewRequest* request) {
   ViewFeed::ShardProcess process{request->shard(), request->shard_incarnation()};
-  // Anybody may watch; who is a shard only that shard says.
+  // Anybody may watch, but only a shard itself may say that it is the shard.
   if (process.incarnation != 0 && !MayActForShard(*context, process.shard)) process = {};
   return views_.Watch(PeerHost(*context), process);
 }

@@ -1,4 +1,4 @@
-// The RPCs of chief.proto: each hands its request to the machine and returns what it answers.
+// The RPCs of chief.proto: each passes its request to the machine and returns its answer.
 #ifndef CAPSTAN_CHIEF_SHELL_CHIEF_SERVICE_H_
 #define CAPSTAN_CHIEF_SHELL_CHIEF_SERVICE_H_
 
@@ -18,21 +18,24 @@
 
 namespace capstan::chief {
 
-// Listens before the chief has its job, so that whoever finds the job claimed finds its chief:
-// until Open, calls are answered UNAVAILABLE, with why that is, and GetStatus what was told last.
-// Thread-safe.
+// Serves before the chief has its job, so that a process that finds the job claimed can reach its
+// chief. Until Open, GetStatus answers what was last passed to Tell; WatchView and DeclareModel
+// work, and RegisterWorker as far as ModelIntake answers it; all other calls end with UNAVAILABLE
+// and the reason. Thread-safe.
 class ChiefService final : public v1::Chief::CallbackService {
  public:
-  // Both must outlive this object.
+  // `views` and `models` must outlive this object.
   ChiefService(ViewFeed& views, ModelIntake& models) : views_(views), models_(models) {}
 
-  // Why there is no job yet, for GetStatus; nothing is told before the first one.
+  // Sets what GetStatus answers until Open: why there is no job yet. Before the first Tell it ends
+  // with UNAVAILABLE.
   void Tell(const v1::GetStatusReply& status);
 
-  // Returns what a call is answered that comes before Open.
+  // Returns how calls end that come before Open.
   grpc::Status WhyNotOpen();
 
-  // Once; `control` must outlive every call, so the server is shut down before it goes.
+  // Passes calls to `control` from now on. To be called once. `control` must outlive every call, so
+  // shut the server down first.
   void Open(ControlLoop& control) { control_.store(&control); }
 
   grpc::ServerUnaryReactor* RegisterShard(grpc::CallbackServerContext* context,
@@ -69,8 +72,8 @@ class ChiefService final : public v1::Chief::CallbackService {
   void TakeIn(const v1::RegisterWorkerRequest& worker);
   void TakeFailure(const std::string& worker, const v1::UserCodeError& error);
 
-  // Bounds how often each peer may have workers registered, as the chief has only so many numbers
-  // for their trainers, and may tell of programs that fail.
+  // Bounds how often each peer may register workers, as the chief has only so many numbers for
+  // their trainers, and how often it may report programs that fail.
   PeerRate registrations_{/*burst=*/1024, /*interval=*/absl::Seconds(1)};
   std::atomic<ControlLoop*> control_ = nullptr;
   ViewFeed& views_;

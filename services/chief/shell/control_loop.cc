@@ -25,7 +25,7 @@ namespace {
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 constexpr absl::Duration kShortestWait = absl::Milliseconds(1);
 constexpr absl::Duration kMetricsEvery = absl::Seconds(1);
-// The machine asks for one write of each kind at a time.
+// More than ever wait: the machine asks for one read or write of each kind at a time.
 constexpr size_t kMostCommits = 16;
 
 template <typename Reply>
@@ -34,7 +34,7 @@ absl::StatusOr<ShardReply> AsShardReply(absl::StatusOr<Reply> reply) {
   return ShardReply(*std::move(reply));
 }
 
-// Before anybody can hear of it.
+// To be called before the view is published.
 void TraceView(const v1::View& view) {
   if (!trace::On()) return;
   std::string json;

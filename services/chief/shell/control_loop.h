@@ -1,5 +1,5 @@
-// Runs the machine: events come from any thread, one at a time; what the machine asks for is done,
-// in order, on one thread of this object, which also turns the clock.
+// Runs the machine. Events come from any thread, one at a time. The actions that the machine asks
+// for are carried out in order, on one thread of this object, which also calls Tick.
 #ifndef CAPSTAN_CHIEF_SHELL_CONTROL_LOOP_H_
 #define CAPSTAN_CHIEF_SHELL_CONTROL_LOOP_H_
 
@@ -30,18 +30,18 @@ namespace capstan::chief {
 // Thread-safe.
 class ControlLoop {
  public:
-  // All but the machine must outlive this object.
+  // All of them must outlive the ControlLoop.
   struct Parts {
     const Clock& clock;
     ViewFeed& views;
     CurveFile& curve;
     JobStore* store;            // Null: nothing of the job is stored.
-    StoreThread& housekeeping;  // For what nobody waits for.
+    StoreThread& housekeeping;  // For work that nobody waits for.
     ChiefMetrics& metrics;
-    Liveness* liveness = nullptr;  // Is told whenever the loop goes round.
+    Liveness* liveness = nullptr;  // Is told of each turn of the loop.
   };
   ControlLoop(ChiefMachine machine, Parts parts);
-  // Stops; no event may be under way.
+  // Stops the loop. REQUIRES: no event is under way.
   ~ControlLoop();
   ControlLoop(const ControlLoop&) = delete;
   ControlLoop& operator=(const ControlLoop&) = delete;
@@ -57,10 +57,10 @@ class ControlLoop {
 
   v1::GetStatusReply Status();
 
-  // Asks for a checkpoint; `done` gets its folder, on another thread.
+  // Asks for a checkpoint; `done` gets its folder, or an error, on another thread.
   using OnCheckpoint = absl::AnyInvocable<void(const absl::StatusOr<std::string>&)>;
   void TakeCheckpoint(OnCheckpoint done);
-  // Answers those who wait for one: the process ends.
+  // Answers all who wait for a checkpoint with UNAVAILABLE, as the process ends.
   void AnswerAskers();
 
  private:
@@ -76,7 +76,8 @@ class ControlLoop {
   void Perform(AnswerCheckpoint& action);
   void Perform(AppendCurve& action);
   void Perform(LogEvent& action);
-  // Does `work` on the thread of commits and reports what it returns: report(machine, result, now).
+  // Does `work` on the thread of commits, and then calls report(machine, its result, now) as an
+  // event.
   template <typename Work, typename Report>
   void Commit(Work work, Report report);
   template <typename Reply, typename Request>
@@ -95,7 +96,7 @@ class ControlLoop {
   std::map<uint64_t, OnCheckpoint> askers_ ABSL_GUARDED_BY(mu_);  // The machine bounds them.
   uint64_t last_asker_ ABSL_GUARDED_BY(mu_) = 0;
   std::thread thread_;
-  StoreThread commits_;  // What the machine waits for; its jobs end before all else does.
+  StoreThread commits_;  // Last: destroyed first, after its work is done.
 };
 
 }  // namespace capstan::chief

@@ -1,5 +1,5 @@
-// The learning curve in <checkpoint uri>/<job>: curve.csv, and the same for TensorBoard
-// (chief/shell/tensorboard.h).
+// Writes the learning curve below <checkpoint uri>/<job>: curve.csv, and an event file for
+// TensorBoard (chief/shell/tensorboard.h).
 #ifndef CAPSTAN_CHIEF_SHELL_CURVE_FILE_H_
 #define CAPSTAN_CHIEF_SHELL_CURVE_FILE_H_
 
@@ -14,7 +14,7 @@
 namespace capstan::chief {
 
 inline constexpr char kCurveName[] = "curve.csv";
-// TensorBoard reads all files whose names have this in front.
+// TensorBoard reads all files whose names begin with "events.out.tfevents".
 inline constexpr char kEventsName[] = "events.out.tfevents.1.capstan";
 
 // Thread-compatible.
@@ -24,13 +24,14 @@ class CurveFile {
   virtual void Append(const AppendCurve& point) = 0;
 };
 
-// Goes on with the curve that is there, unless `anew`. Does nothing without a checkpoint uri.
-// `thread` must outlive it. INVALID_ARGUMENT: the uri is not usable, or the files cannot be read or
-// written.
+// Returns a curve that goes on with the one that is stored, unless `anew`. Without a checkpoint uri
+// its Append does nothing. `thread` must outlive it. INVALID_ARGUMENT: the uri is not usable, or
+// the files cannot be read or written.
 absl::StatusOr<std::unique_ptr<CurveFile>> OpenCurveFile(const v1::JobSpec& spec, bool anew,
                                                          StoreThread& thread);
 
-// The same in a store, below `folder`. The last points are written when `thread` ends.
+// The same in an object store, below `folder`. The last points are written at the latest when
+// `thread` ends.
 std::unique_ptr<CurveFile> NewCurveObject(std::unique_ptr<ObjectStore> folder, bool anew,
                                           StoreThread& thread);
 

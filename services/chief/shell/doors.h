@@ -1,5 +1,5 @@
-// What stands for as long as the chief's process, whatever becomes of its job: its ports, and what
-// is served on them.
+// What lives as long as the chief's process, whatever becomes of its job: its ports, and the
+// services on them.
 #ifndef CAPSTAN_CHIEF_SHELL_DOORS_H_
 #define CAPSTAN_CHIEF_SHELL_DOORS_H_
 
@@ -21,15 +21,15 @@
 
 namespace capstan::chief {
 
-// Confined to the process's main thread; what is served on the ports is thread-safe.
+// Confined to the process's main thread; the services are thread-safe.
 struct Doors {
   static constexpr size_t kMaxWatchers = 8192;
 
   // `r` must outlive the doors.
   explicit Doors(metrics::Registry& r) : registry(r) {}
-  // Listens. An error: of a port that cannot be had, or of a certificate.
+  // Listens on the ports. An error: a port cannot be had, or a certificate cannot be used.
   absl::Status Open(const ProcessOptions& options);
-  // Tells which ports these are. REQUIRES: they are open.
+  // Writes the ports file, if one is asked for, and returns the ports. REQUIRES: Open.
   absl::StatusOr<Ports> Tell() const { return side->Tell(server->port()); }
 
   metrics::Registry& registry;
@@ -39,7 +39,7 @@ struct Doors {
   ChiefService service{views, models};
   JobReaderService reader{service};
   std::optional<SidePorts> side;
-  std::unique_ptr<Server> server;  // Ends before what it serves.
+  std::unique_ptr<Server> server;  // Destroyed before what it serves.
 };
 
 }  // namespace capstan::chief

@@ -1,6 +1,6 @@
-// Finds out that the process of a shard has ended, sooner than its lease is over: its watch of the
-// view ends with it, and its port refuses connections. A machine that says nothing tells nothing;
-// then the lease decides. See ShardLease.
+// Finds out that the process of a shard has ended before its lease is over: its watch of the view
+// ends, and its port refuses connections. If its machine does not answer at all, nothing is known,
+// and the lease decides. See ShardLease.
 #ifndef CAPSTAN_CHIEF_SHELL_FAILURE_DETECTOR_H_
 #define CAPSTAN_CHIEF_SHELL_FAILURE_DETECTOR_H_
 
@@ -17,37 +17,37 @@
 
 namespace capstan::chief {
 
-// Looks at ports on a thread of its own; destruction ends it. Thread-safe.
+// Looks at ports on a thread of its own, which the destructor ends. Thread-safe.
 class FailureDetector {
  public:
   struct Parts {
     const Clock& clock;
     ViewFeed& views;
-    // host:port of the process; empty: there is no need to know.
+    // Returns host:port of the process; empty: there is no need to look at it.
     std::function<std::string(const ViewFeed::ShardProcess&)> address_of;
-    // Nobody listens at this address.
+    // Returns true if nobody listens at `address`.
     std::function<bool(const std::string& address)> refuses;
-    // The process has ended.
+    // Is called when the process was found to have ended.
     std::function<void(const ViewFeed::ShardProcess&)> on_gone;
   };
-  // All must outlive this object.
+  // All parts must outlive this object.
   explicit FailureDetector(Parts parts);
   ~FailureDetector();
   FailureDetector(const FailureDetector&) = delete;
   FailureDetector& operator=(const FailureDetector&) = delete;
 
-  // By PortRefuses.
+  // Parts::refuses by PortRefuses.
   static bool AsksPort(const std::string& address);
 
  private:
   struct Suspect {
     ViewFeed::ShardProcess process;
-    absl::Time until;  // Later there is nothing to find out.
+    absl::Time until;  // Then it is given up.
   };
 
   void Run();
   void Look(absl::Time now);
-  // There is nothing more to find out about it.
+  // Returns true if the suspect is not to be looked at again: it has ended, lives, or is given up.
   bool IsSettled(const Suspect& suspect, absl::Time now);
 
   const Parts parts_;

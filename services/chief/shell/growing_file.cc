@@ -20,7 +20,7 @@ namespace {
 
 constexpr absl::Duration kWriteEvery = absl::Seconds(5);
 
-// Empty if there is none.
+// Returns the content of the file; empty if there is none.
 absl::StatusOr<std::string> Contents(const std::filesystem::path& path) {
   const auto failed = [&path](int error) {
     return absl::InvalidArgumentError(
@@ -36,7 +36,7 @@ absl::StatusOr<std::string> Contents(const std::filesystem::path& path) {
   return text;
 }
 
-// What is appended at once reaches the file at once.
+// Each Append reaches the file at once.
 class AppendedFile : public GrowingFile {
  public:
   static absl::StatusOr<std::unique_ptr<GrowingFile>> Open(const std::filesystem::path& path,
@@ -56,7 +56,7 @@ class AppendedFile : public GrowingFile {
   void Append(const std::string& text) override { stream_ << text << std::flush; }
 
  private:
-  // Wholly or not at all.
+  // Replaces the content of the file, wholly or not at all.
   static absl::Status Replace(const std::filesystem::path& path, const std::string& text) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store,
                              OpenObjectStore(path.parent_path().string()));
@@ -66,15 +66,15 @@ class AppendedFile : public GrowingFile {
   std::ofstream stream_;
 };
 
-// It has some hundred lines per order of magnitude of time: it is kept whole. Thread-safe; Begin
-// and Write by one thread at a time.
+// The content of the object. A curve has a few hundred lines per order of magnitude of time, so it
+// is kept whole in memory. Thread-safe, but only one thread at a time may call Begin or Write.
 class KeptObject {
  public:
   KeptObject(std::shared_ptr<ObjectStore> folder, std::string name, GoOnWith go_on)
       : folder_(std::move(folder)), name_(std::move(name)), go_on_(go_on) {}
 
-  // What there is of the object. A store that has not said what that is is asked again before the
-  // next write: what nobody has read is not written over.
+  // Takes in what the object holds already. If the store could not tell, it is asked again before
+  // the next write: content that was not read is never overwritten.
   void Begin(const absl::StatusOr<std::string>& before) {
     if (!before.ok() && !absl::IsNotFound(before.status())) {
       log::Warn("what there is of the learning curve cannot be read; it is written when it can",
@@ -116,9 +116,9 @@ class KeptObject {
   const std::shared_ptr<ObjectStore> folder_;
   const std::string name_;
   const GoOnWith go_on_;
-  bool begun_ = false;  // What there was of it is known; Begin's and Write's.
+  bool begun_ = false;  // Its first content is known. Used by Begin and Write.
   absl::Mutex mu_;
-  std::string text_ ABSL_GUARDED_BY(mu_);  // Until it has begun: what is appended alone.
+  std::string text_ ABSL_GUARDED_BY(mu_);  // Before begun_: only what was appended.
   size_t written_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time next_write_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
@@ -127,7 +127,7 @@ class GrowingObject : public GrowingFile {
  public:
   GrowingObject(std::shared_ptr<KeptObject> object, StoreThread& thread)
       : object_(std::move(object)), thread_(thread) {}
-  // What is not written yet is written by the thread before it ends, unless it is full.
+  // Has the thread write what is not written yet, unless too much waits there.
   ~GrowingObject() override { PostWrite(); }
 
   void Append(const std::string& text) override {
@@ -139,7 +139,7 @@ class GrowingObject : public GrowingFile {
     thread_.Post([object = object_] { object->Write(); });
   }
 
-  const std::shared_ptr<KeptObject> object_;  // Also of the writes that wait for the thread.
+  const std::shared_ptr<KeptObject> object_;  // Shared with writes that wait for the thread.
   StoreThread& thread_;
 };
 

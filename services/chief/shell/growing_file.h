@@ -1,5 +1,5 @@
-// A file that only grows. In a folder it is appended to, so that it can be followed; in an object
-// store the whole object is written anew every few seconds.
+// A file that only grows. In a folder, text is appended at once, so that the file can be followed.
+// In an object store, the whole object is written anew every few seconds.
 #ifndef CAPSTAN_CHIEF_SHELL_GROWING_FILE_H_
 #define CAPSTAN_CHIEF_SHELL_GROWING_FILE_H_
 
@@ -20,16 +20,16 @@ class GrowingFile {
   virtual void Append(const std::string& text) = 0;
 };
 
-// What the file is to hold before anything is appended, given what there is of it. A pure function.
+// Returns what the file is to hold before anything is appended, given what it holds already.
 using GoOnWith = std::string (*)(const std::string& before);
 
-// A file of a folder that exists. `anew`: nothing counts as there. INVALID_ARGUMENT: it cannot be
-// read or written.
+// Opens a file in a folder that exists. `anew`: what it holds is thrown away. INVALID_ARGUMENT: it
+// cannot be read or written.
 absl::StatusOr<std::unique_ptr<GrowingFile>> OpenGrowingFile(const std::filesystem::path& path,
                                                              bool anew, GoOnWith go_on);
 
-// An object of a store. What is not written yet is written when `thread`, which must outlive it,
-// ends. As long as the store does not say what there is of it, nothing is written.
+// Returns an object of a store. What is not written yet is written when `thread`, which must
+// outlive it, ends. Nothing is written while the store cannot tell what the object holds already.
 std::unique_ptr<GrowingFile> NewGrowingObject(std::shared_ptr<ObjectStore> folder,
                                               const std::string& name, bool anew, GoOnWith go_on,
                                               StoreThread& thread);

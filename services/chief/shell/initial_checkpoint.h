@@ -1,4 +1,4 @@
-// The values that a user's program gives its tensors, as a checkpoint of step 0: shards restore it
+// The values that a user's program gives its tensors, as a checkpoint of step 0, which shards load
 // as any other.
 #ifndef CAPSTAN_CHIEF_SHELL_INITIAL_CHECKPOINT_H_
 #define CAPSTAN_CHIEF_SHELL_INITIAL_CHECKPOINT_H_
@@ -12,8 +12,9 @@
 
 namespace capstan::chief {
 
-// Into an empty folder. `values`: those of job.tensors, one after another; slots are as their
-// optimizers begin, and tables are empty. REQUIRES: as many as the tensors have elements.
+// Writes the checkpoint `id` into `folder`, which is empty. `values` are those of job.tensors, one
+// tensor after another. Slots are as their optimizers begin, and tables are empty. REQUIRES: there
+// are as many values as the tensors have elements.
 absl::Status WriteInitialCheckpoint(ObjectStore& folder, const std::string& id,
                                     const v1::JobSpec& job, absl::Span<const float> values);
 

@@ -36,7 +36,7 @@ v1::ChiefState NewState(uint64_t term, uint64_t first_timeline, const ClaimOptio
   return state;
 }
 
-// The state of a job of which only checkpoints are left.
+// Returns a state for a job of which only checkpoints are left.
 v1::ChiefState StateOf(const v1::Manifest& manifest) {
   v1::ChiefState state;
   state.set_format(1);
@@ -63,9 +63,9 @@ absl::Status CheckSameConfiguration(const v1::ChiefState& state, const v1::JobSp
       absl::StrCat("--from: the job has begun already; ", kAdvice));
 }
 
-// A job that has ended, and is to be trained for more epochs, goes on from its result, which may be
-// older than its last checkpoint; one of which a lane has ended goes on from the last one, for its
-// shards hold that it has.
+// Prepares the state of a job that is to be trained for more epochs. A job that had ended goes on
+// from its result, which may be older than its last checkpoint. One that had not ended, but of
+// which a lane has ended, returns to its last checkpoint, as its shards know of that end.
 void OpenAgain(v1::ChiefState& state) {
   const auto& lanes = state.progress().lanes();
   const bool lane_ended = std::any_of(lanes.begin(), lanes.end(),
@@ -78,7 +78,8 @@ void OpenAgain(v1::ChiefState& state) {
     state.set_opened_after(state.view().timeline());
   }
   state.clear_model_uri();
-  // What was said of the result repeats what had been said of it when it was saved.
+  // Removes a final evaluation that only repeats the one of an earlier checkpoint, which was the
+  // result.
   auto& evaluations = *state.mutable_evaluations();
   const int last = evaluations.size() - 1;
   if (last > 0 && evaluations[last].examples() < evaluations[last - 1].examples()) {
@@ -87,7 +88,8 @@ void OpenAgain(v1::ChiefState& state) {
   for (v1::Evaluation& evaluation : *state.mutable_evaluations()) evaluation.set_final(false);
 }
 
-// Has a job that has begun go on with the data that it has begun with.
+// Has a job that has begun go on with the data that it has begun with. FAILED_PRECONDITION: it
+// cannot.
 absl::Status GoOnWithSameData(JobStore& store, const v1::ChiefState& state,
                               const ClaimOptions& options, Claim& claim) {
   const uint64_t begun_with = state.progress().tasks_fingerprint();
@@ -112,7 +114,7 @@ absl::Status GoOnWithSameData(JobStore& store, const v1::ChiefState& state,
                    "; with those it goes on; ", kAdvice));
 }
 
-// Makes the plan asked for that by which a job that has begun goes on.
+// Turns the plan asked for into the one by which a job that has begun goes on.
 absl::Status PlanToGoOn(JobStore& store, const v1::ChiefState& state, const ClaimOptions& options,
                         Claim& claim) {
   if (state.state() == v1::JOB_STATE_PENDING) return absl::OkStatus();
@@ -124,7 +126,7 @@ absl::Status PlanToGoOn(JobStore& store, const v1::ChiefState& state, const Clai
     if (!options.keep) return same;
     log::Warn("the job goes on as it was, and not as its file says", {{"reason", same.message()}});
     v1::JobSpec stored = state.job();
-    // Where it was found.
+    // The uri under which the state was found.
     stored.mutable_checkpoint()->set_uri(claim.plan.spec.checkpoint().uri());
     CAPSTAN_ASSIGN_OR_RETURN(claim.plan, options.keep(stored));
   }
@@ -136,7 +138,7 @@ bool Ended(const v1::ChiefState& state) {
   return state.state() == v1::JOB_STATE_COMPLETED || state.state() == v1::JOB_STATE_FAILED;
 }
 
-// Nobody takes a job from a chief that is at work on it.
+// FAILED_PRECONDITION: another chief is at work on the job.
 absl::Status CheckFree(JobStore& store, const v1::ChiefState& state, const ClaimOptions& options) {
   const bool own = state.written_by() == options.run_id;
   if (own || !options.still_there || Ended(state) || !options.still_there(store, state)) {
@@ -170,8 +172,8 @@ absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
       absl::StrCat("--from ", uri, ": its model is another one: ", difference));
 }
 
-// What this chief writes, given what it has read. Keeps a former run's state beside it. The
-// claim holds the plan asked for, and then that by which the job goes.
+// Returns the state that this chief is to write, given what it reads. Keeps the state of a former
+// run beside it. `claim` holds the plan asked for, and afterwards the one by which the job goes on.
 absl::StatusOr<v1::ChiefState> NextState(JobStore& store, Claim& claim, const ClaimOptions& options,
                                          const std::vector<ListedCheckpoint>& listed) {
   absl::StatusOr<std::optional<v1::ChiefState>> present = store.ReadState();
@@ -191,7 +193,7 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, Claim& claim, const Cl
   }
   std::optional<v1::ChiefState> state = *std::move(present);
   if (!state && newest != nullptr) state = StateOf(*newest);
-  // A job that has failed before its first checkpoint has nothing that could be gone on with.
+  // A job that has failed before its first checkpoint has nothing to go on from.
   const bool in_vain = state && state->state() == v1::JOB_STATE_FAILED && newest == nullptr;
   if (state && !StartsOver(*state, options) && !in_vain) {
     CAPSTAN_RETURN_IF_ERROR(PlanToGoOn(store, *state, options, claim));
@@ -207,8 +209,9 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, Claim& claim, const Cl
   return NewState(term + 1, std::max(timeline, state->view().timeline()) + 1, options);
 }
 
-// What this chief may count on. Whatever its predecessors have begun and not completed they cannot
-// complete any more, were they to wake up: it is garbage from now on.
+// Returns the checkpoints that this chief may count on. Gives up all that are not complete, so that
+// earlier chiefs cannot complete them any more, even if they wake up: these are garbage from now
+// on.
 absl::StatusOr<std::vector<ListedCheckpoint>> TakeStock(JobStore& store) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> listed, store.List());
   bool changed = false;
@@ -219,7 +222,7 @@ absl::StatusOr<std::vector<ListedCheckpoint>> TakeStock(JobStore& store) {
     changed = changed || !given_up.ok();
   }
   if (!changed) return listed;
-  return store.List();  // Somebody has completed one meanwhile.
+  return store.List();  // A checkpoint was completed meanwhile.
 }
 
 absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
@@ -228,7 +231,7 @@ absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const Cla
   Claim claim{.plan = plan};
   CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, NextState(store, claim, options, listed));
   CAPSTAN_RETURN_IF_ERROR(options.measure(claim.plan.spec));
-  // Synthetic data are cut by the configuration alone.
+  // The tasks of synthetic data follow from the configuration.
   if (claim.plan.spec.data().format() != v1::DATA_FORMAT_SYNTHETIC) {
     CAPSTAN_RETURN_IF_ERROR(store.KeepTasks(TasksFingerprint(claim.plan), claim.plan.train));
   }
@@ -269,7 +272,7 @@ absl::StatusOr<Claim> ClaimJob(JobStore& store, const JobPlan& plan, const Claim
                                absl::Time now) {
   for (int attempt = 1;; ++attempt) {
     absl::StatusOr<Claim> claim = TryToClaim(store, plan, options, now);
-    // Another chief has begun at the same time, or the store is away for a moment.
+    // Again if another chief has begun at the same time, or the store is away for a moment.
     const bool again = absl::IsAborted(claim.status()) || absl::IsUnavailable(claim.status()) ||
                        absl::IsDeadlineExceeded(claim.status());
     if (!again || attempt == kAttempts) return claim;

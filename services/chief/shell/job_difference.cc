@@ -10,7 +10,8 @@
 namespace capstan::chief {
 namespace {
 
-// Where a job is written, how it is watched and how fast it goes may change while it exists.
+// Returns `spec` without the settings that may change while the job exists: where it is stored, how
+// it is watched, how fast it goes, when it is evaluated and ends.
 v1::JobSpec WhatMatters(v1::JobSpec spec) {
   spec.clear_checkpoint();
   spec.clear_lease();
@@ -34,7 +35,7 @@ std::string Difference(const v1::JobSpec& before, const v1::JobSpec& now) {
   return ChangeText(before, AsBegun(before, now));
 }
 
-// Rows of another seed are other rows.
+// The seed is told because rows begin with other values under another seed.
 std::string TableText(const v1::TableSpec& table) {
   return absl::StrCat("table ", table.name(), " of ", table.dim(), " floats a row (seed ",
                       table.seed(), ")");

@@ -38,8 +38,8 @@ absl::StatusOr<TaskRanges> TasksOfStore(const v1::JobSpec& spec) {
   return store->ReadTasks(state->progress().tasks_fingerprint());
 }
 
-// The training tasks with which the job has begun, if its files are as they were then. Empty: they
-// have to be made, which also says what is wrong, should anything be.
+// Returns the training tasks with which the job has begun, if its files are as they were then.
+// Empty: the tasks have to be made, which will report any error again.
 TaskRanges BegunTasks(const v1::JobSpec& spec) {
   if (spec.checkpoint().uri().empty()) return {};
   absl::StatusOr<TaskRanges> tasks = TasksOfStore(spec);
@@ -50,13 +50,14 @@ TaskRanges BegunTasks(const v1::JobSpec& spec) {
   return *std::move(tasks);
 }
 
-// Where gradients wait for others, how many keys they have says how much waits.
+// Returns how many keys a batch has, which tells how much memory waiting gradients take; 0 if no
+// policy has gradients wait.
 uint64_t KeysABatch(const v1::JobSpec& spec, const TaskRanges& train) {
   if (!GathersGradients(spec.dense_update()) && !GathersGradients(spec.sparse_update())) return 0;
   return EstimateRows(spec, *NewDataFiles(), train).keys_a_batch;
 }
 
-// `train`: the tasks, if they are known.
+// `train` holds the training tasks if they are known, or is empty.
 absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, TaskRanges train, const PlanProgress& progress) {
   JobPlan plan{.spec = std::move(spec), .train = std::move(train)};
   const v1::DataSpec& data = plan.spec.data();
@@ -95,7 +96,7 @@ absl::StatusOr<JobPlan> PlanJob(const std::string& path, const std::vector<std::
                                 const PlanProgress& progress) {
   CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec spec, ReadJob(path, overrides));
   TaskRanges begun = BegunTasks(spec);
-  // What has been begun with was looked at then.
+  // The data of a job that has begun were checked then.
   if (begun.empty()) CAPSTAN_RETURN_IF_ERROR(CheckFirstRecords(*NewDataFiles(), spec));
   return Plan(std::move(spec), std::move(begun), progress);
 }

@@ -24,7 +24,7 @@ std::string ListingKey(uint64_t fingerprint) {
   return absl::StrFormat("state/listing-%016x.txt", fingerprint);
 }
 
-// 0: the text is none of a listing.
+// Returns the hash of a listing; 0 if the text holds none.
 uint64_t ListingOfText(const std::string& text) {
   uint64_t listing = 0;
   return absl::SimpleHexAtoi(text, &listing) ? listing : 0;
@@ -69,7 +69,7 @@ absl::Status JobStore::WriteState(const v1::ChiefState& state) {
   if (!absl::IsAborted(written.status()) && !absl::IsAlreadyExists(written.status())) {
     return written.status();
   }
-  // A write of ours that was given up may have happened nevertheless.
+  // An earlier write of this chief that counted as failed may have succeeded.
   CAPSTAN_ASSIGN_OR_RETURN(const Object object, folder_->GetWithVersion(kState));
   v1::ChiefState present;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, object.bytes, present));
@@ -99,7 +99,7 @@ absl::Status JobStore::KeepTasks(uint64_t fingerprint, const TaskRanges& ranges)
   return KeepListing(fingerprint, ranges.listing());
 }
 
-// The last of the listings of which the ranges have been made.
+// Keeps the hash of the last listing from which the ranges were made.
 absl::Status JobStore::KeepListing(uint64_t fingerprint, uint64_t listing) {
   if (listing == 0) return absl::OkStatus();
   const std::string key = ListingKey(fingerprint);
@@ -114,7 +114,7 @@ absl::StatusOr<TaskRanges> JobStore::ReadTasks(uint64_t fingerprint) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(key));
   v1::TrainTasks all;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(key, text, all));
-  // Without it the ranges are made again.
+  // Without the listing's hash the ranges will be made again.
   const absl::StatusOr<std::string> listing = folder_->Get(ListingKey(fingerprint));
   return TaskRanges(all, listing.ok() ? ListingOfText(*listing) : 0);
 }

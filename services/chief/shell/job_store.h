@@ -1,5 +1,6 @@
-// What is durable of a job, below <checkpoint uri>/<job>: the chief's state, what the training data
-// were cut into, the model that a user's program has declared, and the checkpoints.
+// What the object store holds of a job, below <checkpoint uri>/<job>: the chief's state, the tasks
+// that the training data were cut into, the model that a user's program has declared, and the
+// checkpoints.
 #ifndef CAPSTAN_CHIEF_SHELL_JOB_STORE_H_
 #define CAPSTAN_CHIEF_SHELL_JOB_STORE_H_
 
@@ -19,14 +20,14 @@
 
 namespace capstan::chief {
 
-// The methods about the state, and those about the model: by one thread at a time. The others:
-// thread-safe.
+// One thread at a time may call the methods about the state, and one those about the model. All
+// others are thread-safe.
 class JobStore {
  public:
-  // `folder` is the job's, `checkpoints` that of its checkpoints.
+  // `folder` is the job's folder, `checkpoints` the one of its checkpoints.
   JobStore(std::unique_ptr<ObjectStore> folder, std::unique_ptr<ObjectStore> checkpoints)
       : folder_(std::move(folder)), checkpoints_(std::move(checkpoints)) {}
-  // The job's folder below a checkpoint.uri.
+  // Returns the job's folder below the checkpoint.uri `uri`.
   static std::string FolderUri(const std::string& uri, const std::string& job);
   // INVALID_ARGUMENT: the uri is not usable.
   static absl::StatusOr<std::unique_ptr<JobStore>> Open(const std::string& uri,
@@ -34,27 +35,30 @@ class JobStore {
 
   // ---- state/chief.json ----
 
-  // The state that is in the store; nothing if there is none. DATA_LOSS: it is damaged.
+  // Returns the state in the store; nothing if there is none. DATA_LOSS: it is damaged.
   absl::StatusOr<std::optional<v1::ChiefState>> ReadState();
-  // In the place of what this object has read or written last. ABORTED: something else is
-  // there.
+  // Writes the state over the one that this object has read or written last. ABORTED: another chief
+  // has written since. UNAVAILABLE: this chief's own earlier write has succeeded after all; call it
+  // again.
   absl::Status WriteState(const v1::ChiefState& state);
-  // Keeps what is stored there beside it, as chief-<term>.json.
+  // Copies the stored state to chief-<term>.json.
   absl::Status SetStateAside(uint64_t term);
 
   // ---- state/tasks-<fingerprint>.json, state/listing-<fingerprint>.txt ----
 
-  // Keeps what the training data were cut into, unless it is kept already, and the hash of the
-  // listing of which that was made, which may be another one by now.
+  // Keeps the tasks that the training data were cut into, unless they are kept already, and the
+  // hash of the listing of files from which they were made last.
   absl::Status KeepTasks(uint64_t fingerprint, const TaskRanges& ranges);
-  // NOT_FOUND: none are kept under this fingerprint. DATA_LOSS: they are damaged.
+  // Returns the kept tasks. NOT_FOUND: none are kept under this fingerprint. DATA_LOSS: they are
+  // damaged.
   absl::StatusOr<TaskRanges> ReadTasks(uint64_t fingerprint);
 
   // ---- state/model.json ----
 
-  // What a user's program has declared; nothing if nothing is there. DATA_LOSS: it is damaged.
+  // Returns the model that a user's program has declared; nothing if there is none. DATA_LOSS: it
+  // is damaged.
   absl::StatusOr<std::optional<v1::StoredModel>> ReadModel();
-  // In the place of what was read last, if anything. ABORTED: something else is there.
+  // Writes the model over the one that was read last, if any. ABORTED: another one is there.
   absl::Status WriteModel(const v1::StoredModel& model);
 
   // ---- checkpoints ----
@@ -62,10 +66,11 @@ class JobStore {
   absl::StatusOr<std::vector<ListedCheckpoint>> List() { return ListCheckpoints(*checkpoints_); }
   // See GiveUpCheckpoint.
   absl::Status GiveUp(const std::string& id) { return GiveUpCheckpoint(*checkpoints_, id); }
-  // All of them, in this order, but those that DeleteCheckpoint refuses; the first refusal, or the
-  // first failure, which ends it.
+  // Deletes the checkpoints in this order. Goes on after one that DeleteCheckpoint refuses, and
+  // ends at one that fails. Returns the first refusal, or the failure.
   absl::Status Delete(const std::vector<std::string>& ids);
-  // The same, of those that have not been completed, nor ever will be.
+  // The same for checkpoints that may be complete: those that are stay; the others are given up and
+  // deleted.
   absl::Status DeleteUncompleted(const std::vector<std::string>& ids);
 
  private:
@@ -73,7 +78,7 @@ class JobStore {
 
   const std::unique_ptr<ObjectStore> folder_;
   const std::unique_ptr<ObjectStore> checkpoints_;
-  std::optional<ObjectVersion> version_;  // The version of the state that was read or written last.
+  std::optional<ObjectVersion> version_;  // That of the state that was read or written last.
   std::optional<ObjectVersion> model_version_;
 };
 

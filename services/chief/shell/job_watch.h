@@ -1,5 +1,5 @@
-// The job file of a chief that keeps its job whatever becomes of the file: it is looked at again
-// and again, so that people hear of a change that is not taken up.
+// Watches the job file of a chief that keeps its job whatever becomes of the file, so that people
+// hear of changes that are not taken up.
 #ifndef CAPSTAN_CHIEF_SHELL_JOB_WATCH_H_
 #define CAPSTAN_CHIEF_SHELL_JOB_WATCH_H_
 
@@ -12,19 +12,20 @@
 
 namespace capstan::chief {
 
-// What a job file holds; nothing: it cannot be read now.
+// Returns the content of a job file; nothing if it cannot be read now.
 std::optional<std::string> ContentOf(const std::string& path);
 
 // Thread-compatible.
 class JobWatch {
  public:
-  // `read` makes the settings of the file at `path`. `data_note`: what is to be told of the data.
+  // `read` makes the settings of the file at `path`. `data_note` is told together with the file's
+  // changes.
   using Read = std::function<absl::StatusOr<v1::JobSpec>()>;
   JobWatch(std::string path, Read read, v1::JobSpec running, std::string data_note = "");
 
-  // JobChange of the file and the data's note, if its content is another than at the last look (at
-  // the first one, in any case); nothing: it is the same, or cannot be read now, and will be looked
-  // at again. May take as long as its data's store does.
+  // Returns JobChange of the file, followed by the note, if the content of the file has changed
+  // since the last look; the first look always does. Nothing if the content is the same, or cannot
+  // be evaluated now and will be looked at again. May have to wait for the store of the job's data.
   std::optional<std::string> Look();
 
  private:

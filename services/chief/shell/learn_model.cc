@@ -14,7 +14,7 @@ namespace {
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
 constexpr absl::Duration kModelLine = absl::Seconds(30);
 
-// Whether what the store holds of the job is to be left beside it.
+// Returns true if the job starts over, and does not use what the store holds of it.
 absl::StatusOr<bool> IsBegunAnew(const ProcessOptions& options, JobStore& store) {
   absl::StatusOr<std::optional<v1::ChiefState>> state = store.ReadState();
   if (!state.ok() && !options.fresh) return state.status();

@@ -1,4 +1,5 @@
-// The model of a job whose workers compute by the user's own program, before the job is led.
+// Learns the model of a job whose workers compute with the user's own program, before the job is
+// led.
 #ifndef CAPSTAN_CHIEF_SHELL_LEARN_MODEL_H_
 #define CAPSTAN_CHIEF_SHELL_LEARN_MODEL_H_
 
@@ -13,9 +14,9 @@
 
 namespace capstan::chief {
 
-// The model that the store holds, or else the one that the first worker declares, for which this
-// waits with the ports told. Nothing: the process was asked to stop. `job` is without tensors.
-// Errors are those of the store and the ports.
+// Returns the model that the store holds, unless the job starts over; otherwise waits for the first
+// worker to declare one, with open ports, and returns that. Nothing: the process was asked to stop.
+// `job` is without tensors. Errors are those of the store and the ports.
 absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
                                                           const v1::JobSpec& job, JobStore& store,
                                                           Doors& doors);

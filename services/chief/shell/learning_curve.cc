@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kMetrics[] = {"loss", "auc",         "logloss",  "accuracy",
                                     "rmse", "calibration", "group_auc"};
-// Behind the name of the set, so that a curve that was begun without them stays one.
+// These columns are behind that of the set, so that older curves stay valid.
 constexpr const char* kLaterMetrics[] = {"mae"};
 
 void AppendCells(std::span<const char* const> names,
@@ -27,7 +27,7 @@ void AppendCells(std::span<const char* const> names,
   }
 }
 
-// The cells of the metrics of one set, and its name.
+// Returns the cells of the metrics of one set, and its name.
 std::string Cells(std::string_view set, const std::map<std::string_view, double>& metrics) {
   std::string cells;
   AppendCells(kMetrics, metrics, cells);

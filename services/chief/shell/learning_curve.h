@@ -9,16 +9,17 @@
 
 namespace capstan::chief {
 
-// The first line: names of the columns.
+// Returns the first line: the names of the columns.
 std::string CurveHeader();
 
-// The curve that another version began, under the names of this one's columns: versions add theirs
-// behind those that there were, so its lines are shorter.
+// Returns the curve with this version's names of columns. Lines of an earlier version are shorter,
+// for versions add columns only behind those that there were.
 std::string UnderCurveHeader(const std::string& curve);
 
-// One line, ending with a newline, behind one for each further set of held-out records; these have
-// its name in the column `eval_set`. Metrics that an evaluation does not have, and all of them
-// without an evaluation, are empty, and so is a training loss that is not known.
+// Returns the lines of a point, each ending with a newline: one for each scope but the empty one,
+// which name it in the column `eval_set`, and then that of the first set of held-out records.
+// Metrics that an evaluation does not have are empty, as are all without an evaluation, and an
+// unknown training loss.
 std::string CurveLines(const AppendCurve& point);
 
 }  // namespace capstan::chief

@@ -19,7 +19,7 @@ void WriteFields(const LogEvent& event, log::Fields fields) {
   }
 }
 
-// The log takes its fields as a list whose length is known when it is compiled.
+// The log takes its fields as a list whose length is known at compile time.
 template <size_t... kIndex>
 void WriteExactly(const LogEvent& event, std::index_sequence<kIndex...>) {
   WriteFields(event, {log::Field(event.fields[kIndex].first, event.fields[kIndex].second)...});

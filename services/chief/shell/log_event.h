@@ -1,4 +1,4 @@
-// A line of the machine's, written to the log.
+// Writes the machine's log lines.
 #ifndef CAPSTAN_CHIEF_SHELL_LOG_EVENT_H_
 #define CAPSTAN_CHIEF_SHELL_LOG_EVENT_H_
 

@@ -46,7 +46,7 @@ std::optional<v1::StoredModel> ModelIntake::Await(absl::Duration timeout) {
 
 std::optional<absl::StatusOr<v1::RegisterWorkerReply>> ModelIntake::Answer(
     const v1::RegisterWorkerRequest& request) {
-  // Workers of another version are the machine's to refuse.
+  // The machine refuses workers of another version.
   if (request.wire_version() != kWireVersion) return std::nullopt;
   absl::MutexLock lock(&mu_);
   if (!job_) return std::nullopt;
@@ -154,7 +154,7 @@ absl::StatusOr<v1::DeclareModelReply> ModelIntake::Store(const v1::ModelDeclarat
   CAPSTAN_RETURN_IF_ERROR(WriteInitialCheckpoint(*folder, id, job, values));
   absl::Status stored = asked.store->WriteModel(model);
   if (absl::IsAborted(stored)) {
-    // Another chief of this job was quicker, and nobody will ask for these values.
+    // Another chief of this job has stored a model first: nobody will use these values.
     Discard(asked.folder_uri, id);
     CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> other, asked.store->ReadModel());
     if (!other) return absl::UnavailableError("the model in the store has changed; try again");
@@ -173,7 +173,7 @@ absl::StatusOr<v1::DeclareModelReply> ModelIntake::Store(const v1::ModelDeclarat
   return reply;
 }
 
-// Deletes itself when gRPC has done with it.
+// Reads one stream. Deletes itself in OnDone.
 class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareModelRequest> {
  public:
   Reactor(ModelIntake& intake, v1::DeclareModelReply* reply) : intake_(intake), reply_(reply) {
@@ -182,8 +182,8 @@ class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareMod
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      // A call that is cancelled at once looks like this, too; it must not be taken for a model
-      // without tensors.
+      // A call that is cancelled at once ends here, too, and must not be taken for a model without
+      // tensors.
       if (!begun_) return End({grpc::StatusCode::INVALID_ARGUMENT, "no declaration has come"});
       intake_.KeepTurn(this);
       const bool taken = intake_.thread_.Post([this] { Settle(); });
@@ -216,7 +216,7 @@ class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareMod
   }
 
  private:
-  // Whoever hears of the end may find its turn at once.
+  // Ends the turn first: another worker may have it as soon as this one hears of the end.
   void End(const grpc::Status& status) {
     intake_.EndTurn(this);
     Finish(status);

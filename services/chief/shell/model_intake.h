@@ -1,5 +1,6 @@
-// The model of a job whose computing is the user's own program. The first worker declares it; from
-// then on it is the job's, and whoever declares another one is refused.
+// Takes in the model of a job whose workers compute with the user's own program. The first worker
+// declares it. From then on it is the job's model, and workers that declare another one are
+// refused.
 #ifndef CAPSTAN_CHIEF_SHELL_MODEL_INTAKE_H_
 #define CAPSTAN_CHIEF_SHELL_MODEL_INTAKE_H_
 
@@ -24,7 +25,7 @@ namespace capstan::chief {
 // Thread-safe.
 class ModelIntake {
  public:
-  // Whose values stop coming for so long makes room for another worker's.
+  // A worker whose values have stopped coming for so long makes room for another one.
   static constexpr absl::Duration kStill = absl::Seconds(20);
 
   // `clock` must outlive this object.
@@ -32,27 +33,28 @@ class ModelIntake {
 
   // ---- the chief ----
 
-  // The job, which is without tensors, has no model yet. Workers are asked for it, and the one that
-  // comes first is stored; `folder_uri` is the job's. `store` must outlive what follows.
+  // Asks workers for the model of `job`, which is without tensors, and has the first one stored in
+  // `store`, which must outlive this object. `folder_uri` is the job's folder.
   void Ask(const v1::JobSpec& job, JobStore& store, const std::string& folder_uri);
-  // The job has this model.
+  // Sets the job's model: none is asked for.
   void Know(const v1::JobSpec& job, const v1::StoredModel& model);
-  // What is known, at the latest after `timeout`.
+  // Waits until the model is known, `timeout` at most. Returns it, or nothing.
   std::optional<v1::StoredModel> Await(absl::Duration timeout);
 
   // ---- workers ----
 
-  // The answer to a worker that cannot train yet: it is told the job, and whether the model is
-  // wanted. FAILED_PRECONDITION: it declares another model. Nothing: it may register.
+  // Returns the answer to a worker that may not register yet, as it has not declared its model or
+  // the model is not known: the job, and whether the model is wanted. FAILED_PRECONDITION: it
+  // declares another model. Nothing: it may register.
   std::optional<absl::StatusOr<v1::RegisterWorkerReply>> Answer(
       const v1::RegisterWorkerRequest& request);
 
-  // Says in which facts this worker's program differs from the one that has declared the model of a
-  // synchronous job. Empty: in none, or it is not known.
+  // Returns a sentence on the facts in which this worker's program differs from the one that has
+  // declared the model of a synchronous job; empty: in none, or the model is not known.
   std::string OddFacts(const v1::RegisterWorkerRequest& request);
 
-  // DeclareModel: a reactor that takes the stream and ends it. UNAVAILABLE for a worker while the
-  // values of another one are coming, as those of a large crew would fill the chief's memory.
+  // DeclareModel: returns a reactor that reads the stream and ends it. UNAVAILABLE while the values
+  // of another worker are coming, as those of many workers would fill the chief's memory.
   grpc::ServerReadReactor<v1::DeclareModelRequest>* Take(v1::DeclareModelReply* reply);
 
  private:
@@ -62,29 +64,30 @@ class ModelIntake {
     std::string folder_uri;
   };
 
-  // The stream whose values are taken.
+  // The one stream whose values are being taken.
   struct Turn {
     const Reactor* stream = nullptr;
-    absl::Time heard;  // Infinitely late: all has come, and is being stored.
+    absl::Time heard;  // InfiniteFuture: all has come, and is stored.
   };
 
   absl::Status TakeTurn(const Reactor* stream);
   void KeepTurn(const Reactor* stream);
   void EndTurn(const Reactor* stream);
-  // Whether this declaration is still wanted. An error: it is refused.
+  // Returns true if a model is still wanted, false if this one is the job's already. An error: it
+  // is refused.
   absl::StatusOr<bool> Wants(const v1::ModelDeclaration& declaration);
   absl::StatusOr<v1::DeclareModelReply> Store(const v1::ModelDeclaration& declaration,
                                               absl::Span<const float> values);
   absl::Status Compare(const v1::ModelDeclaration& declaration) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Clock& clock_;
-  absl::Mutex storing_;  // Before mu_: one model is stored at a time.
+  absl::Mutex storing_;  // Locked before mu_: one model is stored at a time.
   absl::Mutex mu_;
-  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);  // None: not of this kind.
+  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);  // None: no user's program.
   std::optional<Asked> asked_ ABSL_GUARDED_BY(mu_);
   std::optional<v1::StoredModel> known_ ABSL_GUARDED_BY(mu_);
   std::optional<Turn> turn_ ABSL_GUARDED_BY(mu_);
-  StoreThread thread_{/*most_waiting=*/64};  // Last: it uses the others.
+  StoreThread thread_{/*most_waiting=*/64};  // Last: destroyed first, as it uses the others.
 };
 
 }  // namespace capstan::chief

@@ -26,7 +26,7 @@ void OddWorkers::Note(const std::string& worker, const std::string& sentence) {
 }
 
 void OddWorkers::AddTo(v1::GetStatusReply& status) const {
-  std::map<std::string, std::vector<std::string>> names;  // By what is said of them.
+  std::map<std::string, std::vector<std::string>> names;  // By sentence.
   {
     absl::MutexLock lock(&mu_);
     for (const v1::WorkerStatus& worker : status.workers()) {

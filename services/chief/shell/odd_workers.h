@@ -1,5 +1,5 @@
-// Workers whose programs compute with something else than the one that has declared the job's
-// model: the job goes on, and people are told.
+// Workers whose programs declare other facts, such as versions of libraries, than the one that has
+// declared the job's model. The job goes on, and people are warned.
 #ifndef CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
 #define CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
 
@@ -16,13 +16,13 @@ namespace capstan::chief {
 // Thread-safe.
 class OddWorkers {
  public:
-  static constexpr size_t kMost = 1000;   // Nothing is kept of further ones.
-  static constexpr size_t kMostTold = 3;  // The others are counted.
+  static constexpr size_t kMost = 1000;   // Workers; further ones are ignored.
+  static constexpr size_t kMostTold = 3;  // Sentences; others are only counted.
 
-  // The worker has registered; `sentence` says what is odd. Empty: nothing is.
+  // A worker has registered. `sentence` says what is odd about it; empty: nothing.
   void Note(const std::string& worker, const std::string& sentence);
 
-  // Adds a warning for those that are workers of the job at the moment: each sentence once.
+  // Adds warnings about the workers that `status` names and that are not lost: each sentence once.
   void AddTo(v1::GetStatusReply& status) const;
 
  private:

@@ -33,7 +33,7 @@ bool WritesItsState(JobStore& store, const v1::ChiefState& state) {
   return later.ok() && *later && (*later)->SerializeAsString() != state.SerializeAsString();
 }
 
-// Returns whether somebody listens there, found out as soon as a connection stands or has been
+// Returns true if the channel connects before `deadline`; false as soon as the connection is
 // refused.
 bool Connect(grpc::Channel& channel, absl::Time deadline) {
   grpc_connectivity_state now = channel.GetState(/*try_to_connect=*/true);
@@ -61,11 +61,11 @@ bool ChiefIsStillThere(JobStore& store, const v1::ChiefState& state,
     context.set_deadline(absl::ToChronoTime(deadline));
     v1::GetStatusReply reply;
     const grpc::Status asked = stub->GetStatus(&context, {}, &reply);
-    // The curve tells jobs of one name apart that are kept in different places.
+    // The uri of the curve tells jobs of one name apart that are stored in different places.
     if (asked.ok()) {
       return reply.curve_uri() == CurveUri(state.job()) && reply.term() == state.term();
     }
-    // One that has just claimed the job answers soon.
+    // A chief that has just claimed the job is UNAVAILABLE at first, and answers soon.
     if (asked.error_code() != grpc::StatusCode::UNAVAILABLE) return false;
     absl::SleepFor(kAskAgain);
   }

@@ -1,4 +1,4 @@
-// Tells whether the chief that has a job, by what the store says, is still at work on it.
+// Tells whether the chief that has the job by the stored state is still at work on it.
 #ifndef CAPSTAN_CHIEF_SHELL_PRESENT_CHIEF_H_
 #define CAPSTAN_CHIEF_SHELL_PRESENT_CHIEF_H_
 
@@ -9,11 +9,11 @@
 
 namespace capstan::chief {
 
-// Asks at the address that the state names. True: the chief of this job and term answers. False:
-// nobody listens there (found out at once), nobody answers within two seconds, somebody else does,
-// or the address is `own_address`, where only the one who asks can be. A chief that listens on the
-// loopback of another machine cannot be asked: it is there if it writes its state within three
-// seconds, as a chief does that trains.
+// Asks at the address that `state` names. Returns true if the chief of this job and term answers.
+// Returns false if nobody listens there (found out at once), nobody answers within two seconds,
+// another process answers, or the address is `own_address`, where no other process can be. A chief
+// on the loopback address of another machine cannot be asked: it counts as there if the stored
+// state changes within three seconds, as it does under a chief that trains.
 bool ChiefIsStillThere(JobStore& store, const v1::ChiefState& state,
                        const std::string& own_address);
 

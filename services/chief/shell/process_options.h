@@ -1,4 +1,4 @@
-// What a chief's process is told by its command line.
+// The command line of a chief.
 #ifndef CAPSTAN_CHIEF_SHELL_PROCESS_OPTIONS_H_
 #define CAPSTAN_CHIEF_SHELL_PROCESS_OPTIONS_H_
 
@@ -14,22 +14,21 @@ struct ProcessOptions {
   std::string job;
   std::vector<std::string> overrides;
   uint32_t shards = 1;
-  bool fresh = false;      // Start over, though the store holds the job.
-  std::string fresh_once;  // Start over, unless that has been done under this name.
+  bool fresh = false;      // Start over, even if the store holds the job.
+  std::string fresh_once;  // Start over, unless the job was started over by this name.
   std::string from;        // A checkpoint of another job to begin with.
-  // The store holds the job with another configuration: it goes on as it was, and status and
-  // metrics tell of the change, also of one made later. Otherwise the chief refuses to start.
+  // If the store holds the job with another configuration, the job goes on as it was, and status
+  // and metrics tell of the change, also of one made later. False: the chief refuses to start.
   bool keep_job = false;
-  // A job that cannot be led is no end: its status says why, on the ports of this process, and what
-  // is given is looked at again when the job file has changed or, where that may help, after a
-  // while.
+  // If the job cannot be led, the process stays: its status says why, and it tries again when the
+  // job file has changed or, if the trouble may pass, after a while. False: it ends.
   bool serve_refusal = false;
-  bool take_over = false;  // Also from a chief that is at work on the job.
+  bool take_over = false;  // Take the job even from a chief that is at work on it.
   std::string listen = "0.0.0.0:7000";
-  std::string advertise;  // host:port that a later chief asks; empty: as `listen` says.
+  std::string advertise;  // host:port at which a later chief asks; empty: see `listen`.
   ServiceOptions service;
-  // Seconds that it serves on after SIGTERM for shards that were asked to stop as well, so that
-  // they leave saved. 0: it leaves at once.
+  // How long the chief serves on after SIGTERM for shards that were asked to stop as well, so that
+  // they are saved before they leave. 0: it ends at once.
   double grace_seconds = 0;
   bool exit_when_done = false;
 };

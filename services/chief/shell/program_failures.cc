@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMostName = 100;  // Bytes.
 constexpr size_t kMostMessage = 500;
 
-// Its beginning, in one line. Bytes beyond ASCII are parts of characters, which are not cut.
+// Returns the first `most` bytes of `text` as one line. Characters of several bytes are not cut.
 std::string LineOf(const std::string& text, size_t most) {
   size_t end = std::min(text.size(), most);
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {

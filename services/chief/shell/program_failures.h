@@ -1,5 +1,5 @@
-// Users' programs that fail before they can take a step: nothing of the job knows of their workers,
-// which are started again and again, so people are told.
+// Users' programs that fail before they can take a step. Their workers never register, and are
+// started again and again, so people are warned.
 #ifndef CAPSTAN_CHIEF_SHELL_PROGRAM_FAILURES_H_
 #define CAPSTAN_CHIEF_SHELL_PROGRAM_FAILURES_H_
 
@@ -15,19 +15,19 @@
 
 namespace capstan::chief {
 
-// What workers have told of their programs' failures: only a few are kept, for a while, and none
-// ends a job. Thread-safe.
+// The failures that workers have reported of their programs. Only a few are kept, for a while, and
+// none ends the job. Thread-safe.
 class ProgramFailures {
  public:
-  static constexpr size_t kMostWorkers = 3;  // Those that have failed last.
+  static constexpr size_t kMostWorkers = 3;  // Those that failed last.
   static constexpr absl::Duration kKept = absl::Minutes(15);
 
-  // Returns the sentence that is told, which takes no more than a line.
+  // Takes in a failure. Returns the sentence that is told, which has one line.
   std::string Note(const std::string& worker, const v1::UserCodeError& error, absl::Time now);
-  // The worker has registered.
+  // The worker has registered: forgets its failure.
   void Forget(const std::string& worker);
 
-  // The sentences, by the workers' names.
+  // Returns the sentences of failures not older than kKept, in the order of the workers' names.
   std::vector<std::string> Told(absl::Time now) const;
 
  private:

@@ -25,7 +25,7 @@ double BusiestShard(const v1::GetStatusReply& status) {
   return share;
 }
 
-// Workers that can have something to do at one time.
+// Returns how many workers can have something to do at one time.
 uint64_t Employable(const v1::GetStatusReply& status, const v1::JobSpec& spec) {
   const uint64_t open =
       UsesLanes(spec) ? LaneCount(spec) : status.tasks().todo() + status.tasks().doing();

@@ -1,4 +1,4 @@
-// How many workers a job could use now: what an autoscaler goes by.
+// How many workers a job could use now, for an autoscaler.
 #ifndef CAPSTAN_CHIEF_SHELL_RECOMMENDED_WORKERS_H_
 #define CAPSTAN_CHIEF_SHELL_RECOMMENDED_WORKERS_H_
 
@@ -9,15 +9,15 @@
 
 namespace capstan::chief {
 
-// 0 when the job has ended; otherwise at least 1, and never more than can have work at one time:
-// its lanes, or the tasks that are not done. Below that the shards decide: as many workers as keep
-// the busiest shard at four fifths of the CPU time that it may use, if each costs it what it does
-// now (the proportional rule of Kubernetes' HorizontalPodAutoscaler, applied to who serves), and at
-// most twice those that are there. While nothing is trained (a restart, a checkpoint for which
-// training stops) the shards say nothing of that, and those that are there stay.
+// Returns 0 when the job has ended; otherwise at least 1, and never more than can have work at one
+// time, which is bounded by the lanes, or the tasks that are not done. Below that the shards
+// decide: as many workers as keep the busiest shard at four fifths of the CPU time that it may use,
+// if each costs it what it does now (the proportional rule of Kubernetes' HorizontalPodAutoscaler,
+// applied to the shards), and at most twice the present workers. While the job is not RUNNING the
+// load of the shards tells nothing, and the result is the number of present workers.
 //
-// What it does not see: a network, or an object store, that is the narrowest place. The
-// autoscaler's own greatest number is for that.
+// It does not see a network or an object store that is the bottleneck. The maximum that the
+// autoscaler is given is for that.
 uint64_t RecommendedWorkers(const v1::GetStatusReply& status, const v1::JobSpec& spec);
 
 }  // namespace capstan::chief

@@ -10,15 +10,15 @@
 namespace capstan::chief {
 namespace {
 
-// The mistakes of a file come a line each.
+// A message has a line for each mistake of a file.
 std::string InOneLine(const absl::Status& why) {
   const std::vector<absl::string_view> lines =
       absl::StrSplit(why.message(), '\n', absl::SkipWhitespace());
   return absl::StrJoin(lines, "; ");
 }
 
-// Messages of no content are there too: a script that reads the status as JSON finds the same
-// fields as it does later.
+// Sets empty messages, too, so that a script that reads the status as JSON finds the same fields as
+// later.
 v1::GetStatusReply NotYetLed(const std::string& job) {
   v1::GetStatusReply status;
   status.set_job(job);

@@ -1,5 +1,5 @@
-// What a chief says of a job that it cannot lead: its file is wrong, its data do not fit, its store
-// does not let it in.
+// The status of a job that the chief cannot lead, or not yet: its file is wrong, its data do not
+// fit, its store denies access.
 #ifndef CAPSTAN_CHIEF_SHELL_REFUSAL_H_
 #define CAPSTAN_CHIEF_SHELL_REFUSAL_H_
 
@@ -11,19 +11,20 @@
 
 namespace capstan::chief {
 
-// It may be over without anybody changing the job: a store or data that are away, or that do not
-// let us in with the keys of now.
+// Returns true if the failure may pass without a change of the job: a store or data are away, or
+// deny access with the present keys.
 bool MayPass(const absl::Status& why);
 
-// What GetStatus answers of the job named `job`: FAILED by bad input, or PENDING where it may pass.
+// Returns the status of the job named `job`: PENDING if the failure `why` may pass, otherwise
+// FAILED by bad input.
 v1::GetStatusReply RefusedStatus(const std::string& job, const absl::Status& why);
 
-// The same while the job's file and its data are looked at; once it is known how many files there
-// are, with how far that is.
+// Return the status while the job's file and its data are read: before the number of files is
+// known, and when `done` of `files` have been looked at.
 v1::GetStatusReply LookingStatus(const std::string& job);
 v1::GetStatusReply LookingStatus(const std::string& job, size_t done, size_t files);
 
-// The same while no worker has declared the job's model.
+// Returns the status while no worker has declared the job's model.
 v1::GetStatusReply ModelWantedStatus(const std::string& job);
 
 }  // namespace capstan::chief

@@ -1,4 +1,4 @@
-// The learning curve as TensorBoard reads it: an event file.
+// The learning curve as an event file of TensorBoard.
 #ifndef CAPSTAN_CHIEF_SHELL_TENSORBOARD_H_
 #define CAPSTAN_CHIEF_SHELL_TENSORBOARD_H_
 
@@ -11,15 +11,15 @@
 
 namespace capstan::chief {
 
-// The events of one chief, in order. Times are times of day. Thread-compatible.
+// Makes the events of one chief, in order. `now` is the time of day. Thread-compatible.
 class TensorBoardEvents {
  public:
-  // The file to append to, where `before` is what there is of it: without a record that is not
-  // whole, after which TensorBoard would read none.
+  // Returns the file to append to, given what it holds already (`before`): without an incomplete
+  // last record, as TensorBoard would read nothing after it.
   static std::string Begin(const std::string& before, absl::Time now);
 
-  // What is to be appended for a point. Steps that come again, after a return to a checkpoint or
-  // from a chief to the next, replace what TensorBoard has of them.
+  // Returns what is to be appended for a point. Steps that come again, after a return to a
+  // checkpoint or under another chief, replace those that TensorBoard has.
   std::string Append(const AppendCurve& point, absl::Time now);
 
  private:

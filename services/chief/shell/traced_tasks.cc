@@ -72,7 +72,7 @@ TracedTasks::Tasks TracedTasks::TasksOf(const v1::TaskProgress& progress) {
   return tasks;
 }
 
-// What is reported comes before what is leased: a lease begins where the task stands.
+// Reports are traced before leases, as a lease begins where the reports end.
 void TracedTasks::SeeTasks(const Tasks& tasks) const {
   for (const auto& [stream, before] : tasks_) {
     const auto now = tasks.find(stream);
@@ -93,7 +93,7 @@ void TracedTasks::SeeTasks(const Tasks& tasks) const {
   }
 }
 
-// An order is repeated until it is carried out.
+// Traces only the first order of a checkpoint: orders are repeated until they are carried out.
 void TracedTasks::SeeSave(const v1::SavePartitionsRequest& request) {
   if (request.id() == checkpoint_) return;
   checkpoint_ = request.id();

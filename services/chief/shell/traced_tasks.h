@@ -1,11 +1,11 @@
-// What the chief tells the trace (capstan/base/trace) of an asynchronous job, in the words of
-// ExactlyOnce in docs/spec: that a timeline is entered, with which progress; a task that is leased,
-// to a generation; up to where its batches are reported; that it is done; that the state is about
-// to be stored; a checkpoint whose progress is recorded, and which is complete; and streams that
-// shards are told to close.
+// Writes the chief's part of the trace (capstan/base/trace) of an asynchronous job, in the words of
+// ExactlyOnce in docs/spec: a timeline is entered, with its progress; a task is leased, with the
+// generation; its batches are reported up to a number; it is done; the state is about to be stored;
+// the progress of a checkpoint is recorded; the checkpoint is saved; shards are told to close
+// streams.
 //
-// Progress is written as in "41:7 42:0": stream, and how many of its leading batches are settled,
-// of each task that is begun and not done.
+// Progress is written like "41:7 42:0": for each task that is begun and not done, its stream, and
+// how many of its leading batches are settled.
 #ifndef CAPSTAN_CHIEF_SHELL_TRACED_TASKS_H_
 #define CAPSTAN_CHIEF_SHELL_TRACED_TASKS_H_
 
@@ -20,15 +20,15 @@
 
 namespace capstan::chief {
 
-// Finds what has happened by what has changed since it looked last. Thread-compatible.
+// Finds out what has happened by what has changed since the last See. Thread-compatible.
 class TracedTasks {
  public:
-  // To be called after each event of the machine, under the lock that guards it, with what the
-  // machine knows then and asks for. Does nothing unless the process writes a trace.
+  // To be called after each event of the machine, under its lock, with its timeline, progress and
+  // new actions. Does nothing unless the process writes a trace.
   void See(uint64_t timeline, const v1::TaskProgress& progress, std::span<const Action> actions);
 
  private:
-  // How far a task is that is begun and not done.
+  // A task that is begun and not done.
   struct Open {
     uint64_t batches = 0;
     Generation generation;
@@ -40,11 +40,12 @@ class TracedTasks {
   void SeeSave(const v1::SavePartitionsRequest& request);
 
   uint64_t timeline_ = 0;
-  Tasks tasks_;             // As it looked last.
-  std::string checkpoint_;  // Ordered last.
+  Tasks tasks_;             // As of the last See.
+  std::string checkpoint_;  // The one ordered last.
 };
 
-// The manifest is written: whoever returns to a checkpoint may find it.
+// Traces that the manifest is written: from now on a chief that returns to a checkpoint may find
+// it.
 void TraceSaved(const v1::Manifest& manifest);
 
 }  // namespace capstan::chief

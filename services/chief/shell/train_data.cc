@@ -12,11 +12,11 @@
 namespace capstan::chief {
 namespace {
 
-constexpr size_t kNamed = 3;  // Files of a kind; there may be thousands.
+constexpr size_t kNamed = 3;  // How many files a list names; there may be thousands.
 
 struct Length {
   uint64_t end = 0;   // Bytes, or records.
-  bool known = true;  // False: the last range is open.
+  bool known = true;  // False: a range of the file is open.
 };
 
 std::map<std::string, Length> LengthsOf(const TaskRanges& ranges) {

@@ -12,7 +12,7 @@
 namespace capstan::chief {
 namespace {
 
-// Nobody may ask for them.
+// Bounds ended_, as nobody may call TakeEnded.
 constexpr size_t kMostEnded = 4096;
 
 std::shared_ptr<const v1::View> WithoutTrainers(std::shared_ptr<const v1::View> view) {
@@ -22,7 +22,7 @@ std::shared_ptr<const v1::View> WithoutTrainers(std::shared_ptr<const v1::View> 
   return without;
 }
 
-// What the view says beside its epoch.
+// Returns what the view says beside its epoch.
 std::string ContentOf(v1::View view) {
   view.clear_epoch();
   return view.SerializeAsString();
@@ -43,7 +43,7 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
 
   void Offer(std::shared_ptr<const v1::View> view) {
     absl::ReleasableMutexLock lock(&mu_);
-    // The first view and a new one may come from two threads.
+    // The first view, and a newer one, may come from two threads in any order.
     const ViewEpoch epoch = EpochOf(*view);
     if (ending_ || epoch <= offered_) return;
     offered_ = epoch;
@@ -70,7 +70,7 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
   void OnDone() override { feed_.Remove(this); }
 
  private:
-  // Starts what is to be done next, if anything is and nothing is under way.
+  // Starts the next operation, if there is one and none is under way. Releases the lock first.
   void Go(absl::ReleasableMutexLock& lock) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (busy_) return;
     if (ending_) {

@@ -12,19 +12,20 @@
 namespace capstan::chief {
 namespace {
 
-// In the order in which they are looked for.
+// The usual metrics: the first of them that a checkpoint has is the one that counts.
 constexpr std::array<const char*, 5> kMetrics = {"auc", "accuracy", "logloss", "rmse", "loss"};
 
 auto Age(const CheckpointFacts& facts) { return std::tie(facts.timeline, facts.step, facts.id); }
 
-// A metric of a checkpoint, so that more is better. Nothing: it has none of that name.
+// Returns the metric `name` of a checkpoint with its sign set so that more is better; nothing if
+// the checkpoint has no such metric, or it is NaN.
 std::optional<double> GoodnessBy(const std::string& name, const CheckpointFacts& facts) {
   const auto metric = facts.metrics.find(name);
   if (metric == facts.metrics.end() || std::isnan(metric->second)) return std::nullopt;
   return MoreIsBetter(name) ? metric->second : -metric->second;
 }
 
-// By the metric that is wanted; empty: by the first one that there is.
+// The same by the metric `wanted`, or, if that is empty, by the first of kMetrics that there is.
 std::optional<double> Goodness(const CheckpointFacts& facts, const std::string& wanted) {
   if (!wanted.empty()) return GoodnessBy(wanted, facts);
   for (const char* name : kMetrics) {
@@ -98,7 +99,8 @@ bool CheckpointCatalog::Better(const CheckpointFacts& facts,
   const std::optional<double> one = Goodness(facts, options_.metric);
   if (!one) return false;
   const auto wanted = metrics.find(options_.metric);
-  if (wanted != metrics.end() && std::isnan(wanted->second)) return true;  // It has diverged.
+  // The training behind `metrics` has diverged.
+  if (wanted != metrics.end() && std::isnan(wanted->second)) return true;
   const std::optional<double> other = Goodness({.metrics = std::move(metrics)}, options_.metric);
   return other && *one > *other;
 }
@@ -125,7 +127,8 @@ std::vector<std::string> CheckpointCatalog::Superfluous() const {
   for (size_t i = facts_.size(); i-- > 0;) {
     if (!kept.contains(facts_[i].id)) superfluous.push_back(facts_[i].id);
   }
-  // By age alone a checkpoint that is gone on from would come before what was built on it.
+  // By age alone a parent might come before its deltas: GoOnFrom makes checkpoints count as older
+  // than the one that they build on.
   std::stable_sort(superfluous.begin(), superfluous.end(), [this](const auto& a, const auto& b) {
     return DeltasOf(a).value_or(0) > DeltasOf(b).value_or(0);
   });

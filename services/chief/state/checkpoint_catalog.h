@@ -17,7 +17,7 @@ namespace capstan::chief {
 // What the chief remembers of a checkpoint.
 struct CheckpointFacts {
   std::string id;
-  std::string parent;  // What only a delta has.
+  std::string parent;  // The checkpoint that a delta builds on; empty: this is a full one.
   uint64_t timeline = 0;
   uint64_t step = 0;
   uint64_t examples = 0;
@@ -30,7 +30,7 @@ CheckpointFacts FactsOf(const v1::Manifest& manifest, absl::Time at);
 
 struct CatalogOptions {
   uint32_t keep = 1;
-  std::string metric;  // By which the best is found; empty: the first of the usual ones.
+  std::string metric;  // Chooses the best; empty: the first usual metric that is there.
 };
 
 // Thread-compatible.
@@ -41,27 +41,32 @@ class CheckpointCatalog {
   void Add(CheckpointFacts facts);
   void Remove(const std::string& id);
 
-  // Those that are newer than `id`, up to this timeline, are taken for older than all others, and
-  // of no timeline.
+  // The job goes on from checkpoint `id` in a new timeline. Each checkpoint that is newer than `id`
+  // and of `timeline` or an earlier one gets timeline 0, and so counts as older than all others.
+  // Does nothing if the catalog has no `id`.
   void GoOnFrom(const std::string& id, uint64_t timeline);
 
-  // By age, the newest last.
+  // All checkpoints by age, the newest last.
   const std::vector<CheckpointFacts>& all() const { return facts_; }
   const CheckpointFacts* newest() const { return facts_.empty() ? nullptr : &facts_.back(); }
   const CheckpointFacts* Find(const std::string& id) const;
-  // By the evaluation metric; null: none has it.
+  // Returns the checkpoint with the best value of the metric (CatalogOptions::metric); null if no
+  // checkpoint has the metric.
   const CheckpointFacts* best() const;
-  // By the same metric, which these metrics hold, they are better than those of every checkpoint.
+  // Returns true if `metrics` hold the metric, and its value is better than in every checkpoint.
   bool Surpasses(const std::map<std::string, double>& metrics) const;
-  // By the same metric this checkpoint is better than something that has these metrics. Whatever
-  // has one is better than what has come to no number.
+  // Returns true if the checkpoint `facts` has a better value of the metric than `metrics`. Any
+  // number is better than a NaN in `metrics`. False if either lacks the metric.
   bool Better(const CheckpointFacts& facts, std::map<std::string, double> metrics) const;
-  // Deltas between this checkpoint and the full one it builds on; nullopt: that is not there.
+  // Returns how many deltas lead from the full checkpoint to `id`, `id` included: 0 if it is full.
+  // nullopt if `id`, or a checkpoint that it builds on, is not in the catalog.
   std::optional<uint32_t> DeltasOf(const std::string& id) const;
 
-  // Those that need not be kept: not among the newest `keep`, not the best, and no parent of one of
-  // these. In the order in which they are deleted, so that what is left of them can be read,
-  // wherever that is broken off: no parent before what builds on it, else the newest first.
+  // Returns the checkpoints that need not be kept: those that are not among the newest `keep`, are
+  // not the best, and that none of these builds on. They stand in the order in which they are to be
+  // deleted: the longest chains of deltas first, so that no checkpoint goes before the deltas that
+  // build on it and what is left stays readable wherever the deletion is broken off; among equals
+  // the newest first.
   std::vector<std::string> Superfluous() const;
 
  private:

@@ -27,55 +27,57 @@ using ShardReply =
     std::variant<v1::HoldRoundsReply, v1::CommitRoundReply, v1::CloseStreamsReply, v1::FlushReply,
                  v1::SavePartitionsReply, v1::LoadPartitionsReply, v1::MovePartitionsReply>;
 
-// To be sent to every watcher; one that is slow may skip views, for the newest wins.
+// Sends the view to every watcher. A slow watcher may skip views, for the newest one wins.
 struct PublishView {
   v1::View view;
 };
 
-// One attempt of one call; the answer, or the failure, comes back as OnShardReply(call, ...)
-// exactly once. The machine repeats what failed: every one of these calls may arrive twice.
+// One attempt of one call to a shard. Its answer, or its failure, comes back as OnShardReply(call,
+// ...) exactly once. The machine repeats attempts that fail, so a shard may get each of these calls
+// more than once.
 struct CallShard {
   uint64_t call = 0;
   uint32_t shard = 0;
   std::string address;
-  uint64_t incarnation = 0;  // The incarnation of the process that it is for.
+  uint64_t incarnation = 0;  // The incarnation of the process that is called.
   absl::Duration deadline;
   ShardRequest request;
 };
 
-// The state is to be written in the place of the one written last, and of no other. Answered by
+// Writes the state over the one that this chief has written last, and over no other. Answered by
 // OnStateStored: ABORTED if another chief has written since.
 struct StoreState {
   v1::ChiefState state;
 };
 
-// Every shard has saved its partitions: the manifest is to be written, last. Answered by
-// OnManifestWritten.
+// Writes the manifest, as the last object of a checkpoint: every shard has saved its partitions.
+// Answered by OnManifestWritten.
 struct WriteManifest {
   std::string uri;  // Folder of the checkpoint.
   v1::Manifest manifest;
 };
 
-// Answered by OnManifestRead: NOT_FOUND or DATA_LOSS if there is no such checkpoint any more.
+// Reads a manifest. Answered by OnManifestRead: NOT_FOUND or DATA_LOSS if there is no such
+// checkpoint any more.
 struct ReadManifest {
   std::string uri;  // Folder of the checkpoint.
 };
 
-// These checkpoints, or what there is of them, are not needed any more. Not answered.
+// Deletes checkpoints, whole or unfinished, that nobody needs any more. Not answered.
 struct DeleteCheckpoints {
   std::vector<std::string> ids;
-  // It is not known whether their manifests are stored: they are given up first, and stay if they
-  // are whole.
+  // Checkpoints of which it is not known whether their manifest is stored. Those whose manifest is
+  // there stay. The others are given up first, so that nobody can complete them, and then deleted.
   std::vector<std::string> uncertain = {};
 };
 
-// To one who has asked for a checkpoint: its folder, or why there is none.
+// The answer to a TakeCheckpoint(asker): the folder of the checkpoint, or why there is none.
 struct AnswerCheckpoint {
   uint64_t asker = 0;
   absl::StatusOr<std::string> uri;
 };
 
-// A line of the learning curve. `evaluation` is set (number > 0) where one has just ended.
+// A line of the learning curve. `evaluation` is set (its number is > 0) if one has just ended.
 struct AppendCurve {
   double elapsed_seconds = 0;
   uint64_t examples = 0;

@@ -6,7 +6,7 @@
 namespace capstan::chief {
 
 void FullMemory::Hear(const v1::ShardReport& report, absl::Time now) {
-  std::map<std::string, Told> heard;  // What is not told of any more is forgotten.
+  std::map<std::string, Told> heard;  // Shares that `report` does not name are forgotten.
   for (const v1::MemoryReport& memory : report.memory()) {
     const auto before = told_.find(memory.what());
     Told& told = heard[memory.what()];

@@ -1,5 +1,5 @@
-// Which of the shares of a shard's memory are full, by what its heartbeats tell: since when
-// requests have been turned away for want of room, and how much was held.
+// Which shares of a shard's memory are full, by what its heartbeats tell: since when the shard has
+// turned requests away for want of room, and how much the share held.
 #ifndef CAPSTAN_CHIEF_STATE_FULL_MEMORY_H_
 #define CAPSTAN_CHIEF_STATE_FULL_MEMORY_H_
 
@@ -15,26 +15,26 @@ namespace capstan::chief {
 // Thread-compatible.
 class FullMemory {
  public:
-  // A share is full until it has turned nothing away for so long: a round of a synchronous job may
-  // be full at its end alone.
+  // A share counts as full until nothing has been turned away for this time. It is long because in
+  // a synchronous job the share may be full only at the end of each round.
   static constexpr absl::Duration kCalm = absl::Seconds(30);
 
-  // Takes in what the shard's process tells, whose counts only grow. What was turned away before it
-  // told of the share for the first time does not count: nobody knows when that was.
+  // Takes in a report of the shard's process, whose counts only grow. What the first report of a
+  // share says of refused requests does not count: nobody knows when they were refused.
   void Hear(const v1::ShardReport& report, absl::Time now);
 
   struct Share {
-    uint64_t held = 0;  // Bytes, the most that was told of while it was full.
+    uint64_t held = 0;  // Bytes, the most that was reported while the share was full.
     uint64_t limit = 0;
     absl::Time since;
   };
-  // The shares that are full, by what they hold.
+  // Returns the shares that are full, by MemoryReport.what.
   std::map<std::string, Share> Full(absl::Time now) const;
 
  private:
   struct Told {
     uint64_t refused = 0;
-    absl::Time last = absl::InfinitePast();  // When more of them were told of.
+    absl::Time last = absl::InfinitePast();  // When a report last said that more were refused.
     Share share;
   };
 

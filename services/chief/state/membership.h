@@ -22,13 +22,13 @@ namespace capstan::chief {
 struct Trainer {
   TrainerId id;
   uint64_t clock = 0;
-  absl::Time clock_at;  // When it was reported.
+  absl::Time clock_at;  // When `clock` was reported.
   bool clock_heard = false;
   double clock_rate = 0;  // Steps a second between the last two reports.
   bool wants_lease = false;
   double step_seconds = 0;   // Moving average of a step without its waits.
-  bool training = false;     // In the view, and so in the quorum of ssp.
-  uint64_t start_clock = 0;  // Its clock when it joined the quorum the last time.
+  bool training = false;     // The view names it, so it is in the quorum of ssp.
+  uint64_t start_clock = 0;  // The clock at which it last joined the quorum.
 };
 
 struct Worker {
@@ -37,20 +37,20 @@ struct Worker {
   std::vector<Trainer> trainers;
   absl::Time heard;
   bool draining = false;
-  bool stuck = false;  // Its data do not come: nothing is leased to it.
+  bool stuck = false;  // It waits for its data too long: nothing is leased to it.
   v1::WorkerReport report;
   std::string peer;  // The address from which it registered; empty: not known.
 
   std::vector<TrainerId> trainer_ids() const;
-  double step_seconds() const;  // The time of its slowest trainer that has reported one.
+  double step_seconds() const;  // That of its slowest trainer; 0: none has reported one.
 };
 
 struct MembershipOptions {
   uint64_t term = 1;
-  uint32_t threads = 1;  // Trainers a worker has.
+  uint32_t threads = 1;  // Trainers of each worker.
   absl::Duration lease;
-  absl::Duration presence;    // Whoever has been heard of within it is there.
-  absl::Duration data_stall;  // A worker that waits for longer is stuck; 0: none ever is.
+  absl::Duration presence;    // No other process takes the name of a worker heard of within it.
+  absl::Duration data_stall;  // A worker that waits for data for so long is stuck; 0: none ever is.
   size_t max_workers = 0;
 };
 
@@ -61,20 +61,21 @@ class Membership {
 
   struct Registration {
     Worker* worker = nullptr;
-    std::vector<TrainerId> replaced;  // Trainers of the process of that name that is now void.
+    std::vector<TrainerId> replaced;  // Trainers of the process that had the name before.
     bool is_new = false;
   };
   // Errors as in ChiefMachine::RegisterWorker.
   absl::StatusOr<Registration> Register(const v1::RegisterWorkerRequest& request,
                                         const std::string& peer, absl::Time now);
 
-  // Who speaks. Null: not registered, or no longer, or with other trainers than it has been given
-  // here: the answer that reached it was another chief's. Leases would go to trainers it lacks.
+  // Returns the worker that has sent `request`. Null if that process is not registered, or not any
+  // more, or names other trainers than this chief has given it: then it has registered with another
+  // chief, and leases would go to trainers that it does not have.
   Worker* Find(const v1::WorkerHeartbeatRequest& request);
   Trainer* Find(TrainerId id);
-  // The trainer begins to train at this clock, or ceases to: it is in the quorum, or not any more.
+  // Lets the trainer begin to train at `start_clock`, or cease to: it joins or leaves the quorum.
   void SetTraining(Trainer& trainer, bool training, uint64_t start_clock);
-  // How often the quorum may have become another.
+  // How often the quorum, or a start clock in it, may have changed so far.
   uint64_t quorum_changes() const { return quorum_changes_; }
 
   // Takes in what a heartbeat says of the worker itself.
@@ -88,49 +89,54 @@ class Membership {
   const std::map<std::string, Worker>& live() const { return live_; }
   size_t trainers() const { return live_.size() * threads(); }  // The trainers of all workers.
   const std::deque<Worker>& lost() const { return lost_; }
-  uint64_t registered() const { return registered_; }          // Processes, ever.
-  uint64_t trainers_given() const { return trainers_given_; }  // Numbers that trainers got, ever.
+  uint64_t registered() const { return registered_; }  // How many processes have registered, ever.
+  // How many numbers trainers were given, ever.
+  uint64_t trainers_given() const { return trainers_given_; }
 
-  // All trainers that may work, first those that are the first of their worker, so that a few
-  // leases are spread over the workers. Those that drain or are stuck have none.
+  // A trainer that may be given work.
   struct Candidate {
     TrainerId id;
-    const Worker* worker;  // Stands until a worker comes or goes.
+    const Worker* worker;  // Valid until a worker comes or goes.
   };
+  // Returns the trainers that may be given work: those of workers that neither drain nor are stuck.
+  // The first trainers of all workers come first, then the second ones, and so on, so that a few
+  // leases are spread over many workers.
   std::vector<Candidate> Eligible() const;
   bool AnyEligible() const;
-  // How many they are, and how often they may have become others.
+  // How many trainers Eligible() returns, and how often its result may have changed so far.
   size_t eligible_trainers() const { return (live_.size() - resting_.size()) * threads(); }
   uint64_t eligible_changes() const { return eligible_changes_; }
-  // The workers that are live and of which none may work.
+  // The live workers whose trainers may not work: they drain, or are stuck.
   const std::set<std::string>& resting() const { return resting_; }
 
-  // Whose word a worker's is: that of all workers of its address, where they have several
-  // addresses.
+  // Returns the voice (see Accusations) of a worker: its address, which speaks for all workers
+  // there, or its name while all live workers share one address.
   std::string VoiceOf(const Worker& worker) const;
 
-  // There are workers, and those that are not draining are stuck, all of them.
+  // Returns true if there are workers that do not drain, and all of these are stuck.
   bool AllStuck() const;
 
-  // The clock of the slowest trainer in the quorum, as it should stand now: the last report and
-  // what its rate has added since, at most that of one lease. 0 if the quorum is empty.
+  // Estimates the clock of the slowest trainer in the quorum at `now`: the clock that it reported
+  // last, and what its rate has added since, for one lease at most. 0 if the quorum is empty.
   uint64_t SlowestClock(absl::Time now) const;
   uint64_t FastestClock() const;
 
  private:
-  // The process of this name, if it is there and another one may not take its place.
+  // UNAVAILABLE: another process has the name, was heard of within `presence`, does not drain, and
+  // is not the one that `request` says it follows (`former`).
   absl::Status CheckFree(const v1::RegisterWorkerRequest& request, absl::Time now) const;
   void Forget(const Worker& worker);
   void SeeRest(const Worker& worker);
-  // The trainers that an earlier chief gave to this process are given again.
+  // Returns true if the process keeps the trainers that `request` names: an earlier chief has given
+  // them, and no live worker has them.
   bool KeepsTrainers(const v1::RegisterWorkerRequest& request);
   uint32_t threads() const { return std::max(options_.threads, 1u); }
 
   MembershipOptions options_;
   std::map<std::string, Worker> live_;
   std::deque<Worker> lost_;
-  std::deque<Incarnation> void_;                       // Never listened to again; the last ones.
-  absl::flat_hash_map<TrainerId, std::string> names_;  // Whose trainers they are.
+  std::deque<Incarnation> void_;  // Replaced or lost processes, not heard again; the last ones.
+  absl::flat_hash_map<TrainerId, std::string> names_;  // The worker of each trainer.
   std::set<std::string> resting_;
   uint64_t eligible_changes_ = 0;
   uint64_t quorum_changes_ = 0;

@@ -1,4 +1,4 @@
-// What the chief's machine wants done and said: actions in order, and what a person should look at.
+// What the chief's machine wants done and said: actions in order, and warnings for people.
 #ifndef CAPSTAN_CHIEF_STATE_OUTBOX_H_
 #define CAPSTAN_CHIEF_STATE_OUTBOX_H_
 
@@ -23,14 +23,14 @@ class Outbox {
     Add(LogEvent{level, std::move(message), std::move(fields)});
   }
 
-  // Tells those who ask what a person should look at, in one sentence, and the log when it is new;
-  // what was said about the same thing before goes. Empty: it is over.
+  // Sets the warning `about` something to `sentence`, in place of the one before; an empty sentence
+  // ends it. The status shows warnings while they last; the log gets only those that are new.
   void Warn(std::string_view about, std::string sentence) {
     if (warnings_.Note(about, sentence)) Log(LogEvent::Level::kWarning, std::move(sentence));
   }
   const Warnings& warnings() const { return warnings_; }
 
-  // The actions since the last call, in the order in which they were added.
+  // Returns the actions added since the last call, in their order.
   std::vector<Action> Take() { return std::exchange(actions_, {}); }
 
  private:

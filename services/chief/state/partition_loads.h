@@ -22,23 +22,23 @@ class PartitionLoads {
  public:
   explicit PartitionLoads(uint32_t partitions) : known_(partitions) {}
 
-  // `report` is of a shard's process; what it says of partitions that `view` gives to others is
-  // passed over.
+  // Takes in the report of a shard's process. Passes over what it says of partitions that `shard`
+  // does not own by `view`.
   void Hear(uint32_t shard, uint64_t incarnation, const v1::ShardReport& report,
             const v1::View& view, absl::Time now);
 
-  // By partition; zeros of those that nothing has been said of.
+  // Returns the weights by partition; all zero for a partition that no report has named.
   std::vector<PartitionWeight> weights() const;
   uint64_t bytes(uint32_t partition) const { return known_[partition].weight.bytes; }
 
-  // Rows a second of all partitions of the shard, and their bytes.
+  // Returns the sum of the weights of all partitions that `shard` owns by `view`.
   PartitionWeight OfShard(uint32_t shard, const v1::View& view) const;
 
  private:
   struct Known {
     PartitionWeight weight;
-    // Which process told of it last, how many rows it had counted by then since the partition is
-    // there, and when that was.
+    // The process that reported the partition last, how many rows it had counted since it has the
+    // partition, and when it reported that.
     uint64_t incarnation = 0;
     uint64_t rows = 0;
     absl::Time at = absl::InfinitePast();

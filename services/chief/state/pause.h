@@ -8,7 +8,7 @@
 
 namespace capstan::chief {
 
-// `first`, doubled for each of the failures in a row, and `longest` at most.
+// Returns `first`, doubled for each of `failures`, which came in a row; `longest` at most.
 inline absl::Duration PauseAfter(int failures, absl::Duration first, absl::Duration longest) {
   constexpr int kMostDoublings = 8;
   return std::min(longest, first * (1 << std::min(failures, kMostDoublings)));

@@ -22,11 +22,13 @@ bool IsAbsence(const absl::Status& status) {
          status.code() == absl::StatusCode::kCancelled;
 }
 
-// Training stands still meanwhile, and the view by which it goes on may be a moment away.
+// Training stands still until these are answered, and a shard that refuses them may have the view
+// that it lacks in a moment: they are repeated sooner.
 bool Hurries(Purpose purpose) { return purpose == Purpose::kMove || purpose == Purpose::kRelease; }
 
-// These have an answer to a refusal of their own. What a shard refuses because it has not seen the
-// newest view is repeated all the same.
+// Returns true if the call ends with this refusal, as the duty that has asked has an answer to it.
+// A refusal because the shard may not have seen the newest view yet (FAILED_PRECONDITION) is
+// repeated all the same, up to kMaxRefusals times.
 bool EndsTheCall(Purpose purpose, const absl::Status& status, int refusals) {
   switch (purpose) {
     case Purpose::kSave:
@@ -44,7 +46,7 @@ bool EndsTheCall(Purpose purpose, const absl::Status& status, int refusals) {
   return false;
 }
 
-// Whom a call is for, and where that is.
+// The process that a call goes to.
 struct Callee {
   const std::string* address = nullptr;
   uint64_t incarnation = 0;

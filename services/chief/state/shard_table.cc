@@ -16,14 +16,15 @@ namespace capstan::chief {
 namespace {
 
 constexpr size_t kVoidShardsKept = 1024;
-constexpr size_t kMostZoneBytes = 253;  // As a name of Kubernetes; its labels are shorter.
+// As long as a DNS name; values of Kubernetes labels are shorter.
+constexpr size_t kMostZoneBytes = 253;
 
 constexpr size_t kMostTables = 4096;
 constexpr size_t kMostPartitions = 65536;
 constexpr int kMostMemoryUses = 64;
 constexpr size_t kMostWordsBytes = 256;
 
-constexpr absl::Duration kOnTheWay = absl::Seconds(1);  // Longer than a heartbeat takes to come.
+constexpr absl::Duration kOnTheWay = absl::Seconds(1);  // More than a heartbeat takes to arrive.
 
 constexpr double kCpuShareSeconds = 10;  // Time constant of its moving average.
 
@@ -33,8 +34,8 @@ void Cap(Field& field, size_t most) {
   if (size > most) field.erase(field.begin() + static_cast<ptrdiff_t>(most), field.end());
 }
 
-// What is kept of what a peer tells. It is a copy, which has no room to spare: what was cut off is
-// freed.
+// Cuts a shard's report down to what is kept. Returns a fresh copy, so that the memory of what was
+// cut off is freed.
 v1::ShardReport Kept(v1::ShardReport told) {
   Cap(*told.mutable_staleness_counts(), kStalenessBuckets);
   Cap(*told.mutable_row_staleness_counts(), kStalenessBuckets);
@@ -55,7 +56,8 @@ double Rate(uint64_t now, uint64_t before, double seconds) {
   return static_cast<double>(now - before) / seconds;
 }
 
-// The moving average `seconds` after `before`. Numbers of a peer may be anything.
+// Returns the moving average of the shard's CPU share, `seconds` after `before`. The report comes
+// from a peer, so its numbers may be anything.
 double CpuShare(const v1::ShardReport& now, const Shard& before, double seconds) {
   const double used = now.cpu_seconds() - before.report.cpu_seconds();
   const bool known = before.report.cpu_seconds() > 0 && now.cpu_cores() > 0 && used >= 0;
@@ -106,7 +108,7 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
     Arrive(present->second, now);
     present->second.address = request.address();
     present->second.loaded_timeline = request.loaded_timeline();
-    // The view of an earlier chief knows neither.
+    // A shard inherited from an earlier chief's view has neither of these yet.
     present->second.memory_bytes = request.memory_bytes();
     present->second.zone = request.zone();
     return Arrival::kSame;
@@ -200,9 +202,9 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.full.Hear(shard.report, now);
   shard.report_at = now;
   Arrive(shard, now);
-  // What it sent before it ended would have come by now: it lives after all.
+  // A heartbeat sent before the process ended would have come by now: the process lives after all.
   if (now - shard.gone_at > kOnTheWay) shard.gone = false;
-  // Whoever leaves does not change its mind: what says otherwise was sent before.
+  // A shard that leaves does not change its mind: a heartbeat that says otherwise was sent earlier.
   shard.draining = shard.draining || request.draining();
   shard.loaded_timeline = request.loaded_timeline();
 }

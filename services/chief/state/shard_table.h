@@ -24,20 +24,21 @@ struct Shard {
   uint32_t index = 0;
   std::string address;
   Incarnation incarnation;
-  absl::Time came;  // Heard of by this chief since then, as this process.
+  absl::Time came;  // When this chief first heard of this process.
   absl::Time heard;
   bool present = true;  // Heard of by this chief.
   bool draining = false;
-  bool gone = false;             // Its process is known to have ended,
-  absl::Time gone_at;            // as was found at this time.
-  uint64_t memory_bytes = 0;     // That it may use; 0: not known.
+  bool gone = false;             // Its process is known to have ended.
+  absl::Time gone_at;            // When that was found out.
+  uint64_t memory_bytes = 0;     // What the process may use; 0: not known.
   std::string zone;              // Where its machine is; empty: not known.
-  uint64_t loaded_timeline = 0;  // Its partitions are loaded, and of this timeline.
+  uint64_t loaded_timeline = 0;  // The timeline of the partitions that it has loaded.
   v1::ShardReport report;
   absl::Time report_at;
   double pushes_per_second = 0;
   double pulls_per_second = 0;
-  // The share of the CPU time it may have that it uses: a moving average over some 10 s, 0 to 1.
+  // How much of the CPU time that the shard may use it does use, 0 to 1: a moving average over some
+  // 10 s.
   double cpu_share = 0;
   FullMemory full;
 };
@@ -45,35 +46,37 @@ struct Shard {
 // Thread-compatible.
 class ShardTable {
  public:
-  // `quorum`: shards, from index 0, over which the first map is made. `most`: no index is as high.
+  // The first map is made over the shards 0 to `quorum` - 1. Indexes of shards are lower than
+  // `most`.
   ShardTable(uint32_t quorum, uint32_t most) : quorum_(quorum), most_(std::max(quorum, most)) {}
 
-  // The shards of an earlier chief's view: theirs is the address and incarnation, until others
-  // come.
+  // Takes over the shards of an earlier chief's view with their addresses and incarnations. They
+  // are not `present` until this chief hears of them.
   void Inherit(const v1::View& view, absl::Time now);
 
-  // kSame: that process had registered already. kReplaced: another process had that index; whatever
-  // it held is gone.
+  // kNew: nobody had the index. kSame: this process had registered already. kReplaced: another
+  // process had the index, and what that one held is gone.
   enum class Arrival { kNew, kSame, kReplaced };
-  // INVALID_ARGUMENT: no address, no incarnation. RESOURCE_EXHAUSTED: the index is too high.
-  // FAILED_PRECONDITION: an incarnation in whose place another has come, or that was given up.
+  // INVALID_ARGUMENT: no host:port, no incarnation, or a zone that is too long. RESOURCE_EXHAUSTED:
+  // the index is too high. FAILED_PRECONDITION: the incarnation was replaced by another one, or
+  // given up.
   absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
 
-  // Register would say kReplaced.
+  // Returns true if Register would return kReplaced.
   bool Replaces(const v1::RegisterShardRequest& request) const;
 
-  // Null: unknown, or of another incarnation.
+  // Null: the shard is unknown, or has another incarnation.
   Shard* Find(uint32_t index, Incarnation incarnation);
-  // The shard is gone, and is not missed.
+  // Forgets a shard that has left.
   void Forget(uint32_t index) { shards_.erase(index); }
-  // The same, and its process is never listened to again: others have its partitions.
+  // The same, and never listens to its process again, as other shards have its partitions.
   void GiveUp(uint32_t index);
   static void Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now);
 
-  // That the shard with the least memory may use; 0: of none it is known.
+  // Returns how many bytes the shard with the least memory may use; 0: that is known of no shard.
   uint64_t LeastMemory() const;
 
-  // All of the quorum have been heard of.
+  // Returns true once this chief has heard of all shards of the quorum.
   bool complete() const;
   uint32_t quorum() const { return quorum_; }
   uint32_t most() const { return most_; }
@@ -82,8 +85,8 @@ class ShardTable {
   const Shard* Find(uint32_t index) const;
   Shard* Find(uint32_t index);
 
-  // When the last of these came. InfiniteFuture: one has not come, or nothing was heard from it for
-  // longer than `patience`.
+  // Returns when the last of `shards` came. InfiniteFuture: one of them has not come, or has been
+  // silent for longer than `patience`.
   absl::Time ThereSince(const std::set<uint32_t>& shards, absl::Duration patience,
                         absl::Time now) const;
 
@@ -97,7 +100,7 @@ class ShardTable {
 
   uint32_t quorum_;
   uint32_t most_;
-  std::deque<Incarnation> void_;  // Never listened to again; the last ones.
+  std::deque<Incarnation> void_;  // Processes never heard again; the last ones.
   std::map<uint32_t, Shard> shards_;
 };
 

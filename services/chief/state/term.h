@@ -8,7 +8,7 @@
 
 namespace capstan::chief {
 
-// A term has 42 bits: milliseconds of a century and more.
+// A term has the other 42 bits: enough for the milliseconds of a century (see TermByTime).
 inline constexpr int kNumberBits = 22;
 inline constexpr uint64_t kMostNumbers = (uint64_t{1} << kNumberBits) - 1;
 
@@ -18,8 +18,9 @@ constexpr uint64_t NumberInTerm(uint64_t term, uint64_t number) {
 }
 constexpr uint64_t TermOfNumber(uint64_t number) { return number >> kNumberBits; }
 
-// The term of a chief that keeps no state, by the time of day. It is above those of the chiefs
-// before it, which have begun, and have returned to the start, at least a millisecond earlier.
+// Returns the term of a chief that keeps no state: the time of day in milliseconds. It is greater
+// than the terms and timelines of the chiefs before it, as each of these has begun, and each of
+// their returns to the start was, at least a millisecond earlier.
 inline uint64_t TermByTime(absl::Time now) {
   return static_cast<uint64_t>(absl::ToUnixMillis(now));
 }

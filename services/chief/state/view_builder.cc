@@ -10,7 +10,8 @@
 namespace capstan::chief {
 namespace {
 
-// One pair a partition, of a shard that the view names and that is not the owner.
+// Returns true if `pair` is the first of its partition, and its backup is a shard that the view
+// names and not the partition's owner. `seen` collects the partitions of sound pairs.
 bool IsSound(const v1::View& view, const v1::PartitionPair& pair, std::set<uint32_t>& seen) {
   if (pair.partition() >= static_cast<uint32_t>(view.owners_size())) return false;
   if (view.owners(static_cast<int>(pair.partition())) == pair.backup()) return false;
@@ -163,7 +164,7 @@ std::optional<v1::PartitionPair> ViewBuilder::PairAfter(const v1::PartitionMove&
   pair.set_partition(move.partition());
   pair.set_backup(owner);
   pair.set_backup_incarnation(shard->incarnation());
-  *pair.mutable_move() = move.id();  // The shard names what it has after the hand-over.
+  *pair.mutable_move() = move.id();  // By this id the old owner names its copy from now on.
   return pair;
 }
 
@@ -238,7 +239,7 @@ void ViewBuilder::ForgetCopies(uint32_t shard) {
 }
 
 bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Membership& workers) {
-  // Most often nothing has changed, and that has to be cheap: it is asked at every heartbeat.
+  // This is called at every heartbeat, mostly without a change, so that case has to be cheap.
   const bool same =
       !changed_ && view_.state() == state && HasShards(shards) &&
       (!names_trainers_ || named_ == workers.quorum_changes() || HasTrainers(workers));

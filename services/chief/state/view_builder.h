@@ -1,6 +1,6 @@
-// Makes the views: a new epoch whenever anything in them has changed. Those who train are named in
-// the views of a job with an ssp part, whose shards need to know for whom the fast have to wait;
-// in others nobody needs them, and a thousand workers that join make no view.
+// Makes the views, with a new epoch whenever anything in them has changed. The views name the
+// trainers only in a job with an ssp part, whose shards must know for whom the fast trainers wait.
+// In other jobs a thousand workers that join make no new view.
 #ifndef CAPSTAN_CHIEF_STATE_VIEW_BUILDER_H_
 #define CAPSTAN_CHIEF_STATE_VIEW_BUILDER_H_
 
@@ -25,87 +25,93 @@ class ViewBuilder {
  public:
   ViewBuilder(uint64_t term, const v1::JobSpec& spec);
 
-  // Goes on from the last view of an earlier chief. Its trainers stay in the quorum until
-  // ForgetTrainers: they are at work, though they have not been heard of yet. The moves that it had
-  // under way are cancelled: this chief's first view does not name them. Its pairs stay, but for
-  // those that no chief has made.
+  // Goes on from `view`, the last one of an earlier chief. Its trainers stay in the quorum until
+  // ForgetTrainers: they are at work, though this chief has not heard of them yet. Its moves are
+  // cancelled: this chief's first view does not name them. Its pairs stay, but for those that are
+  // not sound, which no chief can have made.
   void Inherit(const v1::View& view);
   void ForgetTrainers(const std::string& worker);
   void ForgetTrainers();
 
   // ---- the map ----
 
-  // Over these shards, in turn.
+  // Gives the partitions to `shards`, to each about as many.
   void MakeMap(uint32_t partitions, const std::set<uint32_t>& shards);
-  void ForgetMap();  // Another is to be made, with the next timeline.
-  // No partition is on its way in it or has a backup, and each is served as it was loaded.
+  void ForgetMap();  // Another map is to be made, in the next timeline.
+  // Begins `timeline`. In it no partition moves or has a backup, and each is served as its owner
+  // has loaded it.
   void SetTimeline(uint64_t timeline);
 
   bool has_map() const { return view_.owners_size() > 0; }
   uint32_t coordinator() const { return view_.owners(0); }  // REQUIRES: the map is made.
-  // Those that own partitions.
+  // The shards that own partitions.
   const std::set<uint32_t>& owners() const { return owners_; }
   bool Owns(uint32_t shard) const { return owners_.contains(shard); }
 
   // ---- shards that own nothing ----
 
-  // Those whom the view names: the owners, and who has joined.
+  // The shards that the view names: the owners, and those that have joined.
   const std::set<uint32_t>& members() const { return members_; }
   void AddMember(uint32_t shard);
-  // REQUIRES: it owns nothing.
+  // REQUIRES: `shard` owns nothing.
   void RemoveMember(uint32_t shard);
   void RemoveAllButOwners();
 
   // ---- partitions on their way ----
 
-  // Replaces the moves; each gets the epoch of the view that names it first as its id.
+  // Replaces the moves of the view. Each gets, as its id, the epoch of the view that names it
+  // first.
   void SetMoves(const std::vector<v1::PartitionMove>& moves);
   void ClearMoves();
-  // The targets of the moves are the owners, each by the copy that its move has brought it, or by
-  // that which it has as the backup. Who hands over and does not leave is the backup of what it has
-  // handed over, if owners may stay; what is taken else has no backup any more. The targets of
-  // moves that make replicas are the backups. REQUIRES: what is handed over has its backup.
+  // Ends the moves: their targets become the owners, and serve the copy that the move has brought
+  // them or, after a hand-over, the one that they had as the backup. After a hand-over the old
+  // owner becomes the backup, if it does not leave and owners_may_stay(); every other partition
+  // that has moved has no backup any more. The target of a move that makes a replica becomes the
+  // backup. REQUIRES: each partition that is handed over has a backup.
   void CarryOutMoves();
-  // Whether who hands over may stay as the backup: not where a part is ssp, for it does not know
-  // what trainers have finished at the new owner (docs/spec, rule 39).
+  // Returns whether an owner that has handed a partition over may stay as its backup. Not where a
+  // part is ssp: it does not know what trainers have finished at the new owner (docs/spec, rule
+  // 39).
   bool owners_may_stay() const { return !names_trainers_; }
-  // The shard's partitions are not those that came to it by moves: it loads them. None of them has
-  // a backup any more.
+  // `shard` loads its partitions from a checkpoint: the view no longer says that they came by
+  // moves, and none of them has a backup any more.
   void ForgetCopies(uint32_t shard);
 
   // ---- partitions that have a backup ----
 
-  // Null: the partition has none.
+  // Null: the partition has no backup.
   const v1::PartitionPair* PairOf(uint32_t partition) const;
   bool Backs(uint32_t shard) const;
   using PairQuestion = absl::FunctionRef<bool(const v1::PartitionPair&)>;
-  // These partitions have no backup any more. Returns how many they are.
+  // Removes the pairs for which `which` returns true, so that their partitions have no backup any
+  // more. Returns how many they were.
   size_t DropPairs(PairQuestion which);
-  // The backups are the owners of all that these shards own, and the shards are no members any
-  // more. REQUIRES: each partition of theirs has a backup that is none of them.
+  // Makes the backups the owners of all partitions of the shards `lost`, which are no members any
+  // more. REQUIRES: each of these partitions has a backup that is not among `lost`.
   void Promote(const std::set<uint32_t>& lost);
 
-  // Builds the view anew, with the members, or all shards while there is no map. True, and a new
-  // epoch, if it differs from the current one.
+  // Makes the view anew. It names the members, or all known shards while there is no map. Returns
+  // true and gives it a new epoch if it differs from the one before.
   bool Update(v1::JobState state, const ShardTable& shards, const Membership& workers);
 
   const v1::View& current() const { return view_; }
-  // The same with those who train now, whom the next chief waits for, whatever the policy.
+  // Returns the current view with those who train now, in every job: the next chief waits for them.
   v1::View ToStore(const Membership& workers) const;
 
  private:
-  // These call visit(...) for what belongs into the view, in its order, until one says false; then
-  // that is the result.
+  // These call `visit` for each shard or trainer that belongs into the view, in the view's order.
+  // They stop and return false when `visit` returns false.
   bool ForEachShard(const ShardTable& shards,
                     absl::FunctionRef<bool(uint32_t, const Shard&)> visit) const;
   static bool ForEachTrainer(const Membership& workers,
                              absl::FunctionRef<bool(const std::string&, const Trainer&)> visit);
-  // Whether these are the view's.
+  // Return whether the view names just these shards, or trainers, as they are now.
   bool HasShards(const ShardTable& shards) const;
   bool HasTrainers(const Membership& workers) const;
   void NameTrainers(const Membership& workers, v1::View& view) const;
   void CountOwners();
-  // The pair of who hands over by the move and stays; nothing: it leaves.
+  // Returns the pair in which the owner that hands over by `move` is the backup; nothing if it
+  // leaves, or owners may not stay.
   std::optional<v1::PartitionPair> PairAfter(const v1::PartitionMove& move) const;
   void SortPairs();
   void SetCopies(const std::map<uint32_t, v1::ViewEpoch>& copies);
@@ -117,8 +123,8 @@ class ViewBuilder {
   std::set<uint32_t> members_;
   bool changed_ = false;  // Since the last Update.
   std::vector<v1::TrainerInfo> inherited_;
-  // Membership::quorum_changes() as of which the view names who trains; nothing: it may name
-  // others.
+  // The value of Membership::quorum_changes() for which the view names the trainers; nothing: the
+  // view may name others.
   std::optional<uint64_t> named_;
 };
 

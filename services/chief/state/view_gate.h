@@ -1,6 +1,6 @@
-// Which view others may hear of. One with another timeline, other owners, other moves, copies or
-// backups of partitions or another incarnation of a shard is stored first; all others are published
-// at once.
+// Decides when a view may be published. A view that differs from the one before in its timeline, or
+// in the owners, moves, copies or backups of partitions, or in the incarnation of a shard, has to
+// be stored first. All others are published at once.
 #ifndef CAPSTAN_CHIEF_STATE_VIEW_GATE_H_
 #define CAPSTAN_CHIEF_STATE_VIEW_GATE_H_
 
@@ -15,20 +15,21 @@ namespace capstan::chief {
 // Thread-compatible.
 class ViewGate {
  public:
-  // `stored` is what the store holds already, or a view without owners.
+  // `stored` is the view that the store holds, or a view without owners if it holds none.
   explicit ViewGate(const v1::View& stored);
 
-  // The newest view.
+  // Takes in the newest view, and has `writer` store the state at once if it has to be stored
+  // first.
   void Offer(const v1::View& view, StateWriter& writer);
 
-  // The view to be published, once it may be.
+  // Returns the newest view, once, when it may be published; otherwise nothing.
   std::optional<v1::View> Take(const StateWriter& writer);
 
-  // The last one taken; empty before the first.
+  // The view that Take returned last; empty before the first.
   const v1::View& published() const { return published_; }
 
  private:
-  std::string offered_;  // The part of the newest view that must be stored.
+  std::string offered_;  // The part of the newest view that must be stored first.
   StateWriter::Ticket ticket_ = 0;
   std::optional<v1::View> waiting_;
   v1::View published_;

@@ -1,4 +1,4 @@
-// What a person should look at: one sentence for each thing that is odd, for as long as it is.
+// Warnings for people: one sentence about each thing that is odd, for as long as it is odd.
 #ifndef CAPSTAN_CHIEF_STATE_WARNINGS_H_
 #define CAPSTAN_CHIEF_STATE_WARNINGS_H_
 
@@ -12,8 +12,9 @@ namespace capstan::chief {
 // Thread-compatible.
 class Warnings {
  public:
-  // Puts `sentence` in the place of what was said about the same thing before; empty: it is over.
-  // True if nothing was said about it before, so that a log says it once however its numbers move.
+  // Sets the warning `about` something to `sentence`; an empty sentence ends it. Returns true if
+  // there was no warning about it before, so that the log tells it once, however its numbers
+  // change.
   bool Note(std::string_view about, std::string sentence) {
     const auto found = sentences_.find(about);
     if (sentence.empty()) {
@@ -25,7 +26,7 @@ class Warnings {
     return false;
   }
 
-  // By what they are about.
+  // All warnings, by what they are about.
   const std::map<std::string, std::string, std::less<>>& all() const { return sentences_; }
 
  private:

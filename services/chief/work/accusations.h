@@ -1,7 +1,7 @@
-// Who has said of a piece of work that nobody could do it: its data are bad, the loss over it is
-// not finite, it has more records that cannot be understood than the job bears. One worker may be
-// broken, or lie, so the job does not fail by the word of one where there is another who can be
-// asked: the work goes to that one first.
+// Who has said that a piece of work cannot be done by anybody: its data are bad, the loss over it
+// is not finite, or it has more records that cannot be understood than the job bears. A single
+// worker may be broken, or lie. So the job does not fail by the word of one worker while another
+// one can be asked: that one gets the work first.
 #ifndef CAPSTAN_CHIEF_WORK_ACCUSATIONS_H_
 #define CAPSTAN_CHIEF_WORK_ACCUSATIONS_H_
 
@@ -15,8 +15,8 @@
 
 namespace capstan::chief {
 
-// What a lease is of. TASK: the stream; LANE: the lane, and which of its tasks comes next;
-// EVALUATION: its number, and which of its tasks.
+// Names the work of a lease by `kind`, `number` and `part`. TASK: the stream, 0; LANE: the lane,
+// and the ordinal of its next task; EVALUATION: the evaluation's number, and the index of the task.
 struct WorkName {
   v1::LeaseKind kind = v1::LEASE_KIND_UNSPECIFIED;
   uint64_t number = 0;
@@ -40,7 +40,8 @@ class Accusations {
     return found != words_.end() && found->second.voices.contains(voice);
   }
 
-  // Returns whether it has been said twice, and by two voices if `others`: there is more than one.
+  // Returns true if `work` was accused at least twice and, if `others` (the job has more than one
+  // voice), by at least two voices.
   bool Stands(const WorkName& work, bool others) const {
     const auto found = words_.find(work);
     if (found == words_.end()) return false;

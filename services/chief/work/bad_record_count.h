@@ -1,5 +1,5 @@
-// How many records of the training data cannot be understood: each counts once, however often its
-// task is leased and however many epochs read it.
+// Counts the records of the training data that cannot be understood. Each counts once, however
+// often its task is leased and however many epochs read it.
 #ifndef CAPSTAN_CHIEF_WORK_BAD_RECORD_COUNT_H_
 #define CAPSTAN_CHIEF_WORK_BAD_RECORD_COUNT_H_
 
@@ -19,9 +19,9 @@ struct TaskBadRecords {
   std::vector<std::string> examples;
 };
 
-// A task of an epoch is done once, so an epoch's tasks together count each record at most once; and
-// what is bad in one epoch is bad in all, so the count is that of the epoch with the most.
-// Thread-compatible.
+// Each task of an epoch is done once, so the tasks of an epoch together count each record at most
+// once. A record that is bad in one epoch is bad in all, so count() is that of the epoch with the
+// most. Thread-compatible.
 class BadRecordCount {
  public:
   void Add(const TaskBadRecords& task);
@@ -29,7 +29,8 @@ class BadRecordCount {
   uint64_t count() const { return most_; }
   const std::vector<std::string>& examples() const { return examples_; }  // The first ones.
 
-  // What a checkpoint or the chief's state keeps; epochs before `epochs_done` are complete.
+  // Write and read what a checkpoint or the chief's state keeps. The epochs before `epochs_done`
+  // are complete, and their counts are not written.
   void Save(uint32_t epochs_done, v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
 

@@ -7,13 +7,13 @@
 namespace capstan::chief {
 namespace {
 
-// Bytes or records of the range; 1 where its end is open.
+// Returns the bytes or records of the range; 1 if its end is open.
 double SpanOf(const TaskRange& range) {
   if (range.end == kToTheEnd || range.end <= range.begin) return 1;
   return static_cast<double>(range.end - range.begin);
 }
 
-// Weight of a task of unknown size; 0 where the size is known.
+// Returns the weight of a task of unknown size; 0 if its size is known.
 double UnknownSpan(const std::optional<TaskRange>& whole) {
   return whole && whole->expected_records == 0 ? SpanOf(*whole) : 0;
 }

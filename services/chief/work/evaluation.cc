@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kHistory = 1000;
 
-// The first multiple of `every` above `examples`; 0 where there is none. A peer's report counts in
-// `examples`, so this takes the same time for every number.
+// Returns the first multiple of `every` above `examples`, or the largest number if that is none; 0
+// if `every` is 0. Takes the same time for every number, as `examples` may be what a peer reports.
 uint64_t NextDue(uint64_t examples, uint64_t every) {
   if (every == 0) return 0;
   const uint64_t past = examples - examples % every;
@@ -151,7 +151,7 @@ v1::Evaluation Evaluations::Take() {
       (*evaluation.mutable_metrics())[NameMetric({sets_[i], metric})] = value;
     }
   }
-  sums_.clear();  // A sample of groups is large.
+  sums_.clear();  // They may hold large samples of groups.
   history_.push_back(evaluation);
   if (history_.size() > kHistory) history_.erase(history_.begin());
   return evaluation;

@@ -1,4 +1,4 @@
-// Evaluations: when one is due, who does which part of it, and what came out.
+// Evaluations: when one is due, who evaluates which task of it, and what came out.
 #ifndef CAPSTAN_CHIEF_WORK_EVALUATION_H_
 #define CAPSTAN_CHIEF_WORK_EVALUATION_H_
 
@@ -26,13 +26,15 @@ class Evaluations {
  public:
   explicit Evaluations(const JobPlan& plan);
 
-  // False: the job has no evaluation data.
+  // Returns true if the job has evaluation data.
   bool enabled() const { return !tasks_.empty(); }
 
-  // True when one should begin: at each epoch's end, or every so many examples.
+  // Returns true when an evaluation should begin: every so many examples, or, if the job sets no
+  // such number, at the end of each epoch.
   bool Due(uint64_t examples, uint32_t epochs_done) const;
 
-  // REQUIRES: enabled() and not running(). `about` holds all but number, metrics and results.
+  // Begins an evaluation. `about` holds all but its number and metrics. REQUIRES: enabled() and not
+  // running().
   void Begin(v1::Evaluation about, uint32_t epochs_done);
   bool running() const { return running_.has_value(); }
 
@@ -42,31 +44,31 @@ class Evaluations {
   void Release(TrainerId trainer);
   std::span<const HeldLease> LeasesOf(TrainerId trainer) const { return leases_.Of(trainer); }
 
-  // True when every task of the running evaluation is done.
+  // Returns true when every task of the running evaluation is done.
   bool complete() const { return running() && todo_.empty() && leases_.size() == 0; }
 
   // Ends the running evaluation and returns it with its metrics. REQUIRES: complete().
   v1::Evaluation Take();
 
-  // Goes on from here: what has been evaluated of updates that are thrown away is forgotten, what
-  // is running ends.
+  // The job has returned to `examples` and `epochs_done`: forgets the evaluations of `history` that
+  // are later than that, and ends the running one without a result.
   void Restore(std::vector<v1::Evaluation> history, uint64_t examples, uint32_t epochs_done);
 
-  // Ends the running evaluation without a result: its data cannot be read. The next one that is
-  // due is begun all the same, for the data may be back by then. REQUIRES: running().
+  // Ends the running evaluation without a result, as its data cannot be read. The next one begins
+  // when it is due all the same, for the data may be back by then. REQUIRES: running().
   void GiveUp(std::string why);
-  // Why the latest evaluation was given up; empty: it was not.
+  // Why an evaluation was given up; empty if one has succeeded since, or none was.
   const std::string& failure() const { return failure_; }
 
-  // The final evaluation has been made, or given up.
+  // Returns true if the final evaluation has been made, or given up.
   bool final_over() const {
     return final_given_up_ || (!history_.empty() && history_.back().final());
   }
 
-  // The final evaluation is that of an earlier checkpoint, which is the result.
+  // Adds a final evaluation with the metrics of an earlier checkpoint, which is the job's result.
   void AddFinal(const std::map<std::string, double>& metrics, uint64_t examples, uint64_t step);
 
-  // The latest ones, in order.
+  // The latest evaluations, the newest last.
   const std::vector<v1::Evaluation>& history() const { return history_; }
 
  private:
@@ -78,10 +80,10 @@ class Evaluations {
   v1::JobSpec job_;
   uint64_t every_examples_;
   TaskRanges tasks_;
-  std::vector<std::string> sets_;  // Names, "" of the first one.
+  std::vector<std::string> sets_;  // Names; the first one has none.
   std::vector<uint32_t> ends_;     // The task after a set's last.
   std::optional<v1::Evaluation> running_;
-  std::vector<v1::EvaluationResult> sums_;  // One a set.
+  std::vector<v1::EvaluationResult> sums_;  // One for each set.
   std::set<uint32_t> todo_;                 // Indexes into tasks_.
   std::map<uint32_t, int> failures_;
   LeaseBook leases_;

@@ -12,8 +12,8 @@ namespace capstan::chief {
 
 using LogFields = std::vector<std::pair<std::string, std::string>>;
 
-// The fields of a line for each set of held-out records, that of the first set first: a line with
-// the metrics of all sets would have too many.
+// Returns the fields of one line of the log for each scope, the first set of held-out records
+// first. One line with all metrics would be too long.
 std::vector<LogFields> EvaluationLogFields(const v1::Evaluation& evaluation);
 
 }  // namespace capstan::chief

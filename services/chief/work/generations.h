@@ -1,4 +1,4 @@
-// Generations of leases: (term, count), none given out twice.
+// Gives out the generations of leases, (term, count), none of them twice.
 #ifndef CAPSTAN_CHIEF_WORK_GENERATIONS_H_
 #define CAPSTAN_CHIEF_WORK_GENERATIONS_H_
 

@@ -1,4 +1,4 @@
-// Whose work has changed hands: kept for those who look at a trainer again only then.
+// Notes whose work has changed, so that callers need to look only at these trainers again.
 #ifndef CAPSTAN_CHIEF_WORK_HOLDER_CHANGES_H_
 #define CAPSTAN_CHIEF_WORK_HOLDER_CHANGES_H_
 
@@ -19,10 +19,10 @@ class HolderChanges {
     trainers_.insert(trainer);
   }
 
-  // There is other work than before, and nobody holds any of it.
+  // All work has been replaced, and nobody holds any of it.
   void NoteAll() { ++count_; }
 
-  uint64_t count() const { return count_; }  // How often either was noted, ever.
+  uint64_t count() const { return count_; }  // How many changes were noted, ever.
   // The trainers noted since the last call.
   std::set<TrainerId> Take() { return std::exchange(trainers_, {}); }
 

@@ -13,7 +13,8 @@ struct Share {
   size_t quota = 0;
 };
 
-// Those who hold most keep the odd lanes, so that fewest move.
+// Returns how many lanes each trainer is to have. Those that hold most get the odd lanes, so that
+// the fewest lanes move.
 std::vector<Share> Quotas(std::span<const std::optional<TrainerId>> holders,
                           std::span<const TrainerId> trainers) {
   absl::flat_hash_map<TrainerId, size_t> held;
@@ -30,7 +31,7 @@ std::vector<Share> Quotas(std::span<const std::optional<TrainerId>> holders,
   return shares;
 }
 
-// Which `taken` of `all` things are taken, evenly over their row.
+// Chooses `taken` of `all` things in a row, evenly spread. TakesNext is called for each in turn.
 class Spread {
  public:
   Spread() = default;
@@ -64,7 +65,8 @@ std::vector<std::optional<TrainerId>> AssignLanes(std::span<const std::optional<
     --room[*holders[lane]];
     assigned[lane] = holders[lane];
   }
-  // One each, round and round, so that neighbouring lanes land on different trainers.
+  // Gives the trainers one lane after the other in turn, so that neighbouring lanes go to different
+  // trainers.
   size_t next = 0;
   for (std::optional<TrainerId>& lane : assigned) {
     if (lane) continue;

@@ -10,12 +10,14 @@
 
 namespace capstan::chief {
 
-// Assigns lanes evenly over `trainers`: no two differ by more than one lane, and as few lanes as
-// possible change hands. What a trainer keeps is spread over what it had: gradients are added in
-// the order of the lanes, so the others would have to wait for all of a row of neighbours.
-// `holders` names the present holder of each lane, or none; holders that are not among the trainers
-// lose theirs. The odd lanes stay with those who have them, or go to the trainers named first.
-// Without trainers nobody holds anything.
+// Returns the new holder of each lane. `holders` are the present ones, or none. Lanes are assigned
+// evenly over `trainers`: no two trainers differ by more than one lane, and as few lanes as
+// possible change their holder. Holders that are not among `trainers` lose their lanes. If the
+// lanes do not divide evenly, the trainers that have most, or else those named first, get one more.
+//
+// The lanes that a trainer keeps are spread over those that it had: gradients are added in the
+// order of the lanes, so the other trainers would have to wait for one that has many neighbouring
+// lanes. Without trainers no lane has a holder.
 std::vector<std::optional<TrainerId>> AssignLanes(std::span<const std::optional<TrainerId>> holders,
                                                   std::span<const TrainerId> trainers);
 

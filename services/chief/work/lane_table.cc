@@ -13,7 +13,7 @@
 namespace capstan::chief {
 namespace {
 
-// Tasks that a lease names ahead, and the number below which more are sent.
+// A lease names so many tasks ahead; more are sent when fewer than kTasksLow are left.
 constexpr uint64_t kTasksAhead = 8;
 constexpr uint64_t kTasksLow = 4;
 
@@ -102,8 +102,8 @@ ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::Le
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
     TakeDone(l, done, result);
     if (done.ordinal() <= lane->done) continue;
-    // An earlier chief was told of the tasks between, and did not live to store it: whoever gets
-    // the lane now reads them again, and tells of them.
+    // The tasks before this one were reported to an earlier chief, which ended before it had stored
+    // that. The lane is taken back: its next holder reads those tasks again, and reports them.
     SetHolder(l, std::nullopt);
     return result;
   }
@@ -131,8 +131,8 @@ std::optional<WorkName> LaneTable::NameOf(std::span<const TrainerId> trainers,
   return NameOf(*lane);
 }
 
-// Refuses numbers that a lane cannot have reached: it is told of so many tasks ahead, and offers
-// their batches one a round.
+// INVALID_ARGUMENT: numbers that a lane cannot have reached. Its holder knows only so many tasks
+// ahead, and offers one of their batches a round.
 absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
   const Lane& lane = lanes_[l];
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
@@ -140,7 +140,7 @@ absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
     CAPSTAN_RETURN_IF_ERROR(
         CheckNumbers(sequence_.task(PlaceOf(l, done.ordinal())), batch_size_, done));
   }
-  // An honest report makes this look at one task at the most.
+  // For an honest report this looks at one task at most.
   const uint64_t most = MostCursor(l, report.batches_done());
   if (report.batches_done() <= most) return CheckRound(l, report);
   return absl::InvalidArgumentError(
@@ -148,8 +148,8 @@ absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
                    most, " at the most by now; its reports are not to be believed"));
 }
 
-// The batches that a lane can have been in rounds with by now, whatever has been told of it; no
-// more tasks are looked at than show that there may be so many as `asked`.
+// Returns the highest cursor that a lane can have by now, whatever was reported of it. Stops
+// looking at tasks once the result is at least `asked`.
 uint64_t LaneTable::MostCursor(size_t l, uint64_t asked) {
   const Lane& lane = lanes_[l];
   uint64_t most = std::max(lane.cursor, lane.done_cursor);
@@ -160,14 +160,15 @@ uint64_t LaneTable::MostCursor(size_t l, uint64_t asked) {
   return most;
 }
 
-// A round closes with a batch of one lane at least, so all lanes together have been in rounds with
-// as many batches as there were rounds, or more. Of what other lanes have done the chief may not
-// have heard yet, so each counts with what it can have. That holds after a return to a checkpoint
-// and for another chief or coordinator as well: rounds and cursors come from one barrier.
+// INVALID_ARGUMENT: the reported round cannot have been reached. A round closes with a batch of at
+// least one lane, so there are at most as many closed rounds as batches of all lanes together. The
+// chief may not have heard yet what the other lanes have done, so each counts with its highest
+// possible cursor. This holds after a return to a checkpoint and for another chief or coordinator
+// as well, as rounds and cursors come from the same barrier.
 absl::Status LaneTable::CheckRound(size_t l, const v1::LeaseReport& report) {
   if (report.round() <= rounds_ + 1) return absl::OkStatus();
   const uint64_t closed = report.round() - 1;
-  // Where each lane is in each round, which is the rule, its own batches show it.
+  // Mostly each lane is in each round: then its own batches suffice.
   uint64_t most = rounds_without_batches_ + report.batches_done();
   for (size_t i = 1; i < lanes_.size() && most < closed; ++i) {
     const size_t other = (l + i) % lanes_.size();
@@ -182,7 +183,7 @@ absl::Status LaneTable::CheckRound(size_t l, const v1::LeaseReport& report) {
 
 void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportResult& result) {
   Lane& lane = lanes_[l];
-  // Reports are repeated until they are answered; what is known is passed over.
+  // Reports are repeated until they are answered: passes over what is known.
   if (done.ordinal() != lane.done || lane.done == lane.tasks) return;
   const Place place = PlaceOf(l, lane.done);
   epochs_.Done(sequence_, place, done.examples());
@@ -205,7 +206,7 @@ void LaneTable::TakeCursors(const v1::HoldRoundsReply& held) {
     lanes_[l].cursor = std::max(lanes_[l].cursor, held.lanes(static_cast<int>(l)).cursor());
     Count(l);
   }
-  rounds_ = held.last().round();  // Also where somebody has told of more.
+  rounds_ = held.last().round();  // Even if a worker has reported more.
 }
 
 std::optional<WorkName> LaneTable::NameOfAdopted(const v1::LeaseReport& report) const {
@@ -256,8 +257,8 @@ void LaneTable::Restore(const v1::TaskProgress& progress) {
     lane.done_examples = saved.done_examples();
     lane.cursor = std::max(saved.cursor(), saved.done_cursor());
     Count(l);
-    // The coordinator may know of an end of which the chief has not been told: it is told again
-    // then.
+    // The coordinator may know that the lane has ended when the chief does not know of all its
+    // tasks: then the chief is told of the end again.
     lane.ended = saved.ended() && lane.done == tasks;
     if (lane.ended) ++ended_;
     for (uint32_t epoch = 0; epoch < sequence_.epochs(); ++epoch) {
@@ -278,7 +279,7 @@ void LaneTable::Restore(const v1::TaskProgress& progress) {
   epochs_.Restore(sequence_, std::move(done), visit_done, progress);
 }
 
-// How many tasks of the lane are of an epoch before this one.
+// Returns how many tasks of the lane belong to epochs before `epoch`.
 uint64_t LaneTable::TasksUntil(size_t lane, uint32_t epoch) const {
   const uint64_t position = uint64_t{epoch} * sequence_.tasks().size();
   return position <= lane ? 0 : (position - lane - 1) / lanes_.size() + 1;

@@ -1,6 +1,6 @@
-// Lanes of a synchronous job. Lane l of N takes the places l, l+N, l+2N ... of the sequence of
-// tasks, whoever holds it; lanes are assigned evenly over the trainers and move only when that is
-// needed.
+// The lanes of a synchronous job. Lane l of N has the places l, l+N, l+2N ... of the sequence of
+// tasks, whoever holds it. Lanes are assigned evenly over the trainers, and change their holder
+// only when that is needed.
 #ifndef CAPSTAN_CHIEF_WORK_LANE_TABLE_H_
 #define CAPSTAN_CHIEF_WORK_LANE_TABLE_H_
 
@@ -28,54 +28,57 @@ namespace capstan::chief {
 // Thread-compatible.
 class LaneTable {
  public:
-  // `sequence` may hold fewer tasks than there are lanes: the rest of the lanes are empty, and
-  // leased all the same, for the coordinator must be told of their end.
+  // `sequence` may hold fewer tasks than there are `lanes`. The lanes without tasks are leased all
+  // the same, for the coordinator must be told of their end.
   LaneTable(TaskSequence sequence, uint32_t lanes, uint32_t batch_size);
 
-  // Assigns the lanes that have not ended over `trainers`, so that no two of them differ by more
-  // than one lane; those named first get the odd ones. Moves as few as possible; a lane that gets a
-  // holder gets a new generation. `in_place` names who is to get a lane in place of the trainer
-  // that it would be given to, also if that makes the assignment less even, or nobody. Changes
-  // nothing while neither trainers nor holders change.
+  // Assigns the lanes that have not ended to `trainers`; see AssignLanes. A lane that changes its
+  // holder gets a new generation. `in_place` is asked for each lane and the trainer that is to get
+  // it. If it names another trainer, a lane that has a holder stays where it is, and one without a
+  // holder goes to the trainer that `in_place` names, even if that makes the assignment less even.
+  // Changes nothing while neither trainers nor holders change.
   using InPlace = std::function<std::optional<TrainerId>(const WorkName&, TrainerId)>;
   void Assign(std::span<const TrainerId> trainers, Generations& generations,
               const InPlace& in_place = nullptr);
 
-  // What a lease of one of these is of. Nothing: they do not hold it.
+  // Returns the work of the lease with `generation`; nothing if none of `trainers` holds it.
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
   std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
 
-  // A report by the worker of `trainers`. Generations that are not the present ones change nothing.
+  // Takes in a report by the worker of `trainers`. Changes nothing unless one of them holds the
+  // lease. Numbers that the lane cannot have reached make it a failure.
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
 
-  // What the coordinator says at a barrier of rounds, of every lane: its holder may tell of it
-  // later. How many rounds are closed is then what it says, whatever workers have told.
+  // Takes in what the coordinator says of every lane at a round barrier, as its holder may report
+  // the same only later. The number of closed rounds becomes what the coordinator says, whatever
+  // workers have reported.
   void TakeCursors(const v1::HoldRoundsReply& held);
 
-  // A report of a lease that an earlier chief granted, of which this one does not know: the lane is
-  // that worker's, unless another has it.
+  // Takes in a report of a lease that an earlier chief has granted and this one does not know: the
+  // trainer gets the lane, unless the lane has another holder or has ended.
   ReportResult Adopt(const v1::LeaseReport& report);
 
-  // What a checkpoint or the chief's state keeps. Restore REQUIRES that no lane has a holder.
+  // Write and read what a checkpoint or the chief's state keeps. Restore REQUIRES that no lane has
+  // a holder.
   void Save(v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
-  // The task of this stream is done.
+  // Returns true if the task of `stream` is done.
   bool IsDone(StreamId stream);
 
-  void Release(TrainerId trainer);  // Its lanes are orphans until the next Assign.
+  void Release(TrainerId trainer);  // Its lanes have no holder until the next Assign.
   void ReleaseAll();
 
-  // Leases of the lanes that `trainer` holds, without their tasks.
+  // Returns the leases of the lanes that `trainer` holds, without their tasks.
   std::vector<v1::Lease> LeasesOf(TrainerId trainer) const;
 
-  // Adds to one of these the next tasks of its lane, from the first that is not known to be done.
+  // Adds to such a lease the next tasks of its lane, from the first that is not known to be done.
   void NameTasks(v1::Lease& lease);
 
   bool Holds(TrainerId trainer) const;
   HolderChanges& changes() { return changes_; }  // See Work.
 
-  // True if the holder of this generation, one of these, has been told of fewer tasks than it may
-  // soon need.
+  // Returns true if one of `trainers` holds the reported lane, and its worker knows fewer tasks of
+  // the lane than it may soon need.
   bool NeedsTasks(std::span<const TrainerId> trainers, const v1::LeaseReport& report) const;
 
   size_t lanes() const { return lanes_.size(); }
@@ -94,23 +97,24 @@ class LaneTable {
   struct Lane {
     std::optional<TrainerId> holder;
     Generation generation;
-    uint64_t tasks = 0;          // Length of the lane.
-    uint64_t done = 0;           // Tasks done, and
+    uint64_t tasks = 0;          // How many tasks the lane has.
+    uint64_t done = 0;           // How many of them are done, and
     uint64_t done_cursor = 0;    // the batches and
     uint64_t done_examples = 0;  // examples they had.
-    uint64_t cursor = 0;         // As reported: closed rounds that held the lane.
-    uint64_t examples = 0;       // Reported under this generation.
+    uint64_t cursor = 0;         // As reported: how many closed rounds held it.
+    uint64_t examples = 0;       // As reported under this generation.
     double loss_sum = 0;
-    int failures = 0;  // Since the last task done.
+    int failures = 0;  // Since the last task that was done.
     bool ended = false;
-    Share counted;  // In sums_.
+    Share counted;  // What sums_ has of the lane.
   };
 
-  // The only way in which a lane comes to a holder or loses it.
+  // Gives the lane to `holder`, or to nobody. Nothing else changes the holder of a lane.
   void SetHolder(size_t lane, std::optional<TrainerId> holder);
-  // Brings the sums up to date with the lane: after every change of what its share consists of.
+  // Brings sums_ up to date with the lane. To be called after each change of done, done_cursor,
+  // done_examples, cursor or holder.
   void Count(size_t lane);
-  // Whose number lanes_ has. Nothing: none of these holds it.
+  // Returns the lane whose lease has `generation`; nothing if none of `trainers` holds it.
   std::optional<size_t> Find(std::span<const TrainerId> trainers,
                              const Generation& generation) const;
   WorkName NameOf(size_t lane) const { return {v1::LEASE_KIND_LANE, lane, lanes_[lane].done}; }
@@ -124,13 +128,13 @@ class LaneTable {
   TaskSequence sequence_;
   uint64_t batch_size_;
   std::vector<Lane> lanes_;
-  absl::flat_hash_map<TrainerId, std::set<size_t>> held_;  // Lanes by holder; of none: no entry.
+  absl::flat_hash_map<TrainerId, std::set<size_t>> held_;  // Lanes by holder; never empty sets.
   HolderChanges changes_;
   EpochCounter epochs_;
   size_t ended_ = 0;
   Share sums_;           // The sums over all lanes.
-  uint64_t rounds_ = 0;  // That are closed, as somebody has told.
-  // Rounds that a checkpoint tells of and that its lanes have not done.
+  uint64_t rounds_ = 0;  // Closed rounds, as far as reported.
+  // By how much the closed rounds of a checkpoint exceed the batches of all its lanes.
   uint64_t rounds_without_batches_ = 0;
 };
 

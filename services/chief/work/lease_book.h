@@ -13,10 +13,11 @@
 
 namespace capstan::chief {
 
-// A lease, and what its trainer's worker reported last. Its sums grow from 0 under each generation.
+// A lease, and what its worker has reported last. `examples` and `loss_sum` begin at 0 under each
+// generation.
 struct HeldLease {
   v1::Lease lease;
-  uint64_t batches_done = 0;  // Contiguous acknowledged prefix, from the task's start.
+  uint64_t batches_done = 0;  // How many leading batches of the task are settled.
   uint64_t examples = 0;
   double loss_sum = 0;
 };
@@ -26,22 +27,23 @@ class LeaseBook {
  public:
   void Add(v1::Lease lease);
 
-  // The lease of this generation if one of `trainers` holds it, else null. The pointer stands until
-  // the next call that is not const.
+  // Returns the lease with `generation` if one of `trainers` holds it, else null. The pointer is
+  // valid until the next call that is not const.
   HeldLease* Find(std::span<const TrainerId> trainers, const Generation& generation);
 
-  // Takes one or all of a trainer's leases out. Remove REQUIRES that Find finds it.
+  // Remove one or all leases of a trainer, and return them. Remove REQUIRES that the trainer holds
+  // the lease.
   HeldLease Remove(TrainerId trainer, const Generation& generation);
   std::vector<HeldLease> RemoveAll(TrainerId trainer);
-  std::vector<HeldLease> Clear();  // In the order of the trainers' numbers.
+  std::vector<HeldLease> Clear();  // Returns all leases, by trainer.
 
-  // In the order granted.
+  // Returns the leases of a trainer in the order in which they were added.
   std::span<const HeldLease> Of(TrainerId trainer) const;
   size_t size() const { return size_; }
-  size_t holders() const { return held_.size(); }  // Trainers that hold any.
+  size_t holders() const { return held_.size(); }  // How many trainers hold a lease.
 
  private:
-  absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // No entry: it holds none.
+  absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // Never empty.
   size_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// How far the job is, how fast it goes, and the loss of late.
+// How far the job is, how fast it goes, and its recent training loss.
 #ifndef CAPSTAN_CHIEF_WORK_PROGRESS_H_
 #define CAPSTAN_CHIEF_WORK_PROGRESS_H_
 
@@ -20,36 +20,37 @@ class Progress {
  public:
   Progress(ProgressOptions options, absl::Time now) : options_(options), started_(now) {}
 
-  // Examples newly acknowledged and the sum of their losses.
+  // Takes in the number of newly settled examples, and the sum of their losses.
   void AddLoss(uint64_t examples, double loss_sum);
 
-  // The totals as of now; examples never go back, for the learning rate follows them. Steps do
-  // where workers have told of rounds that the coordinator has not closed.
+  // Sets the totals as of `now`. Examples never go back, for the learning rate follows them. Steps
+  // go back if workers have reported rounds that the coordinator has not closed.
   void Update(uint64_t examples, uint64_t steps, absl::Time now);
 
-  // All is done, and its examples are counted: Update's totals take a batch under way for a full
-  // one.
+  // All is done: sets the exact number of examples. Until then totals count each batch of an open
+  // task as a full one.
   void Settle(uint64_t examples) { examples_ = examples; }
 
-  // True, and noted as written, when the learning curve wants a point: every second at first, later
-  // whenever a hundredth of the time has gone by, so that a curve has at most some hundred points
-  // per order of magnitude.
+  // Returns true, and counts the point as written, when the learning curve is to get a point: every
+  // second at first, later whenever a hundredth of the elapsed time has passed, so that a curve has
+  // at most a few hundred points per order of magnitude.
   bool TakeCurveDue(absl::Time now);
 
   uint64_t examples() const { return examples_; }
   uint64_t steps() const { return steps_; }
-  // None before the first AddLoss: neither a checkpoint nor the chief's state keeps it.
+  // The mean loss over the last examples. Nothing before the first AddLoss: neither a checkpoint
+  // nor the chief's state keeps it.
   std::optional<double> loss() const;
-  // The least that loss() has been once half the examples were in that it is averaged over; 0:
-  // they are not yet.
+  // The least loss() so far, from when it was averaged over half of loss_window; 0 before that.
   double least_loss() const { return least_loss_; }
   double examples_per_second() const;
   double elapsed_seconds(absl::Time now) const { return absl::ToDoubleSeconds(now - started_); }
 
-  // Goes on from what a checkpoint or the chief's state says; they may go back here.
+  // Goes on from what a checkpoint or the chief's state says. Here examples may go back.
   void Restore(uint64_t examples, uint64_t steps, absl::Time now);
 
-  // The clock starts when training does; it has run for so long under earlier chiefs.
+  // Starts the clock of elapsed_seconds, when training starts. It has run for `before` under
+  // earlier chiefs.
   void Start(absl::Time now, absl::Duration before = absl::ZeroDuration()) {
     started_ = now - before;
   }

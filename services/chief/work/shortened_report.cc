@@ -11,7 +11,7 @@ constexpr char kCut[] = "...";
 constexpr size_t kMostError = 4096;  // Bytes.
 constexpr size_t kMostExample = 1024;
 constexpr size_t kMostTraceback = 4096;
-constexpr int kMostExamples = 10;  // As many as are kept of a job.
+constexpr int kMostExamples = 10;  // As many as BadRecordCount keeps.
 
 bool InsideOfACharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
@@ -30,7 +30,7 @@ void CutBegin(std::string& text, size_t most) {
   text.replace(0, begin, kCut);
 }
 
-// A LeaseReport or a LaneTaskDone.
+// `Report` is a LeaseReport or a LaneTaskDone.
 template <typename Report>
 bool HasLongExamples(const Report& report) {
   const auto& examples = report.bad_record_examples();

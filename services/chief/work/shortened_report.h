@@ -1,5 +1,5 @@
-// What workers say in words is shown, logged and kept, so it is cut to a length that all of it may
-// have; a report is not refused for it.
+// The texts in workers' reports are shown, logged and kept, so they are cut to a bounded length. A
+// report is not refused because its texts are long.
 #ifndef CAPSTAN_CHIEF_WORK_SHORTENED_REPORT_H_
 #define CAPSTAN_CHIEF_WORK_SHORTENED_REPORT_H_
 
@@ -9,8 +9,8 @@
 
 namespace capstan::chief {
 
-// The report with its longer texts cut, which "..." shows, and of the examples of bad records the
-// first ones only. Nothing: it may stay as it is.
+// Returns the report with "..." where long texts were cut, and only the first examples of bad
+// records. Nothing: the report needs no cut.
 std::optional<v1::LeaseReport> Shortened(const v1::LeaseReport& report);
 
 }  // namespace capstan::chief

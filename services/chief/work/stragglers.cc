@@ -6,10 +6,10 @@
 namespace capstan::chief {
 namespace {
 
-// What was seen last counts for so long at most: nothing is known of a time in which nobody looked.
+// An Update counts for so much time at most: nothing is known of a longer time without one.
 constexpr absl::Duration kMaxStep = absl::Seconds(1);
 
-// The lower one of the two in the middle: of two workers, the faster is the norm.
+// Returns the lower one of the two in the middle: of two workers, the faster one sets the norm.
 double LowerMedian(const std::vector<std::pair<std::string, double>>& step_seconds) {
   std::vector<double> values;
   for (const auto& [name, seconds] : step_seconds) values.push_back(seconds);

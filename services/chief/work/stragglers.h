@@ -1,5 +1,5 @@
-// Who is slow: a worker whose step takes more than twice the median step, on average over some
-// time.
+// Finds the stragglers: workers whose step takes more than twice the median step, on average over
+// some time.
 #ifndef CAPSTAN_CHIEF_WORK_STRAGGLERS_H_
 #define CAPSTAN_CHIEF_WORK_STRAGGLERS_H_
 
@@ -15,12 +15,14 @@
 namespace capstan::chief {
 
 struct StragglerOptions {
-  double factor = 2;         // Times the median, on average: a straggler,
-  double recovered = 1.5;    // until it is below this again.
-  double most = 3;           // What a step counts at most, so that a short hiccup is passed over.
-  absl::Duration average;    // Time constant of the exponential moving average.
-  absl::Duration probation;  // Then it gets another chance, for whoever has no work cannot show
-                             // that it has recovered.
+  double factor = 2;       // A straggler takes more than so many times the median, on average,
+  double recovered = 1.5;  // until it is below this again.
+  // A step counts at most as so many medians, so that a short hiccup has no effect.
+  double most = 3;
+  absl::Duration average;  // Time constant of the exponential moving average.
+  // After it a straggler counts as none, for a worker without work cannot show that it has
+  // recovered.
+  absl::Duration probation;
 };
 
 // Thread-compatible.
@@ -28,19 +30,19 @@ class Stragglers {
  public:
   explicit Stragglers(StragglerOptions options) : options_(options) {}
 
-  // The step times of all live workers that have one. Returns the names of those that have just
-  // been found to be stragglers. Workers that are not named are forgotten.
+  // Takes in the step times of all live workers that have one, by name. Returns the names of
+  // workers that have just become stragglers. Forgets workers that are not named.
   std::vector<std::string> Update(const std::vector<std::pair<std::string, double>>& step_seconds,
                                   absl::Time now);
 
   bool IsStraggler(const std::string& worker) const;
   size_t count() const;
-  // How often others have been stragglers than before.
+  // How often the set of stragglers has changed.
   uint64_t changes() const { return changes_; }
 
  private:
   struct Pace {
-    double average = 1;  // The average of its step time over the median.
+    double average = 1;  // Moving average of (its step time / the median).
     std::optional<absl::Time> found;
   };
   static std::vector<std::string> Found(const std::map<std::string, Pace>& paces);

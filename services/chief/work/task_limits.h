@@ -1,4 +1,4 @@
-// What a report of a task can say at the most, whatever its worker says.
+// The highest numbers that a report of a task can truthfully contain.
 #ifndef CAPSTAN_CHIEF_WORK_TASK_LIMITS_H_
 #define CAPSTAN_CHIEF_WORK_TASK_LIMITS_H_
 
@@ -10,11 +10,11 @@
 
 namespace capstan::chief {
 
-// No task has more records: each begins at a byte of its own, or is one of those that are named.
-// 2^40 where the task's end is not known.
+// Returns a bound of the records of a task: each record begins at a byte of its own, or is one of
+// those that the task names by number. 2^40 if the task's end is not known.
 uint64_t MostRecords(const v1::Task& task);
 
-// No task has more batches: all are full but the last one, which may be empty.
+// Returns a bound of the batches of a task: all are full but the last one, which may be empty.
 uint64_t MostBatches(const v1::Task& task, uint64_t batch_size);
 
 // INVALID_ARGUMENT: more batches, examples or bad records than the task can have.

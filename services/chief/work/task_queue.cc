@@ -138,10 +138,11 @@ ReportResult TaskQueue::Adopt(const v1::LeaseReport& report) {
   if (!position || (adopted_below_ && *position >= *adopted_below_)) return {};
   BeginUntil(*position + 1);
   const auto open = open_.find(stream);
-  if (open == open_.end() || !returned_.contains(stream)) return {};  // Done, or another's.
+  // The task is done, or another has it.
+  if (open == open_.end() || !returned_.contains(stream)) return {};
   const bool old =
       GenerationFromProto(report.generation()) < GenerationFromProto(open->second.generation);
-  if (old && !report.finished()) return {};  // Shards do not listen to it.
+  if (old && !report.finished()) return {};  // Shards refuse its pushes.
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_TASK);
   *lease.mutable_generation() = report.generation();
@@ -155,7 +156,7 @@ ReportResult TaskQueue::Adopt(const v1::LeaseReport& report) {
   Add(std::move(lease));
   const TrainerId trainer{report.trainer()};
   ReportResult result = Report({&trainer, 1}, report);
-  result.examples = 0;  // Nobody knows how many of them had been reported before.
+  result.examples = 0;  // How many of them an earlier chief has counted is not known.
   result.loss_sum = 0;
   return result;
 }
@@ -164,7 +165,8 @@ void TaskQueue::AdoptOnlyBegun() {
   if (!adopted_below_) adopted_below_ = next_;
 }
 
-// The places below `position` have been leased, all but those that are done by somebody unknown.
+// Marks all places below `position` as begun: an earlier chief has leased them, and their leases
+// may be adopted.
 void TaskQueue::BeginUntil(uint64_t position) {
   for (; next_ < position; ++next_) {
     const Place place = sequence_.At(next_);

@@ -1,5 +1,5 @@
-// Tasks of an asynchronous job: leased one by one in the order of the sequence, returned at the
-// acknowledged prefix, done once.
+// The tasks of an asynchronous job. They are leased one by one in the order of the sequence. A task
+// that is returned is leased again from its first batch that is not settled. Each is done once.
 #ifndef CAPSTAN_CHIEF_WORK_TASK_QUEUE_H_
 #define CAPSTAN_CHIEF_WORK_TASK_QUEUE_H_
 
@@ -26,39 +26,42 @@ class TaskQueue {
  public:
   TaskQueue(TaskSequence sequence, uint32_t batch_size);
 
-  // Leases the next task to `trainer`: returned ones first, unless these are still waited for by
-  // others, or this one is not to get them. Nothing if none is left to give.
+  // Leases a task to `trainer`: if `returned`, the first returned task that `avoid` allows it to
+  // have, otherwise the next task of the sequence. Nothing if there is none to give.
   std::optional<v1::Lease> Grant(TrainerId trainer, Generations& generations, bool returned = true,
                                  const Avoid& avoid = nullptr);
 
-  // What a lease of one of these is of. Nothing: they do not hold it.
+  // Returns the work of the lease with `generation`; nothing if none of `trainers` holds it.
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
   std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
 
-  // A report by the worker of `trainers`. Unknown generations change nothing; numbers that the task
-  // cannot have make it a failure.
+  // Takes in a report by the worker of `trainers`. Changes nothing unless one of them holds the
+  // lease. Numbers that the task cannot have make it a failure.
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
 
-  // A report of a lease that an earlier chief granted, of which this one does not know: finished,
-  // the task is done; held, the lease is that worker's, unless another has the task.
+  // Takes in a report of a lease that an earlier chief has granted and this one does not know. If
+  // it is finished, the task is done. Otherwise the trainer holds the lease from now on. Changes
+  // nothing if the task is done, is held by another, or was leased again in a later generation and
+  // is not finished.
   ReportResult Adopt(const v1::LeaseReport& report);
-  // From now on adopts no lease of a task that is not known, by now, to have been begun.
+  // From now on Adopt changes nothing for tasks that are not known by now to have been begun.
   void AdoptOnlyBegun();
 
-  // What a checkpoint or the chief's state keeps. Restore REQUIRES that nothing is leased.
+  // Write and read what a checkpoint or the chief's state keeps. Restore REQUIRES that nothing is
+  // leased.
   void Save(v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
-  // The task of this stream is done.
+  // Returns true if the task of `stream` is done.
   bool IsDone(StreamId stream);
 
-  void Release(TrainerId trainer);  // Everything it holds returns to the queue.
+  void Release(TrainerId trainer);  // Returns all its tasks to the queue.
   void ReleaseAll();
 
   std::span<const HeldLease> LeasesOf(TrainerId trainer) const { return leases_.Of(trainer); }
   uint64_t todo() const { return returned_.size() + sequence_.size() - next_; }
   bool all_done() const { return done_ == sequence_.size(); }
   WorkTotals totals() const;
-  size_t holders() const { return leases_.holders(); }  // Trainers that hold a task.
+  size_t holders() const { return leases_.holders(); }  // How many trainers hold a task.
   HolderChanges& changes() { return changes_; }         // See Work.
   const EpochCounter& epochs() const { return epochs_; }
 
@@ -68,7 +71,7 @@ class TaskQueue {
     Place place;
     uint64_t prefix = 0;
     int failures = 0;
-    v1::Generation generation;  // The last one given out.
+    v1::Generation generation;  // That of its latest lease.
   };
 
   void Add(v1::Lease lease);
@@ -81,10 +84,10 @@ class TaskQueue {
   TaskSequence sequence_;
   uint64_t batch_size_;
   uint64_t next_ = 0;  // Position in the sequence of the next task that was never leased.
-  std::optional<uint64_t> adopted_below_;  // The position; nothing: wherever a task is.
+  std::optional<uint64_t> adopted_below_;  // Adopt takes only positions below it.
   std::map<StreamId, Open> open_;
-  uint64_t open_batches_ = 0;           // The sum of their prefixes.
-  std::map<StreamId, Place> returned_;  // Those of open_ that nobody holds.
+  uint64_t open_batches_ = 0;           // The sum of the prefixes in open_.
+  std::map<StreamId, Place> returned_;  // The streams of open_ that nobody holds.
   LeaseBook leases_;
   HolderChanges changes_;
   EpochCounter epochs_;

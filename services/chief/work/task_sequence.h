@@ -1,9 +1,11 @@
 // The order in which a job's tasks are trained: epoch after epoch without a gap, each epoch in an
-// order of its own drawn from the job's seed. A pure function of (seed, tasks), so whoever restarts
-// finds the same sequence. What a task is made of may be drawn anew for every epoch, too.
+// order of its own drawn from the job's seed. It is a pure function of the seed and the tasks, so a
+// chief that restarts finds the same sequence. What a task is made of may be drawn anew for every
+// epoch, too.
 //
-// Tasks are numbered in that order, so that neighbouring streams are closed about together: what a
-// ledger keeps of a million tasks that are done is one interval, and a few for those under way.
+// Tasks are numbered in that order, so that neighbouring streams are closed at about the same time:
+// for a million tasks that are done a ledger keeps one interval, and a few more for those under
+// way.
 #ifndef CAPSTAN_CHIEF_WORK_TASK_SEQUENCE_H_
 #define CAPSTAN_CHIEF_WORK_TASK_SEQUENCE_H_
 
@@ -23,13 +25,14 @@ struct SequenceOptions {
   uint64_t seed = 0;
   bool shuffle = false;
   uint32_t epochs = 1;
-  bool numbered_in_order = true;  // False: in the order of the data (DataSpec.numbered_in_order).
+  // False: numbered in the order of the data (DataSpec.numbered_in_order).
+  bool numbered_in_order = true;
 };
 
 // One place of the sequence.
 struct Place {
   uint32_t epoch = 0;
-  uint32_t index = 0;  // The number of the task among those of the epoch.
+  uint32_t index = 0;  // The number of the task in its epoch.
 };
 
 // Thread-compatible.
@@ -42,15 +45,15 @@ class TaskSequence {
   uint32_t epochs() const { return options_.epochs; }
   const TaskMix& tasks() const { return tasks_; }  // Every epoch has these.
   v1::Task task(const Place& place) const;
-  // Which of tasks() this is. REQUIRES: the job has it.
+  // Returns which of tasks() is at `place`. REQUIRES: the job has the place.
   uint32_t Drawn(const Place& place) const;
 
   // REQUIRES: position < size().
   Place At(uint64_t position);
-  // The position of a task's stream; nothing if the job has no such stream.
+  // Returns the position of the stream's task; nothing if the job has no such stream.
   std::optional<uint64_t> PositionOf(StreamId stream);
 
-  // A hash of the tasks: two sequences with the same one and the same options are the same.
+  // A hash of the tasks: two sequences with the same hash and the same options are the same.
   uint64_t fingerprint() const;
 
   StreamId StreamOf(const Place& place) const { return StreamId::Task(place.epoch, place.index); }
@@ -61,7 +64,8 @@ class TaskSequence {
 
   SequenceOptions options_;
   TaskMix tasks_;
-  // A few epochs' orders, computed when needed, where tasks are numbered in the order of the data.
+  // If tasks are numbered in the order of the data: the orders of a few epochs, computed when
+  // needed.
   std::map<uint32_t, std::vector<uint32_t>> orders_;
 };
 

@@ -20,7 +20,7 @@ namespace capstan::chief {
 // The job's training tasks, in the order in which they are trained.
 TaskSequence SequenceOf(const JobPlan& plan);
 
-// TaskProgress.tasks_fingerprint of this job's tasks.
+// Returns the TaskProgress.tasks_fingerprint of the job's tasks.
 uint64_t TasksFingerprint(const JobPlan& plan);
 
 // Thread-compatible.
@@ -32,14 +32,14 @@ class Work {
   LaneTable* lanes() { return std::get_if<LaneTable>(&work_); }
   bool has_lanes() const { return std::holds_alternative<LaneTable>(work_); }
 
-  // Those of both that do the same; see there.
+  // The functions that TaskQueue and LaneTable have in common: see there.
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
   ReportResult Adopt(const v1::LeaseReport& report);
-  // See TaskQueue; a synchronous job, which has lanes, adopts as ever.
+  // See TaskQueue. Does nothing in a job with lanes.
   void AdoptOnlyBegun();
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
-  // Returns the work of a lease that may be adopted, by what the report says of it. Nothing: there
-  // is no such work.
+  // Returns the work that `report` names, of a lease that may be adopted. Nothing if it is not of
+  // this job's kind of training work, or of a lane that the job lacks.
   std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
   void Save(v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
@@ -48,13 +48,13 @@ class Work {
   void ReleaseAll();
   std::vector<v1::Lease> LeasesOf(TrainerId trainer) const;
   bool Holds(TrainerId trainer) const;
-  // Whose work has changed hands: what Holds says of all others is as it was.
+  // The trainers for which the result of Holds may have changed.
   HolderChanges& changes();
   bool all_done() const;
   WorkTotals totals() const;
   uint64_t ExpectedExamples() const;
-  bool counted() const;             // The data tell how many examples each task has.
-  uint64_t batches_a_step() const;  // Lanes, or 1.
+  bool counted() const;             // See EpochCounter.
+  uint64_t batches_a_step() const;  // The number of lanes; 1 without lanes.
 
  private:
   Work(const JobPlan& plan, TaskSequence sequence);

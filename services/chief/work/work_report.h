@@ -1,5 +1,4 @@
-// What a report of a lease meant to the work: the common tongue of TaskQueue, LaneTable and
-// Evaluations.
+// What a report of a lease has brought about: the result of TaskQueue, LaneTable and Evaluations.
 #ifndef CAPSTAN_CHIEF_WORK_WORK_REPORT_H_
 #define CAPSTAN_CHIEF_WORK_WORK_REPORT_H_
 
@@ -18,11 +17,12 @@ namespace capstan::chief {
 // A task that could not be done.
 struct TaskFailure {
   std::string error;      // The worker's words: file and record.
-  bool bad_data = false;  // No other worker can do better.
-  int attempts = 0;       // How often this task was tried, this time counted.
+  bool bad_data = false;  // The worker says that no other can do better.
+  int attempts = 0;       // How often the task has failed, this time included.
 };
 
-// Takes over what a LeaseReport or LaneTaskDone says of a task that is done.
+// Adds the bad records of a task that is done to `bad_records`, if it has any. `done` is a
+// LeaseReport or a LaneTaskDone.
 template <typename Done>
 void NoteBadRecords(uint32_t epoch, const Done& done, std::vector<TaskBadRecords>& bad_records) {
   if (done.bad_records() == 0) return;
@@ -30,29 +30,29 @@ void NoteBadRecords(uint32_t epoch, const Done& done, std::vector<TaskBadRecords
   bad_records.push_back({epoch, done.bad_records(), {examples.begin(), examples.end()}});
 }
 
-// Returns whether somebody who asks for work is not to get this one.
+// Returns true if the trainer that asks for work is not to get this piece of work.
 using Avoid = std::function<bool(const WorkName&)>;
 
 struct ReportResult {
-  bool held = false;   // The reporter holds the lease still; false also after a finish or return.
-  bool known = false;  // It held it when it reported; otherwise nothing else here is set.
-  WorkName work;       // What the lease is of.
-  uint64_t examples = 0;  // Newly acknowledged since the last report under this generation.
-  double loss_sum = 0;    // The sum of their losses.
+  bool held = false;   // The trainer holds the lease still: it did not finish, fail or return it.
+  bool known = false;  // It held the lease when it reported; if not, nothing else is set.
+  WorkName work;       // The work of the lease.
+  uint64_t examples = 0;                    // Settled since the last report under this generation.
+  double loss_sum = 0;                      // The sum of their losses.
   std::vector<v1::StreamClose> closes;      // Streams of tasks that are done.
   std::vector<TaskBadRecords> bad_records;  // The bad records of the tasks that have some.
   std::optional<TaskFailure> failure;
 };
 
-// How much has been done, each record counted once however often its task was leased.
+// How much work is done. Each record counts once, however often its task was leased.
 struct WorkTotals {
   uint64_t examples = 0;
-  uint64_t steps = 0;  // Tasks: batches acknowledged. Lanes: rounds closed, as far as is known.
+  uint64_t steps = 0;  // Tasks: settled batches. Lanes: closed rounds, as far as known.
   uint64_t todo = 0;
   uint64_t doing = 0;
   uint64_t done = 0;
   uint64_t total = 0;
-  uint32_t epochs_done = 0;  // Leading epochs that are complete.
+  uint32_t epochs_done = 0;  // How many leading epochs are complete.
 };
 
 }  // namespace capstan::chief
