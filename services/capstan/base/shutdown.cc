@@ -25,7 +25,8 @@ constexpr int64_t kNever = -1;
 // What the handler touches; a handler can be given no argument.
 std::atomic<int> signal_fd{-1};
 std::atomic<int64_t> first_signal{kNever};  // Milliseconds of the monotonic clock.
-std::atomic<void (*)()> before_exit{nullptr};
+using Action = void (*)();
+std::atomic<Action> before_exit{nullptr};
 static_assert(std::atomic<int>::is_always_lock_free);
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
@@ -49,7 +50,7 @@ void Handle(int signal) {
   int64_t first = kNever;
   if (first_signal.compare_exchange_strong(first, now)) return Announce();
   if (now - first < kOneSignalMilliseconds) return;
-  if (void (*const action)() = before_exit.load(); action != nullptr) action();
+  if (const Action action = before_exit.load(); action != nullptr) action();
   _exit(128 + signal);
 }
 
@@ -94,6 +95,6 @@ bool Shutdown::WaitFor(absl::Duration timeout) const {
 
 int Shutdown::fd() const { return signal_fd.load(); }
 
-void CallBeforeExitBySignal(void (*action)()) { before_exit = action; }
+void CallBeforeExitBySignal(Action action) { before_exit = action; }
 
 }  // namespace capstan
