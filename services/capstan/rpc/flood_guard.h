@@ -28,7 +28,7 @@ class FloodGuard final : public grpc::ContextAllocator {
  public:
   // So many calls alive are never a flood, whatever the number of connections.
   static constexpr int64_t kFreeCalls = 2048;
-  // A connection is ended only if more than this is unread; a small call is never so large.
+  // A connection is ended only if at least this much is unread; a small call is never so large.
   static constexpr size_t kUnreadBytes = 16 << 10;
 
   explicit FloodGuard(int max_streams_per_connection) : max_streams_(max_streams_per_connection) {}

@@ -13,7 +13,7 @@
 namespace capstan {
 namespace {
 
-// S3 takes 10000 parts of an object; parts double each so many.
+// S3 takes at most 10000 parts of an object, so the size of parts doubles after each so many.
 constexpr size_t kPartsOfOneSize = 1500;
 
 struct Part {
@@ -21,7 +21,7 @@ struct Part {
   std::string checksum;
 };
 
-// A part on its way. The work sets the result, and is waited for before anybody looks at it.
+// A part that is being uploaded. `work` sets `result`, and is waited for before the result is read.
 struct Upload {
   size_t number;  // From 1.
   std::string bytes;
