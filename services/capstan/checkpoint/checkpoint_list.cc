@@ -51,8 +51,8 @@ absl::Status CheckSizes(const v1::Manifest& manifest, const Sizes& sizes) {
   return absl::OkStatus();
 }
 
-// Marks checkpoints whose chain is broken: a parent must have a lower step, or be of an earlier
-// attempt, so a chain that leads back to itself never ends.
+// Marks as damaged the checkpoints whose parent is missing or damaged, and in turn those that build
+// on them.
 void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -109,7 +109,7 @@ absl::StatusOr<ListedCheckpoint> ReadOne(ObjectStore& checkpoints, const std::st
 }
 
 // Returns whether the folder is somebody else's and only happens to have a checkpoint's name: it
-// has no manifest of any Capstan, and holds something else.
+// has no intact manifest of any Capstan, and holds an object that is not Capstan's.
 bool IsForeign(const ListedCheckpoint& checkpoint) {
   const bool no_manifest = !checkpoint.status.ok() && checkpoint.manifest.files().empty() &&
                            !absl::IsFailedPrecondition(checkpoint.status);

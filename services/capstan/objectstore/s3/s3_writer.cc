@@ -32,13 +32,14 @@ struct Upload {
 class S3Writer : public ObjectWriter {
  public:
   S3Writer(S3Client& client, std::string key) : client_(client), key_(std::move(key)) {
-    // All by this thread: what is appended may come from many, and malloc would keep each one's.
+    // This thread allocates all buffers: many threads may append, and malloc would keep memory for
+    // each of them.
     spare_.resize(client_.options().parts_at_once + 1);
     for (std::string& buffer : spare_) buffer.reserve(client_.options().part_bytes);
   }
 
   ~S3Writer() override {
-    under_way_.clear();  // Each has ended.
+    under_way_.clear();  // Waits until each has ended.
     if (upload_.empty() || committed_) return;
     // At best: a bucket's lifecycle rule removes what a dead process leaves anyway.
     client_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}, .once = true});
@@ -87,9 +88,9 @@ class S3Writer : public ObjectWriter {
   std::string upload_;  // Empty: nothing has been sent yet.
   std::string buffer_;
   std::vector<std::string> spare_;  // Buffers that are not in use.
-  size_t begun_ = 0;                // Parts,
+  size_t begun_ = 0;                // How many parts have been begun.
   std::deque<std::unique_ptr<Upload>> under_way_;
-  std::vector<Part> parts_;  // and those that have ended, in order.
+  std::vector<Part> parts_;  // The parts that have ended, in order.
   Threads threads_;
   absl::Status error_;  // The first error.
   bool committed_ = false;
