@@ -61,14 +61,16 @@ std::vector<std::string> CheckpointsToPrune(absl::Span<const ListedCheckpoint> c
 absl::Status GiveUpCheckpoint(ObjectStore& checkpoints, const std::string& id);
 
 // Deletes the checkpoint, its manifest first: what is left after a crash is garbage, not a broken
-// checkpoint. If the checkpoint was given up, its empty manifest is deleted last. INVALID_ARGUMENT,
-// and nothing is deleted: `id` is no name of a checkpoint. FAILED_PRECONDITION, and nothing is
-// deleted: an object in the folder is not Capstan's.
+// checkpoint. If the checkpoint was given up, its empty manifest stays, until a later call finds
+// nothing else to delete. INVALID_ARGUMENT, and nothing is deleted: `id` is no name of a
+// checkpoint. FAILED_PRECONDITION, and nothing is deleted: an object in the folder is not
+// Capstan's.
 absl::Status DeleteCheckpoint(ObjectStore& checkpoints, const std::string& id);
 
-// Deletes a checkpoint that has no manifest. Gives it up first, and leaves its empty manifest, so
-// that a process that is still writing it cannot complete it with objects that are gone.
-// ALREADY_EXISTS: it has been completed meanwhile, and stays.
+// Deletes a checkpoint that has no manifest. Gives it up first, and then deletes it as
+// DeleteCheckpoint does, which leaves the empty manifest, so that a process that is still writing
+// it cannot complete it with objects that are gone. ALREADY_EXISTS: it has been completed
+// meanwhile, and stays.
 absl::Status DeleteUnfinished(ObjectStore& checkpoints, const std::string& id);
 
 }  // namespace capstan

@@ -36,8 +36,9 @@ class CheckpointReader {
   // begins the chain.
   size_t chain_length() const { return links_.size(); }
 
-  // FAILED_PRECONDITION, with the difference: `job` places its parameters otherwise. Tables and
-  // tensors are only compared when a partition is read.
+  // FAILED_PRECONDITION, with the difference: `job` places its parameters otherwise. Compares the
+  // number of partitions, tables and tensors, and the seeds of tables; the rest is compared when a
+  // partition is read.
   absl::Status CheckJob(const v1::JobSpec& job) const;
 
   // Reads a partition. DATA_LOSS, with object and place: a byte has changed or is missing. Other
