@@ -54,7 +54,7 @@ bool WaitsForATimeOfDay(long number, long operation, long deadline) {
 
 }  // namespace
 
-// Takes six words whether the caller gave so many or not, as the C library's own does.
+// Takes six arguments whether the caller gave so many or not, as the C library's own does.
 extern "C" ABSL_ATTRIBUTE_NO_SANITIZE_ADDRESS long syscall(long number, ...) noexcept {
   va_list list;
   va_start(list, number);

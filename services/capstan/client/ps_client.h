@@ -120,7 +120,7 @@ struct PushResult {
 
 struct PsClientOptions {
   TrainerId trainer{};       // 0: the client is no trainer of the job.
-  int chunks_in_flight = 4;  // So many chunks of one request are on their way at once.
+  int chunks_in_flight = 4;  // At most so many chunks of one request are under way at a time.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
   // The channels to the shards, which clients of the same loop may share. Null: the client makes
   // its own, with the identity of this process.

@@ -1,6 +1,4 @@
 // The lock that makes compare-and-replace in a file store one step, across processes and machines.
-// Plain writes and deletions share the lock, conditional replacements hold it alone; both only
-// while a file is renamed or removed. The kernel frees the lock when its holder dies.
 #ifndef CAPSTAN_OBJECTSTORE_FILE_LOCK_H_
 #define CAPSTAN_OBJECTSTORE_FILE_LOCK_H_
 
@@ -10,8 +8,8 @@
 
 namespace capstan {
 
-// Plain writes and deletions share the lock, conditional replacements hold it alone; both only for
-// the moment of the rename. The kernel frees it when its holder dies.
+// Plain writes and deletions share the lock, conditional replacements hold it alone; both only
+// while a file is renamed or removed. The kernel frees the lock when its holder dies.
 enum class LockKind { kShared, kExclusive };
 
 // Locks the file ".lock" in the folder `root` until the result is destroyed. UNAVAILABLE: others

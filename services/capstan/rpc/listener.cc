@@ -41,7 +41,7 @@ void SetOption(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof(value));
 }
 
-// What gRPC sets on its own listening sockets; connections inherit it.
+// Sets the options that gRPC sets on its own listening sockets; connections inherit them.
 void SetOptions(int socket, int family) {
   SetOption(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);

@@ -75,7 +75,7 @@ class KeyGroups {
   std::vector<Occurrence>
       occurrences_;  // In the order of the gradients; sorted by group if any repeats.
   std::vector<uint32_t>
-      group_of_;  // By occurrence, as long as it is in the order of the gradients.
+      group_of_;  // By occurrence, while occurrences_ is in the order of the gradients.
   // By group, with one more at the end; empty if every key occurs once.
   std::vector<uint32_t> begin_;
   // By occurrence, in the order of occurrences_; empty: all are 1.

@@ -17,7 +17,7 @@
 
 namespace capstan {
 
-// Thread-compatible. A Row is valid until RemoveLast takes it away.
+// Thread-compatible. A Row is valid until Remove() removes or moves it.
 class RowSlabs {
  public:
   // The layout of a row: key (8 bytes) | weights, then slots (`floats`) | frequency (4) | last

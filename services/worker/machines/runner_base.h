@@ -56,7 +56,7 @@ class RunnerBase : public RunnerMachine {
   // REQUIRES: `verdict` is kAgain or kFatal.
   void Again(Call& call, Verdict verdict, const absl::Status& status, absl::Duration hint,
              const RunnerContext& context);
-  // Returns whether it is time to (re)try the call.
+  // Returns whether the call is to be made now, for the first time or again.
   bool Due(const Call& call, const RunnerContext& context) const;
   // Returns the clock that a push of `step` carries; 0 unless the job has an ssp part.
   uint64_t ClockOfPush(ShardIndex shard, uint64_t step, const RunnerContext& context) const;

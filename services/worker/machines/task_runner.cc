@@ -40,7 +40,8 @@ void TaskRunner::Pump(const RunnerContext& context) {
   PumpPulls(context);
   PumpCompute();
   PumpReads();
-  PumpPulls(context);  // Pulls for the batch after the one that has just begun to compute.
+  // After PumpCompute(): pulls the batch after the one that has just begun to compute.
+  PumpPulls(context);
   PumpPushes(context);
   if (!finished()) PumpEnd(context);
 }

@@ -38,9 +38,9 @@ class WorkerShell {
   virtual void SendHeartbeat(const v1::WorkerHeartbeatRequest& request) = 0;
   // Answered by WorkerMachine::OnRegistered.
   virtual void SendRegistration(const v1::RegisterWorkerRequest& request) = 0;
-  // What the next heartbeat tells of the process.
+  // Returns what the next heartbeat tells of the process.
   virtual v1::WorkerReport MakeReport() = 0;
-  // Examples that the process has trained since it began.
+  // Returns how many examples the process has trained since it began.
   virtual uint64_t trained() const = 0;
 };
 

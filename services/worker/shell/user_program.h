@@ -23,7 +23,7 @@ namespace capstan::worker {
 // the others.
 class UserProgram final : public ModelSource {
  public:
-  // `shutdown` must outlive it.
+  // `shutdown` must outlive this object.
   explicit UserProgram(const Shutdown& shutdown) : shutdown_(shutdown) {}
 
   // Waits until the chief has told the job, and returns it; nullopt after `timeout`.

@@ -33,8 +33,7 @@ struct S3Failure {
 //   INVALID_ARGUMENT the rest
 S3Failure ReadFailure(const HttpResponse& response, std::string_view what);
 
-// Returns whether an answer with status 200 holds an <Error> nevertheless, as those of slow
-// operations may.
+// Returns whether an answer with status 200 holds an <Error>, as answers of slow operations may.
 bool HoldsError(const HttpResponse& response);
 
 // Reads a date such as "Sun, 06 Nov 1994 08:49:37 GMT". Returns InfinitePast if it is no date.

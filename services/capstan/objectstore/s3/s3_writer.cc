@@ -41,7 +41,8 @@ class S3Writer : public ObjectWriter {
   ~S3Writer() override {
     under_way_.clear();  // Waits until each has ended.
     if (upload_.empty() || committed_) return;
-    // At best: a bucket's lifecycle rule removes what a dead process leaves anyway.
+    // Tried once only: a lifecycle rule of the bucket has to remove what dead processes leave
+    // anyway.
     client_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}, .once = true});
   }
 
@@ -74,9 +75,11 @@ class S3Writer : public ObjectWriter {
 
   void TakeBuffer();
   absl::Status Begin();
-  // Sends what is buffered beside the caller, once fewer than parts_at_once are under way.
+  // Begins to upload the buffered bytes in the background, once fewer than parts_at_once uploads
+  // are under way.
   absl::Status BeginPart();
-  // Waits, the oldest first, until at most so many are under way. The first error.
+  // Waits for uploads, the oldest first, until at most `left` are under way. Returns the first
+  // error.
   absl::Status EndPartsButFor(size_t left);
   absl::StatusOr<Part> Send(const Upload& upload) const;
   absl::Status Complete();
@@ -126,7 +129,7 @@ absl::Status S3Writer::BeginPart() {
   under_way_.push_back(std::make_unique<Upload>(Upload{++begun_, std::exchange(buffer_, {})}));
   Upload& upload = *under_way_.back();
   upload.work = threads_.Begin([this, &upload] { upload.result = Send(upload); });
-  // The next part is being filled meanwhile.
+  // Takes another buffer, in which the next part is filled meanwhile.
   return EndPartsButFor(client_.options().parts_at_once - 1);
 }
 
