@@ -1,4 +1,4 @@
-// Debian's Abseil is built with a string_view of its own; this one crosses over. The way back is
+// Converts to the string_view of Debian's Abseil, which is not std::string_view. The way back is
 // std::string_view(view.data(), view.size()).
 #ifndef CAPSTAN_BASE_ABSL_VIEW_H_
 #define CAPSTAN_BASE_ABSL_VIEW_H_

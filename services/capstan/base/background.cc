@@ -67,7 +67,7 @@ absl::Status ForEach(size_t count, Background& background, int helpers,
   std::vector<std::unique_ptr<Background::Work>> others;
   for (int i = 0; i < helpers; ++i) others.push_back(background.Begin(take));
   take();
-  others.clear();  // Each has ended.
+  others.clear();  // Waits until each has ended.
   return failure;
 }
 

@@ -1,4 +1,4 @@
-// Work beside the caller's: in a thread of its own, or in tests in virtual time.
+// Work beside the caller's: in threads, or in tests in virtual time.
 #ifndef CAPSTAN_BASE_BACKGROUND_H_
 #define CAPSTAN_BASE_BACKGROUND_H_
 
@@ -15,7 +15,7 @@ namespace capstan {
 // Thread-safe.
 class Background {
  public:
-  // Work that has begun. Destruction waits for its end.
+  // Work that has begun. Destroying this object waits for its end.
   class Work {
    public:
     virtual ~Work() = default;
@@ -23,21 +23,22 @@ class Background {
 
   virtual ~Background() = default;
   virtual std::unique_ptr<Work> Begin(absl::AnyInvocable<void()> work) = 0;
-  // In work that it has begun: waits.
+  // Waits. To be called only within work that this object has begun.
   virtual void SleepFor(absl::Duration length);
 };
 
-// Calls work(i) for each i below `count`: by this thread and `helpers` more of `background`, each
-// of which takes the next one when it is free. Returns when all have ended. After an error, which
-// is returned, none is begun any more.
+// Calls work(i) for each i below `count`, on this thread and on `helpers` threads more of
+// `background`, each of which takes the next i when it is free. Returns when all calls have ended.
+// After an error, which is returned, no further call begins.
 absl::Status ForEach(size_t count, Background& background, int helpers,
                      absl::FunctionRef<absl::Status(size_t)> work);
 
-// A thread for each. Immutable.
+// Runs each work in a thread of its own. Immutable.
 class Threads : public Background {
  public:
-  // `niceness`: as in setpriority(2); those of a lower one come first. Above 0 the threads also ask
-  // for short turns on a core, so that it costs them little to offer it (std::this_thread::yield).
+  // `niceness`: as in setpriority(2); threads with a lower one run first. Above 0 the threads also
+  // ask for short time slices, so that it costs them little to give up the core
+  // (std::this_thread::yield).
   explicit Threads(int niceness = 0) : niceness_(niceness) {}
   std::unique_ptr<Work> Begin(absl::AnyInvocable<void()> work) override;
 

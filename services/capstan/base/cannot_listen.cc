@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr char kListens[] = "0A";  // The state in /proc/net/tcp; see proc(5).
 
-// What the system says to one who tries; 0: it can be listened on by now.
+// Returns the errno of an attempt to bind; 0: it works by now.
 int ErrorOfBinding(const std::string& host, const std::string& port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -43,7 +43,7 @@ int ErrorOfBinding(const std::string& host, const std::string& port) {
   return error;
 }
 
-// "socket:[4711]" of those who listen on the port.
+// Returns "socket:[4711]" for each socket that listens on the port.
 std::set<std::string> SocketsOn(uint64_t port) {
   std::set<std::string> sockets;
   for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
@@ -70,7 +70,7 @@ bool Holds(const fs::path& process, const std::set<std::string>& sockets) {
   return false;
 }
 
-// ", by chief (process 1234)"; empty: of another user, or gone.
+// Returns ", by chief (process 1234)"; empty: the process is another user's, or gone.
 std::string OwnerOf(uint64_t port) {
   const std::set<std::string> sockets = SocketsOn(port);
   std::error_code error;

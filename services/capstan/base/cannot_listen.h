@@ -9,11 +9,11 @@
 namespace capstan {
 
 // UNAVAILABLE: "cannot listen on 127.0.0.1:7000: the port is in use, by chief (process 1234); end
-// it, or take another port, 0 for any free one". Whose it is, is known of processes of the same
-// user only. `address`: host:port.
+// it, or take another port, 0 for any free one". The owner of a port is known only if it is a
+// process of the same user. `address`: host:port.
 absl::Status CannotListen(const std::string& address);
 
-// The same for one who knows what the system has said, an errno.
+// The same for a caller that knows the errno with which listening failed.
 absl::Status CannotListen(const std::string& address, int error);
 
 }  // namespace capstan

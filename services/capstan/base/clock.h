@@ -1,4 +1,4 @@
-// Time comes in through this, so that tests inject it and nothing sleeps.
+// The source of time, so that tests can inject it and need not sleep.
 #ifndef CAPSTAN_BASE_CLOCK_H_
 #define CAPSTAN_BASE_CLOCK_H_
 

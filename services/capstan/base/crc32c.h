@@ -7,10 +7,11 @@
 
 namespace capstan {
 
-// The checksum of `data`; with the checksum of what precedes it, that of both together.
+// Returns the checksum of `data`. If `preceding` is the checksum of the bytes before it, returns
+// that of both together.
 uint32_t Crc32c(std::string_view data, uint32_t preceding = 0);
 
-// The same without the processor's instruction, for machines that have none.
+// The same without the CPU's CRC instruction, for machines that have none.
 uint32_t PortableCrc32c(std::string_view data, uint32_t preceding = 0);
 
 }  // namespace capstan

@@ -6,7 +6,7 @@
 
 namespace capstan {
 
-// The least number that is not below value / by, for every value. REQUIRES: by > 0.
+// Returns value / by, rounded up; never overflows. REQUIRES: by > 0.
 constexpr uint64_t DivideUp(uint64_t value, uint64_t by) {
   return value / by + (value % by != 0 ? 1 : 0);
 }

@@ -1,4 +1,4 @@
-// How a service ends: what its exit code tells whoever started it.
+// What the exit code of a service tells the caller that started it.
 #ifndef CAPSTAN_BASE_EXIT_CODE_H_
 #define CAPSTAN_BASE_EXIT_CODE_H_
 
@@ -6,8 +6,9 @@
 
 namespace capstan {
 
-// 0: as asked. 2: it cannot start like this (a flag, a port that is taken, a chief that refuses
-// it), so that starting it again in the same way is no use. 1: anything else.
+// Returns 0 if the service ended as asked; 2 if it cannot start like this (a wrong flag, a port
+// that is taken, a chief that refuses it), so that starting it again in the same way is no use; 1
+// for anything else.
 inline int ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return 0;
   const bool refused = absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||

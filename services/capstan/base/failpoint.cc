@@ -20,7 +20,8 @@
 #include "absl/time/clock.h"
 #include "capstan/base/exit_code.h"
 
-// The linker's names for where the section begins and ends; weak, for a program may have no point.
+// The linker's names for the begin and the end of the section; weak, because a program may have no
+// point.
 extern "C" {
 [[gnu::weak]] extern capstan::Failpoint* __start_capstan_failpoints[];
 [[gnu::weak]] extern capstan::Failpoint* __stop_capstan_failpoints[];
@@ -29,7 +30,8 @@ extern "C" {
 namespace capstan {
 namespace {
 
-// Straight to the descriptor: the log may not have begun yet, or the process be about to die.
+// Writes straight to the descriptor: the log may not have begun yet, or the process may be about to
+// die.
 void Say(int fd, const std::string& line) {
   const std::string text = line + "\n";
   if (write(fd, text.data(), text.size()) < 0) return;
@@ -73,7 +75,8 @@ void ArmOne(absl::string_view setting) {
   if (!found) Refuse(setting, "this program has no such failpoint");
 }
 
-// Before main: no point is reached unarmed, and no program needs to know of any.
+// Runs before main, so that no point is reached before it is armed, and programs need not call
+// this.
 [[gnu::constructor]] void ArmByEnvironment() {
   const char* const settings = getenv("CAPSTAN_FAILPOINTS");
   if (settings == nullptr || *settings == '\0') return;

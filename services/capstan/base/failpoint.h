@@ -3,8 +3,8 @@
 //   CAPSTAN_FAILPOINT("view.published");                                  // crash or delay
 //   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("manifest.write"));  // or an error
 //
-// They are compiled in with the CMake option CAPSTAN_FAILPOINTS alone; without it nothing is left
-// of them, not even their names. The environment says which are armed:
+// Failpoints are compiled in only with the CMake option CAPSTAN_FAILPOINTS; without it nothing is
+// left of them, not even their names. The environment says which are armed:
 //
 //   CAPSTAN_FAILPOINTS  = "list" | setting {"," setting}
 //   setting             = name "=" action [":" nth]
@@ -12,10 +12,10 @@
 //                       | "error"             UNAVAILABLE, where the point returns a status
 //                       | "delay(" ms ")"     sleeps, every time from the nth on
 //
-// The nth time (1, by default) that the process comes to the point counts. "list" prints the
-// program's points, with "error" after the names of those that can return one, and ends it with 0;
-// a setting that it cannot follow ends it with 2. A point that is not armed costs the reading of
-// one variable.
+// The action happens the nth time (1, by default) that the process comes to the point. "list"
+// prints the program's points, with "error" after the names of those that can return one, and ends
+// the process with 0; a setting that cannot be followed ends it with 2. A point that is not armed
+// costs the reading of one variable.
 #ifndef CAPSTAN_BASE_FAILPOINT_H_
 #define CAPSTAN_BASE_FAILPOINT_H_
 
@@ -39,7 +39,7 @@ class Failpoint {
   Kind kind() const { return kind_; }
   const char* name() const { return name_; }
 
-  // Called before main, with one thread.
+  // Called before main, when there is only one thread.
   void Arm(Action action, int64_t nth, int64_t delay_ms);
 
   absl::Status Reach() {
@@ -59,8 +59,8 @@ class Failpoint {
 
 }  // namespace capstan
 
-// The linker collects the addresses of all points of a program in a section of their own. Not for
-// templates and inline functions, whose sections are others.
+// The linker collects the addresses of all points of a program in a section of their own. Must not
+// be used in templates and inline functions, which have other sections.
 #define CAPSTAN_FAILPOINT_REACH_(kind, name)                                                       \
   ([]() -> ::absl::Status {                                                                        \
     static constinit ::capstan::Failpoint point(::capstan::Failpoint::Kind::kind, name);           \

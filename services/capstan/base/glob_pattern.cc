@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// In brackets a backslash is written twice: there it may stand for what follows.
+// In brackets a backslash is written twice, because it may escape the next character there.
 constexpr std::pair<char, std::string_view> kEscapes[] = {
     {'*', "[*]"}, {'?', "[?]"}, {'[', "[[]"}, {'\\', "[\\\\]"}};
 
@@ -23,12 +23,13 @@ bool IsRegularFile(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-// Why glob() could not list a folder, in the thread that calls it: it passes nothing on. Without
-// this the files of a folder that may not be read would be left out without a word.
+// Why glob() could not list a folder. Thread-local, because glob() passes no argument to its
+// callback. Without this the files of a folder that may not be read would be left out silently.
 thread_local absl::Status unlisted;
 
 int NoteUnlisted(const char* path, int error) {
-  if (error == ENOENT || error == ENOTDIR) return 0;  // A file where the pattern has a folder.
+  // The pattern has a folder here, and there is none.
+  if (error == ENOENT || error == ENOTDIR) return 0;
   const std::string what = absl::StrCat(path, ": cannot be listed: ", std::strerror(error));
   const bool forbidden = error == EACCES || error == EPERM;
   unlisted = forbidden ? absl::PermissionDeniedError(what) : absl::UnavailableError(what);

@@ -1,4 +1,5 @@
-// Names of local files with `*`, `?` and `[a-z]` in them, and paths in which these are no patterns.
+// Patterns of the names of local files, with `*`, `?` and `[a-z]`, and paths in which these
+// characters are escaped.
 #ifndef CAPSTAN_BASE_GLOB_PATTERN_H_
 #define CAPSTAN_BASE_GLOB_PATTERN_H_
 
@@ -10,19 +11,20 @@
 
 namespace capstan {
 
-// A name with one of them is a pattern.
+// A name with one of these characters is a pattern.
 inline constexpr char kGlobCharacters[] = "*?[";
 
-// A pattern that matches this path alone: "x[[]1]/t.csv" for "x[1]/t.csv".
+// Returns a pattern that matches only this path: "x[[]1]/t.csv" for "x[1]/t.csv".
 std::string AsPattern(std::string_view path);
 
-// The path of which AsPattern has made a pattern. What AsPattern does not write stays as it is.
+// Returns the path from which AsPattern made `pattern`. Leaves alone what AsPattern does not write.
 std::string WithoutEscapes(std::string_view pattern);
 
-// The paths that a pattern means, sorted. A file whose name it is, as it stands or without its
-// escapes, is meant alone: "x[1].csv" is not "x1.csv" where there is an "x[1].csv". What is no
-// pattern is returned as it is, whether it exists or not. NOT_FOUND: nothing matches; otherwise
-// the folder is named that cannot be listed: its files are not left out without a word.
+// Returns the paths that a pattern means, sorted. If a file has the pattern as its name, with or
+// without the escapes, the pattern means only this file: "x[1].csv" does not mean "x1.csv" if there
+// is an "x[1].csv". A name that is no pattern is returned as it is, whether it exists or not.
+// NOT_FOUND: nothing matches. Other errors name a folder that cannot be listed, so that its files
+// are not left out silently.
 absl::StatusOr<std::vector<std::string>> MatchingPaths(const std::string& pattern);
 
 }  // namespace capstan

@@ -17,15 +17,16 @@ constexpr uint64_t Mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// 64 random bits for (seed, stream, index).
+// Returns 64 random bits for (seed, stream, index).
 constexpr uint64_t Draw(uint64_t seed, uint64_t stream, uint64_t index) {
   return Mix64(Mix64(seed ^ Mix64(stream)) + (index + 1) * 0x9E3779B97F4A7C15u);
 }
 
-// [0, 1) with 53 bits.
+// Returns a number in [0, 1), with 53 random bits.
 constexpr double Unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1.0p-53; }
 
-// Hash of a text, stable for ever: it is in keys that are stored (FNV-1a, then Mix64).
+// Returns the hash of a text (FNV-1a, then Mix64). It must never change, because stored keys
+// contain it.
 constexpr uint64_t HashText(std::string_view text) {
   uint64_t hash = 0xCBF29CE484222325u;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;

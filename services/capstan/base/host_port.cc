@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMostHostBytes = 253;  // A DNS name is so long at most.
+constexpr size_t kMostHostBytes = 253;  // The most bytes of a DNS name.
 
 bool MayStandInHost(char c) {
   return absl::ascii_isalnum(c) || c == '-' || c == '.' || c == '_' || c == ':' || c == '%';

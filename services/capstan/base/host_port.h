@@ -15,11 +15,11 @@ struct HostPort {
   bool any() const { return host == "0.0.0.0" || host == "::"; }
 };
 
-// Nothing: it is not host:port, with a port from 0 to 65535 and a host of the characters that names
-// and addresses have, at most 253 of them.
+// Returns nullopt if `address` is not host:port, with a port from 0 to 65535 and a host of at most
+// 253 of the characters that names and addresses have.
 std::optional<HostPort> SplitHostPort(std::string_view address);
 
-// With brackets where the host needs them.
+// Returns "host:port", with brackets if the host needs them.
 std::string JoinHostPort(const std::string& host, int port);
 
 }  // namespace capstan

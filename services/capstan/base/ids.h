@@ -1,4 +1,4 @@
-// The ids of the design, each a type of its own, so that one cannot be passed for another.
+// The ids of Capstan, each a type of its own, so that one cannot be passed for another.
 #ifndef CAPSTAN_BASE_IDS_H_
 #define CAPSTAN_BASE_IDS_H_
 
@@ -18,8 +18,8 @@ enum class BlockId : uint32_t {};
 // Random 64-bit id of one process life; never 0.
 enum class Incarnation : uint64_t {};
 
-// What a worker is to the chief and the shards: given out once by the chief, never reused. A worker
-// process with several compute threads has one trainer a thread.
+// One compute thread of a worker, as the chief and the shards know it. The chief gives each id out
+// once, and never reuses it.
 enum class TrainerId : uint64_t {};
 
 // Number that grows when a rollback throws updates away.
@@ -32,11 +32,13 @@ struct ViewEpoch {
   friend auto operator<=>(const ViewEpoch&, const ViewEpoch&) = default;
 };
 
-// Generation of a lease, ordered: (the chief's term, count within the term). None is given twice.
+// Generation of a lease, ordered: (the chief's term, count within the term). No generation is given
+// out twice.
 struct Generation {
   uint64_t term = 0;
   uint64_t count = 0;
-  uint64_t seal = 0;  // As its holder was given it (v1::Generation); elsewhere 0. Not compared.
+  // The seal, as the lease's holder was given it (v1::Generation); elsewhere 0. Not compared.
+  uint64_t seal = 0;
   friend bool operator==(const Generation& a, const Generation& b) {
     return a.term == b.term && a.count == b.count;
   }

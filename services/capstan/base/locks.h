@@ -1,4 +1,4 @@
-// How the mutexes of a process behave.
+// Settings of the mutexes of a process.
 #ifndef CAPSTAN_BASE_LOCKS_H_
 #define CAPSTAN_BASE_LOCKS_H_
 
@@ -7,7 +7,7 @@
 namespace capstan {
 
 // Abseil as Debian builds it looks for lock cycles at every lock, under a lock of the whole
-// process. A service turns that off when it starts; tests keep it.
+// process. A service turns this off with this function when it starts; tests keep it.
 inline void LockWithoutSearch() {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }

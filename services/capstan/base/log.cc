@@ -31,7 +31,8 @@ spdlog::level::level_enum ToSpdlog(Level level) {
   return spdlog::level::info;
 }
 
-// What every line needs. Replaced whole, so that a line being written keeps the one it began with.
+// What every line needs. It is replaced as a whole, so that a line that is being written keeps the
+// one it began with.
 struct Sink {
   Options options;
   std::string job;

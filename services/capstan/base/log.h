@@ -1,4 +1,5 @@
-// The log of a process: one line an event, on stderr, as text for people or as JSON for machines.
+// The log of a process: one line for each event, on stderr, as text for people or as JSON for
+// machines.
 //
 //   log::Init({.format = log::Format::kJson, .role = "ps", .id = "ps-0"});
 //   log::Info("shard registered", {{"shard", 3}, {"address", address}});
@@ -32,10 +33,10 @@ namespace capstan::log {
 enum class Format { kText, kJson };
 enum class Level { kDebug, kInfo, kWarn, kError };
 
-// "text" or "json"; INVALID_ARGUMENT for anything else.
+// Parses "text" or "json". INVALID_ARGUMENT: it is neither.
 absl::StatusOr<Format> ParseFormat(std::string_view name);
 
-// One key and its value. Keys are literals of ours; values may come from anywhere.
+// One key and its value. Keys are literals in the code; values may come from anywhere.
 class Field {
  public:
   template <std::integral T>
@@ -77,18 +78,19 @@ struct Options {
   std::string id = {};         // "ps-0", the worker's name; empty: the role.
 };
 
-// Before it, lines are written as text without a role. May be called again.
+// Sets the options of the log. Before the first call, lines are written as text without a role. May
+// be called again.
 void Init(const Options& options);
 
-// The job's name, in every JSON line from now on; a shard learns it only when it registers.
+// Puts the job's name into every JSON line from now on; a shard learns it only when it registers.
 void SetJob(std::string_view job);
 
 void Info(std::string_view message, Fields fields = {});
 void Warn(std::string_view message, Fields fields = {});
 void Error(std::string_view message, Fields fields = {});
 
-// Lets one line a period pass, and counts the others: the line that passes ends with
-// suppressed=<n>.
+// Writes at most one line in each period, and counts the others: the next line that is written ends
+// with suppressed=<n>.
 //
 //   refused_log_.Warn("push refused", {{"reason", reason}});
 //

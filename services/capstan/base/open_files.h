@@ -6,8 +6,8 @@
 
 namespace capstan {
 
-// Raises the limit to the highest one that the system allows this process, and returns it. To be
-// called when the process starts.
+// Raises the limit as far as the system allows this process, and returns the new one. To be called
+// when the process starts.
 int64_t RaiseOpenFilesLimit();
 
 // The present limit. Thread-safe.

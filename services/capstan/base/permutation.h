@@ -23,7 +23,7 @@ class Permutation {
     for (size_t round = 0; round < keys_.size(); ++round) keys_[round] = Draw(seed, stream, round);
   }
 
-  // Where `place` goes. REQUIRES: place < size.
+  // Returns where `place` goes. REQUIRES: place < size.
   uint64_t operator()(uint64_t place) const {
     do {
       place = Scramble(place);

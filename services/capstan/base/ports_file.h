@@ -1,5 +1,5 @@
-// The ports that a process listens on, told to whoever started it with port 0. The file appears
-// whole or not at all: {"data": 41001, "health": 41002, "metrics": 41003}
+// The ports that a process listens on, written to a file for the caller that started it with port
+// 0. The file appears whole or not at all: {"data": 41001, "health": 41002, "metrics": 41003}
 #ifndef CAPSTAN_BASE_PORTS_FILE_H_
 #define CAPSTAN_BASE_PORTS_FILE_H_
 

@@ -11,8 +11,8 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// Bytes of the well-formed UTF-8 character that `text` begins with (RFC 3629); 0: it begins with
-// none.
+// Returns how many bytes the well-formed UTF-8 character has with which `text` begins (RFC 3629); 0
+// if it begins with none.
 size_t CharacterLength(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return 1;

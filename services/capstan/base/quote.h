@@ -1,5 +1,5 @@
-// Text from outside made fit for a line of ours: control bytes, quotes and bytes that are not UTF-8
-// are escaped, so that it can forge neither a line nor a field.
+// Makes text from outside fit for a line of the log: control bytes, quotes and bytes that are not
+// UTF-8 are escaped, so that the text can forge neither a line nor a field.
 #ifndef CAPSTAN_BASE_QUOTE_H_
 #define CAPSTAN_BASE_QUOTE_H_
 
@@ -8,13 +8,14 @@
 
 namespace capstan {
 
-// `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
+// Returns `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
 std::string Quoted(std::string_view text);
 
-// `text` without quotes around it; control bytes are escaped.
+// Appends `text` without quotes around it, with control bytes escaped.
 void AppendEscaped(std::string& line, std::string_view text);
 
-// Needs no quotes: not empty, printable ASCII without space, quote, backslash or `=`.
+// Returns whether `text` needs no quotes: it is not empty, and printable ASCII without space,
+// quote, backslash or `=`.
 bool IsPlainWord(std::string_view text);
 
 }  // namespace capstan

@@ -17,12 +17,12 @@
 namespace capstan {
 namespace {
 
-// Signals that are closer together are one: a terminal and `timeout` signal a process, and then its
-// whole group.
+// Signals that are closer together count as one: a terminal and `timeout` signal a process, and
+// then its whole group.
 constexpr int64_t kOneSignalMilliseconds = 500;
 constexpr int64_t kNever = -1;
 
-// What the handler touches; a handler can be given no argument.
+// What the handler uses; a handler gets no argument.
 std::atomic<int> signal_fd{-1};
 std::atomic<int64_t> first_signal{kNever};  // Milliseconds of the monotonic clock.
 using Action = void (*)();
@@ -38,7 +38,7 @@ void Announce() {
   [[maybe_unused]] const ssize_t written = write(signal_fd.load(), &one, sizeof(one));
 }
 
-// A handler may call this, as it may not Abseil's clock.
+// A signal handler may call this, but not Abseil's clock.
 int64_t MonotonicMilliseconds() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

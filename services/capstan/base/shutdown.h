@@ -1,7 +1,7 @@
 // SIGTERM and SIGINT as something to wait for. The first signal asks the process to end in good
-// order; one that comes half a second later, or after that, ends it at once with 128 + signal,
-// whatever it is doing. What comes sooner is the first one again: `timeout` and terminals signal a
-// process, and its group besides.
+// order; a signal that comes half a second later or after that ends it at once with 128 + signal,
+// whatever it is doing. A signal that comes sooner counts as the first one: `timeout` and terminals
+// signal a process, and also its group.
 #ifndef CAPSTAN_BASE_SHUTDOWN_H_
 #define CAPSTAN_BASE_SHUTDOWN_H_
 
@@ -16,20 +16,21 @@ namespace capstan {
 class Shutdown {
  public:
   Shutdown();
-  // Handles these signals alone: a process that is somebody else's sees to the others itself.
+  // Handles only these signals: a process that belongs to somebody else handles the others itself.
   explicit Shutdown(std::vector<int> signals);
   ~Shutdown();
   Shutdown(const Shutdown&) = delete;
   Shutdown& operator=(const Shutdown&) = delete;
 
-  // As a first signal would; for a process that has come to its own end.
+  // Does what a first signal would do; for a process that has come to its own end.
   void Request();
   bool requested() const;
 
   // Returns requested(), at the latest after `timeout`. Any number of threads may wait.
   bool WaitFor(absl::Duration timeout) const;
 
-  // Readable from the request on, for ever; for those who poll other things as well. Never read it.
+  // A descriptor that is readable from the request on, for callers that poll other descriptors as
+  // well. Never read from it.
   int fd() const;
 
  private:

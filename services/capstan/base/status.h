@@ -1,5 +1,5 @@
-// Status macros; Abseil of Debian 12 has none. An expected failure is a Status, said in one line
-// with names and numbers; nothing of ours throws.
+// Status macros; Abseil of Debian 12 has none. An expected failure is a Status, with a message of
+// one line with names and numbers; Capstan throws no exceptions.
 #ifndef CAPSTAN_BASE_STATUS_H_
 #define CAPSTAN_BASE_STATUS_H_
 

@@ -19,8 +19,8 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 using Syscall = long (*)(long, ...);
 
-// The C library's own. Not a local static: to wait for one that another thread initialises is a
-// syscall() itself.
+// The C library's syscall(). Not a local static: waiting until another thread has initialised that
+// would call syscall() itself.
 std::atomic<Syscall> next_syscall{nullptr};
 
 Syscall Next() {
@@ -39,7 +39,8 @@ int64_t Now(clockid_t clock) {
   return Nanoseconds(now);
 }
 
-// The moment of the monotonic clock at which it will be `time_of_day`, by what both show now.
+// Returns the moment of the monotonic clock at which it will be `time_of_day`, by what both clocks
+// show now.
 timespec Steady(const timespec& time_of_day) {
   const int64_t left = Nanoseconds(time_of_day) - Now(CLOCK_REALTIME);
   const int64_t until = std::max<int64_t>(0, Now(CLOCK_MONOTONIC) + left);
@@ -53,7 +54,7 @@ bool WaitsForATimeOfDay(long number, long operation, long deadline) {
 
 }  // namespace
 
-// Takes six words whether the caller gave so many or not, as the C library's own does.
+// Takes six arguments whether the caller gave so many or not, as the C library's own does.
 extern "C" ABSL_ATTRIBUTE_NO_SANITIZE_ADDRESS long syscall(long number, ...) noexcept {
   va_list list;
   va_start(list, number);

@@ -1,4 +1,4 @@
-// Waits for a while that do not go by the time of day.
+// Makes waits for a duration independent of the time of day.
 #ifndef CAPSTAN_BASE_STEADY_WAITS_H_
 #define CAPSTAN_BASE_STEADY_WAITS_H_
 
@@ -9,9 +9,9 @@ namespace capstan {
 // completion queues. When the time of day is set back by an hour, every wait under way takes an
 // hour longer.
 //
-// A process that calls this has none of that: what links it replaces the C library's syscall(),
-// through which Abseil waits, by one that turns an absolute time of day into the same moment of the
-// monotonic clock and passes everything else on. A service calls it when it starts. Thread-safe.
+// This function prevents that. A program that links it has another syscall() than the C library's,
+// through which Abseil waits: it turns an absolute time of day into the same moment of the
+// monotonic clock, and passes everything else on. A service calls this when it starts. Thread-safe.
 void WaitBySteadyClock();
 
 }  // namespace capstan

@@ -6,8 +6,7 @@
 
 namespace capstan {
 
-// Carried by every request and registration. A peer that speaks another one is refused:
-// UNIMPLEMENTED.
+// Every request and registration carries it. A peer with another version is refused: UNIMPLEMENTED.
 inline constexpr uint32_t kWireVersion = 1;
 
 }  // namespace capstan

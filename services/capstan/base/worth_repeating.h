@@ -1,4 +1,4 @@
-// Whether a call that has failed is to be made again as it is.
+// Tells whether a failed call is to be repeated as it is.
 #ifndef CAPSTAN_BASE_WORTH_REPEATING_H_
 #define CAPSTAN_BASE_WORTH_REPEATING_H_
 
@@ -6,9 +6,9 @@
 
 namespace capstan {
 
-// The peer is away or busy, or the connection was lost before an answer came: gRPC reports a call
-// that was reset, by the peer or by what lies between, as CANCELLED, UNKNOWN or INTERNAL, too.
-// False for OK, and for what the peer itself has said of the request.
+// Returns true if the peer is away or busy, or the connection was lost before an answer came: gRPC
+// reports calls that were reset, by the peer or on the way, also as CANCELLED, UNKNOWN or INTERNAL.
+// Returns false for OK, and for what the peer itself has said of the request.
 inline bool IsWorthRepeating(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:

@@ -24,8 +24,8 @@ inline void AppendFloats(std::string& out, absl::Span<const float> values) {
   out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
 }
 
-// Takes numbers off the front of some bytes. Reading beyond the end gives zeros and is remembered,
-// so that a caller may check once, at the end. Thread-compatible.
+// Takes numbers off the front of some bytes. Reading beyond the end gives zeros and sets
+// beyond_end(), so that a caller may check once, at the end. Thread-compatible.
 class ByteCursor {
  public:
   explicit ByteCursor(std::string_view bytes) : rest_(bytes) {}

@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Where a partition's file is, for people.
+// Returns where a partition's file is, as a text for people.
 std::string Place(const v1::SavedFile& file) {
   if (file.object_bytes() == 0) return file.name();
   return absl::StrFormat("%s, bytes [%d, +%d) of partition %d", file.name(), file.offset(),
@@ -23,11 +23,10 @@ absl::Status Placed(const v1::SavedFile& file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(Place(file), ": ", status.message()));
 }
 
-// A saved file on its way, a piece at a time, and what is known once all of it has come.
-// Thread-compatible.
+// Reads a saved file piece by piece, and verifies it once all of it has come. Thread-compatible.
 class SavedFileFeed {
  public:
-  // Both must outlive it.
+  // `folder` and `file` must outlive this object.
   SavedFileFeed(ObjectStore& folder, const v1::SavedFile& file)
       : file_(file), reader_(folder, file.name(), file.offset(), file.bytes()) {}
 
@@ -35,8 +34,8 @@ class SavedFileFeed {
     return {.next = [this] { return Next(); }, .bytes = file_.bytes()};
   }
 
-  // Whether the file's bytes are those that were saved, after decoding them has come to `decoded`.
-  // Whatever decoding has failed of, with other bytes it is the fault of these.
+  // Returns OK if the file's bytes are those that were saved, and decoding them ended with OK, the
+  // status `decoded`. If the bytes are other ones, the error says so, whatever `decoded` is.
   absl::Status Verify(const absl::Status& decoded);
 
  private:
@@ -45,7 +44,7 @@ class SavedFileFeed {
   const v1::SavedFile& file_;
   RangeReader reader_;
   uint32_t crc_ = 0;
-  absl::Status failure_;  // Why the store has failed.
+  absl::Status failure_;  // The store's error, if it failed.
 };
 
 absl::StatusOr<std::string> SavedFileFeed::Next() {
@@ -64,7 +63,7 @@ absl::StatusOr<std::string> SavedFileFeed::Next() {
 
 absl::Status SavedFileFeed::Verify(const absl::Status& decoded) {
   CAPSTAN_RETURN_IF_ERROR(failure_);
-  for (;;) {  // To the end, where decoding has stopped before.
+  for (;;) {  // Reads on to the end if decoding stopped before.
     CAPSTAN_ASSIGN_OR_RETURN(const std::string piece, Next());
     if (piece.empty()) break;
   }

@@ -24,7 +24,7 @@ std::string ManifestKey(const std::string& id) {
   return absl::StrCat(id, "/", absl::string_view(kManifestName.data(), kManifestName.size()));
 }
 
-// Nothing is said of what stands there.
+// Returns whether the store did not answer, so that nothing is known of the object.
 bool IsAway(const absl::Status& status) {
   return !status.ok() && !absl::IsNotFound(status) && !absl::IsDataLoss(status) &&
          !absl::IsFailedPrecondition(status) && !absl::IsInvalidArgument(status);
@@ -51,7 +51,8 @@ absl::Status CheckSizes(const v1::Manifest& manifest, const Sizes& sizes) {
   return absl::OkStatus();
 }
 
-// A parent has a lower step, or is of an earlier attempt; what names itself ends nowhere.
+// Marks as damaged the checkpoints whose parent is missing or damaged, and in turn those that build
+// on them.
 void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -66,8 +67,8 @@ void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
   }
 }
 
-// What stands in the folder, by the first name of each key. Objects beside the checkpoints have no
-// second name.
+// What the folder holds: its folders with their objects, by the first name of each key, and the
+// objects that lie directly in it.
 struct Contents {
   std::map<std::string, Sizes> folders;
   std::vector<std::string> objects;
@@ -107,8 +108,8 @@ absl::StatusOr<ListedCheckpoint> ReadOne(ObjectStore& checkpoints, const std::st
   return checkpoint;
 }
 
-// A folder of somebody else's whose name happens to be one of ours: what makes it a checkpoint, a
-// manifest of some Capstan, is not there, and something else is.
+// Returns whether the folder is somebody else's and only happens to have a checkpoint's name: it
+// has no intact manifest of any Capstan, and holds an object that is not Capstan's.
 bool IsForeign(const ListedCheckpoint& checkpoint) {
   const bool no_manifest = !checkpoint.status.ok() && checkpoint.manifest.files().empty() &&
                            !absl::IsFailedPrecondition(checkpoint.status);

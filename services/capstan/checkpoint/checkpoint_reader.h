@@ -1,5 +1,5 @@
-// Reads the partitions of one checkpoint, verified: what is a delta is read through the chain of
-// its parents, which lie beside it.
+// Reads and verifies the partitions of one checkpoint. A partition that is a delta is read through
+// the chain of the checkpoint's parents, which lie beside it.
 #ifndef CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_
 #define CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_
 
@@ -25,27 +25,29 @@ class CheckpointReader {
  public:
   static constexpr size_t kMaxChain = 64;
 
-  // `uri`: the checkpoint's folder. NOT_FOUND if it holds none; DATA_LOSS, with the object, if its
-  // manifest is damaged, or one of its chain is damaged or missing; FAILED_PRECONDITION if a newer
-  // Capstan has written one.
+  // `uri`: the checkpoint's folder. NOT_FOUND: it holds no checkpoint. DATA_LOSS, with the object:
+  // its manifest is damaged, or one of its chain is damaged or missing. FAILED_PRECONDITION: a
+  // newer Capstan has written one of these.
   static absl::StatusOr<CheckpointReader> Open(const std::string& uri,
                                                const StoreOpener& open = OpensAnyStore());
 
   const v1::Manifest& manifest() const { return links_.front().manifest; }
-  // How many checkpoints the chain has. They are read newest first; the last one is the full
-  // checkpoint that begins it.
+  // How many checkpoints the chain has, this one included. The last one is the full checkpoint that
+  // begins the chain.
   size_t chain_length() const { return links_.size(); }
 
-  // FAILED_PRECONDITION, with the difference, if `job` places its parameters otherwise. What is
-  // stored of each is compared when it is read.
+  // FAILED_PRECONDITION, with the difference: `job` places its parameters otherwise. Compares the
+  // number of partitions, tables and tensors, and the seeds of tables; the rest is compared when a
+  // partition is read.
   absl::Status CheckJob(const v1::JobSpec& job) const;
 
-  // DATA_LOSS, with object and place, if a byte has changed or is missing. See DecodePartition.
+  // Reads a partition. DATA_LOSS, with object and place: a byte has changed or is missing. Other
+  // errors: see DecodePartition.
   absl::StatusOr<DecodedPartition> Read(PartitionIndex partition, const v1::JobSpec& job,
                                         const DenseLayout& layout,
                                         SlabArena* arena = nullptr) const;
 
-  // Bytes that reading the partition takes. REQUIRES: it is one.
+  // Returns how many bytes reading the partition takes. REQUIRES: the checkpoint has the partition.
   uint64_t bytes_of(PartitionIndex partition) const;
 
  private:
@@ -58,12 +60,12 @@ class CheckpointReader {
     std::string uri;
     std::unique_ptr<ObjectStore> folder;
     v1::Manifest manifest;
-    std::vector<int> places;  // The places of the partitions in the manifest's files.
+    std::vector<int> places;  // By partition: the index of its entry in the manifest's files.
   };
 
   CheckpointReader() = default;
   static absl::StatusOr<Link> OpenLink(const std::string& uri, const StoreOpener& open);
-  // Number of links that hold something of the partition.
+  // Returns how many links, from the newest on, reading the partition needs.
   absl::StatusOr<size_t> LinksOf(PartitionIndex partition) const;
 
   std::vector<Link> links_;

@@ -16,8 +16,8 @@
 namespace capstan {
 namespace {
 
-// An object that is written takes the place of one before: nothing is written where a checkpoint
-// is, which may be the one that is read.
+// Makes sure that nothing is written into the folder of a checkpoint, which may be the one that is
+// read: writing an object replaces the one before.
 absl::Status CheckFree(ObjectStore& folder, const std::string& uri) {
   const absl::Status manifest = folder.Stat(kManifestName).status();
   if (absl::IsNotFound(manifest)) return absl::OkStatus();

@@ -1,4 +1,4 @@
-// A chain of deltas written anew as one full checkpoint.
+// Writes a chain of deltas anew as one full checkpoint.
 #ifndef CAPSTAN_CHECKPOINT_COMPACT_H_
 #define CAPSTAN_CHECKPOINT_COMPACT_H_
 
@@ -9,11 +9,11 @@
 
 namespace capstan {
 
-// Writes what the checkpoint at `uri` holds, read through its chain, as a full one of the name `id`
-// beside it: the same step, progress and metrics. One partition is in memory at a time. Returns its
-// manifest. Errors are CheckpointReader's and the store's; ALREADY_EXISTS if there is one of this
-// name, which stays as it is, INVALID_ARGUMENT unless it is "<step>-<id>". What is broken off has
-// no manifest, and can be begun again.
+// Reads the checkpoint at `uri` through its chain, and writes it beside that as a full checkpoint
+// named `id`, with the same step, progress and metrics. One partition is in memory at a time.
+// Returns the new manifest. ALREADY_EXISTS: there is a checkpoint of this name, which stays as it
+// is. INVALID_ARGUMENT: `id` is not "<step>-<id>". Other errors are those of CheckpointReader and
+// the store. If this fails, there is no manifest, and it can be tried again.
 absl::StatusOr<v1::Manifest> CompactCheckpoint(const std::string& uri, const std::string& id);
 
 }  // namespace capstan

@@ -21,7 +21,7 @@ struct Header {
   Content content{};
   uint32_t tables = 0;
   uint32_t dense_blocks = 0;
-  std::string parent;  // What only a delta has.
+  std::string parent;  // Only a delta has one.
 };
 
 struct TableHeader {
@@ -44,12 +44,13 @@ absl::Status Malformed(absl::string_view what) {
   return absl::DataLossError(absl::StrCat(what, " is malformed"));
 }
 
-// A file whose checksums agree and that contradicts itself is damaged all the same.
+// A file whose checksums are right but that contradicts itself counts as damaged, too.
 absl::Status AsDamage(const absl::Status& status) {
   return status.ok() ? status : absl::DataLossError(status.message());
 }
 
-// Returns whether the state of one optimizer may be that of another: only where both mean the same.
+// Returns whether stored state of one optimizer may be used by another: only if it means the same
+// to both.
 bool Compatible(uint32_t stored, v1::OptimizerKind wanted) {
   const auto kind = static_cast<v1::OptimizerKind>(stored);
   if (kind == wanted) return true;
@@ -60,7 +61,7 @@ bool Compatible(uint32_t stored, v1::OptimizerKind wanted) {
 
 class Decoder {
  public:
-  // `parent`: the file shall be a delta to this checkpoint; empty: a full one.
+  // `parent`: the file must be a delta to this checkpoint; empty: it must be a full one.
   Decoder(BlockReader reader, const std::string& parent, DecodedPartition& result)
       : reader_(std::move(reader)), parent_(parent), result_(result) {}
 
@@ -323,9 +324,9 @@ bool IsFullPartition(std::string_view file) {
   const absl::StatusOr<BlockView> header = reader->Next();
   if (!header.ok() || header->kind != BlockKind::kHeader) return false;
   ByteCursor bytes(header->payload);
-  (void)bytes.Number<uint32_t>();  // The partition,
-  (void)bytes.Number<uint32_t>();  // of so many,
-  (void)bytes.Number<uint64_t>();  // in this timeline.
+  (void)bytes.Number<uint32_t>();  // The partition.
+  (void)bytes.Number<uint32_t>();  // The number of partitions.
+  (void)bytes.Number<uint64_t>();  // The timeline.
   const auto content = bytes.Number<Content>();
   return !bytes.beyond_end() && !IsDelta(content);
 }

@@ -1,4 +1,4 @@
-// Runs of equal entries, cut into blocks that begin with their number.
+// Writes entries of one kind in blocks, each of which begins with the number of its entries.
 #ifndef CAPSTAN_CHECKPOINT_ENTRY_BLOCKS_H_
 #define CAPSTAN_CHECKPOINT_ENTRY_BLOCKS_H_
 
@@ -11,12 +11,12 @@
 
 namespace capstan {
 
-// Thread-compatible. The writer must outlive it.
+// `writer` must outlive this object. Thread-compatible.
 class EntryBlocks {
  public:
   EntryBlocks(BlockWriter& writer, BlockKind kind) : writer_(writer), kind_(kind) {}
 
-  // An entry is appended to the writer's bytes next.
+  // To be called before an entry is appended to the writer's bytes.
   void Add() {
     if (count_ == 0) {
       writer_.Begin(kind_);
@@ -26,7 +26,7 @@ class EntryBlocks {
     ++count_;
   }
 
-  // Ends the present block, if it has become as long as one should be.
+  // Ends the present block if it has become long enough.
   void CutIfLong() {
     if (count_ > 0 && writer_.payload_size() >= kLongPayload) Finish();
   }

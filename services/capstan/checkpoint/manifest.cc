@@ -21,7 +21,7 @@ absl::Status Refuse(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("manifest: ", why));
 }
 
-// The files of an object fill it, and it has the name of the first.
+// Checks that the files of each object fill it, and that it is named after the first of them.
 absl::Status CheckObjects(const v1::Manifest& manifest) {
   std::map<std::string, std::map<uint64_t, const v1::SavedFile*>> objects;  // By name and offset.
   for (const v1::SavedFile& file : manifest.files()) {

@@ -9,10 +9,11 @@
 
 namespace capstan {
 
-// INVALID_ARGUMENT if a partition is missing or named twice. Sets the format.
+// Returns the text of the manifest, with its format set. INVALID_ARGUMENT: a partition is missing
+// or named twice.
 absl::StatusOr<std::string> ManifestText(const v1::Manifest& manifest);
 
-// DATA_LOSS if a byte has changed or is missing, FAILED_PRECONDITION if the format is not known.
+// DATA_LOSS: a byte has changed or is missing. FAILED_PRECONDITION: the format is not known.
 absl::StatusOr<v1::Manifest> ParseManifest(const std::string& text);
 
 }  // namespace capstan

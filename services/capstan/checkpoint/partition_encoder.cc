@@ -9,10 +9,11 @@
 namespace capstan {
 namespace {
 
-// What is read at once: some tens of microseconds under the lock.
+// How much is read at once: this takes some tens of microseconds under the lock.
 constexpr size_t kReadBytes = 32 << 10;
 constexpr size_t kPieceBytes = size_t{512} << 10;
-constexpr size_t kMostReserved = size_t{1} << 20;  // For a table's rows, unless they need more.
+// Reserved at most, unless a table's rows need more.
+constexpr size_t kMostReserved = size_t{1} << 20;
 
 }  // namespace
 
@@ -144,7 +145,8 @@ void PartitionEncoder::ReadRows(Table& table) {
                       AppendNumber(out, row.key);
                       AppendNumber(out, row.frequency);
                       AppendNumber(out, row.touched_examples);
-                      // A delta tells this of a row that has changed since the mark.
+                      // The present version: if the row has changed since the mark, the next delta
+                      // has the version again.
                       if (facts_.versions) AppendNumber(out, table.VersionOf(row.key));
                       AppendFloats(out, row.state);
                     });

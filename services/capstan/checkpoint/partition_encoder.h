@@ -1,5 +1,5 @@
-// Encodes a partition as it was when it was marked, in pieces, so that its lock is never held for
-// long: Prepare() without the lock and Read() under it, in turns.
+// Encodes a partition as of its mark, in pieces, so that its lock is never held for long: Prepare()
+// without the lock and Read() under it, in turns.
 //
 //   store.Mark(...);                               under the lock
 //   while (encoder.Prepare()) {
@@ -29,17 +29,18 @@ class PartitionEncoder {
  public:
   explicit PartitionEncoder(const PartitionFileOptions& options);
 
-  // Sorts and checksums what has been read. False: that was all.
+  // Sorts and checksums what has been read. Returns false if there is nothing more to read.
   bool Prepare();
   // Reads the next piece: the keys of a table, some rows, or a dense block. Touches only memory.
-  // REQUIRES: Prepare() was true; the store is marked, of changes only if the options say so.
+  // REQUIRES: Prepare() was true; the store is marked, with `changes_only` only if the options name
+  // a parent.
   void Read(PartitionStore& store);
 
-  // The next MiB or so of the file, once it is there; else nothing.
+  // Returns some more of the file once enough of it has been encoded; otherwise nothing.
   std::string TakePiece();
 
   uint64_t rows() const { return rows_; }  // The rows that have been read.
-  // What has not been taken yet. REQUIRES: Prepare() was false.
+  // Returns the rest of the file. REQUIRES: Prepare() was false.
   std::string TakeRest() &&;
 
  private:
@@ -70,9 +71,9 @@ class PartitionEncoder {
   Stage stage_ = Stage::kHeader;
   uint64_t rows_ = 0;
 
-  size_t table_ = 0;   // Place of the present one,
-  size_t tables_ = 0;  // of so many.
-  TableFacts facts_;   // The facts of the present table, as its keys.
+  size_t table_ = 0;   // Index of the present table.
+  size_t tables_ = 0;  // The number of tables.
+  TableFacts facts_;   // What has been read of the present table beside its keys.
   bool table_begun_ = false;
   std::vector<RowPlace> places_;
   size_t next_place_ = 0;

@@ -1,4 +1,5 @@
-// What shards have answered of requests that failed in part: their repetition leaves it out.
+// Which partitions shards have answered in requests that failed in part, so that a repetition
+// leaves them out.
 #ifndef CAPSTAN_CLIENT_ANSWERED_PARTITIONS_H_
 #define CAPSTAN_CLIENT_ANSWERED_PARTITIONS_H_
 
@@ -11,26 +12,26 @@
 
 namespace capstan {
 
-// Which partitions of one batch's pulls, or of its pushes, have been answered. Whoever makes the
-// requests holds it; PsClient reads and writes it. Thread-compatible.
+// Which partitions of one batch's pulls, or of its pushes, have been answered. The caller who makes
+// the requests holds this object; PsClient reads and writes it. Thread-compatible.
 class AnsweredPartitions {
  public:
-  // What became of both parts of a pushed partition; of a pulled one, nothing.
+  // What became of both parts of a pushed partition. Means nothing for a pulled one.
   using Outcomes = std::array<v1::Outcome, kParts>;
 
-  // The next request is of this round, 0: of none. What was answered in another one is void.
+  // The next request is for `round` (0: for no round). Forgets what was answered in another round.
   void SetRound(uint64_t round) {
     if (round != round_) answers_.clear();
     round_ = round;
   }
   void Add(uint32_t partition, const Outcomes& outcomes) { answers_[partition] = outcomes; }
   void Forget(uint32_t partition) { answers_.erase(partition); }
-  // To be called when what was answered may not be what would be answered now: other owners, a
-  // shard that has begun anew, another gradient.
+  // Forgets all answers. To be called when shards might answer otherwise now: partitions have other
+  // owners, a shard has restarted, or it is another gradient.
   void Clear() { answers_.clear(); }
 
   bool empty() const { return answers_.empty(); }
-  // Null: it is still to be answered.
+  // Null: the partition is still to be answered.
   const Outcomes* Find(uint32_t partition) const {
     const auto found = answers_.find(partition);
     return found == answers_.end() ? nullptr : &found->second;

@@ -20,23 +20,28 @@ namespace {
 
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
 constexpr absl::Duration kCallTimeout = absl::Seconds(5);
-// Rows are pulled so many bytes at a time, so that the share of one partition fits a message.
+// PullRows pulls so many bytes at a time, so that the share of one partition fits into a message.
 constexpr size_t kSliceBytes = size_t{4} << 20;
 
+<<<<<<< HEAD
 // Returns true if the same request may be answered otherwise a little later. FAILED_PRECONDITION
 // passes, too: the partition is on its way to another shard, or the shard's process was replaced.
+=======
+// Returns whether the same call may succeed a little later: a partition is on its way, a process is
+// replaced, or a process is overloaded.
+>>>>>>> words-worker
 bool MayPass(const absl::Status& failure) {
   return IsWorthRepeating(failure) || absl::IsFailedPrecondition(failure);
 }
 
-// A peer that ends cancels the calls to it, which passes. CANCELLED of this client's calls is an
-// interruption here.
+// A process that ends cancels the calls to it; that passes, so it becomes UNAVAILABLE. In this file
+// CANCELLED means only that the caller has interrupted the call.
 absl::Status OfPeer(const absl::Status& answer) {
   if (!absl::IsCancelled(answer)) return answer;
   return absl::UnavailableError("the call was cancelled there");
 }
 
-// Its place in the job's list.
+// Returns the index of `name` in `specs`, a list of `job`.
 template <typename Specs>
 absl::StatusOr<int> Find(const v1::JobSpec& job, const Specs& specs, const char* what,
                          const std::string& name) {
@@ -55,7 +60,8 @@ uint64_t ElementsOf(const v1::TensorSpec& tensor) {
   return elements;
 }
 
-// As pulled by whoever says that a gradient is not stale: no shard is ahead of it.
+// The versions that a push of this client names as pulled: no shard is ahead of them, so the
+// gradient is not stale.
 constexpr std::array<uint64_t, kParts> kPresent = {std::numeric_limits<uint64_t>::max(),
                                                    std::numeric_limits<uint64_t>::max()};
 
@@ -73,7 +79,8 @@ absl::Status CheckPolicy(const v1::UpdatePolicy& policy, const char* what) {
                    "gradient comes with what it was computed from, as a trainer's does"));
 }
 
-// A shard refuses what is not finite, too, but by then others may have applied their part.
+// Shards refuse gradients that are not finite, too, but other shards may have applied their part by
+// then.
 absl::Status CheckGradient(const std::string& of, absl::Span<const float> values, size_t wanted) {
   if (values.size() != wanted) {
     return absl::InvalidArgumentError(
@@ -83,7 +90,7 @@ absl::Status CheckGradient(const std::string& of, absl::Span<const float> values
   return absl::InvalidArgumentError(absl::StrCat(of, ": a gradient holds NaN or infinity"));
 }
 
-// The place of the tensor that the gradient is of, if the job takes it.
+// Returns the index of `tensor` in the job, if a push of this gradient of it is allowed.
 absl::StatusOr<uint32_t> PlaceOfGradient(const v1::JobSpec& job, const std::string& tensor,
                                          absl::Span<const float> gradient) {
   CAPSTAN_RETURN_IF_ERROR(CheckPolicy(job.dense_update(), "the tensors"));
@@ -109,7 +116,7 @@ absl::Status CheckTrains(v1::JobState state) {
   }
 }
 
-// Settled, or what is to come again.
+// Returns OK if the push is settled, and otherwise an error.
 absl::Status StatusOf(const PushResult& result) {
   if (!result.status.ok()) return result.status;
   for (int outcome = 0; outcome < v1::Outcome_ARRAYSIZE; ++outcome) {
@@ -122,7 +129,7 @@ absl::Status StatusOf(const PushResult& result) {
   return absl::OkStatus();
 }
 
-// The shard has settled all that was pushed to it.
+// Notes that `shard` has settled all partitions that were pushed to it.
 void NoteSettled(const RequestPlan& plan, ShardIndex shard, AnsweredPartitions& answered) {
   for (const RequestPlan::Chunk& chunk : plan.ChunksOf(shard)) {
     for (const uint32_t partition : chunk.partitions) answered.Add(partition, {});
@@ -160,7 +167,7 @@ absl::StatusOr<v1::GetStatusReply> JobClient::Status() {
 
 absl::StatusOr<v1::GetStatusReply> JobClient::AskStatus() {
   CAPSTAN_ASSIGN_OR_RETURN(const Channel chief, follower_.Chief());
-  // The call may end after an interruption has ended the wait for it.
+  // Shared, as the call may end after an interruption has ended the wait for it.
   const auto reply = std::make_shared<std::optional<absl::StatusOr<v1::GetStatusReply>>>();
   loop_.Call<v1::GetStatusReply>(
       chief, "/capstan.v1.Chief/GetStatus", v1::GetStatusRequest(), kCallTimeout,
@@ -274,7 +281,7 @@ absl::Status JobClient::Repeat(absl::FunctionRef<absl::Status()> attempt) {
   const absl::Time deadline = clock_.Now() + options_.pull_patience;
   while (true) {
     follower_.Follow();
-    (void)loop_.Poll(absl::ZeroDuration());  // Views that have come.
+    (void)loop_.Poll(absl::ZeroDuration());  // Takes in views that have come.
     const absl::Status status = attempt();
     if (status.ok()) return absl::OkStatus();
     CAPSTAN_RETURN_IF_ERROR(Pause(status, deadline, options_.pull_patience));
@@ -302,7 +309,8 @@ absl::StatusOr<uint64_t> JobClient::Push(const StreamPush& name, FillPush fill) 
     CAPSTAN_ASSIGN_OR_RETURN(JobFollower::Known* const known, follower_.Adopt());
     PsClient& shards = *known->shards;
     CAPSTAN_RETURN_IF_ERROR(CheckTrains(shards.view().state()));
-    // What was done before a return to a checkpoint may be undone: the ledgers know.
+    // What was applied before a return to a checkpoint may be undone, so all is pushed again; the
+    // shards' ledgers know what still holds.
     if (shards.view().timeline() != timeline) answered.Clear();
     timeline = shards.view().timeline();
     RequestPlan plan(known->map);
@@ -314,7 +322,8 @@ absl::StatusOr<uint64_t> JobClient::Push(const StreamPush& name, FillPush fill) 
       return shards.Push(shard, plan, options, source,
                          [&, shard, done = std::move(done)](const PushResult& result) mutable {
                            const absl::Status settled = StatusOf(result);
-                           // Another attempt, because of another shard, leaves them out.
+                           // If another shard fails, the next attempt leaves this shard's
+                           // partitions out.
                            if (settled.ok()) NoteSettled(plan, shard, answered);
                            done(settled);
                          });
@@ -361,7 +370,7 @@ absl::Status JobClient::Pause(const absl::Status& failure, absl::Time deadline,
                         absl::StrCat("chief at ", options_.chief, ": ", failure.message()));
   }
   if (now >= deadline) {
-    follower_.ForgetAll();  // Whoever asks next is not to wait for what may hang.
+    follower_.ForgetAll();  // So that the next call does not wait for an address that may hang.
     return absl::UnavailableError(absl::StrCat("chief at ", options_.chief, ": tried for ",
                                                absl::FormatDuration(patience), ": ",
                                                failure.message()));

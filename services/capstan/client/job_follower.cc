@@ -76,7 +76,8 @@ absl::StatusOr<JobFollower::Known*> JobFollower::Adopt() {
   return known_.get();
 }
 
-// A shard that is still where it was is dialled where it was last: its connection stays.
+// A shard with the same address and incarnation as before is dialled where it was dialled last, so
+// its connection stays.
 void JobFollower::GoBy(v1::View view) {
   absl::flat_hash_map<uint32_t, Place> places;
   for (v1::ShardInfo& shard : *view.mutable_shards()) {
@@ -98,7 +99,7 @@ absl::Status JobFollower::Reach(absl::Span<const ShardIndex> shards) {
   absl::Status reached;
   for (const ShardIndex shard : shards) {
     const auto place = places_.find(static_cast<uint32_t>(Raw(shard)));
-    if (place == places_.end()) continue;  // The client says so.
+    if (place == places_.end()) continue;  // PsClient will say so.
     const absl::StatusOr<std::string> address = resolver_.Resolve(place->second.address);
     reached.Update(address.status());
     if (!address.ok()) continue;

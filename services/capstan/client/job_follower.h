@@ -1,4 +1,5 @@
-// What a job is and where its parameters are, as its chief tells whoever is no part of it.
+// Follows what a job is and where its parameters are, as its chief tells a program that is no part
+// of the job.
 #ifndef CAPSTAN_CLIENT_JOB_FOLLOWER_H_
 #define CAPSTAN_CLIENT_JOB_FOLLOWER_H_
 
@@ -27,15 +28,15 @@ namespace capstan {
 // *Confined to the thread of its event loop.*
 class JobFollower {
  public:
-  // What is known of the job, and the client that goes by it.
+  // What is known of the job, and a client of its shards.
   struct Known {
     Known(v1::JobSpec spec, ParameterMap parameters) : job(std::move(spec)), map(parameters) {}
     const v1::JobSpec job;
     const ParameterMap map;
-    std::optional<PsClient> shards;  // Has the map of a view. Last, as it uses `map`.
+    std::optional<PsClient> shards;  // Has a view with a map. Declared last, as it uses `map`.
   };
 
-  // `chief` is its address, as the resolver knows it. `loop`, `resolver` and `tls` (null:
+  // `chief` is the chief's address, as the resolver knows it. `loop`, `resolver` and `tls` (null:
   // plaintext) must outlive this object.
   JobFollower(EventLoop& loop, std::string chief, AddressResolver& resolver, const Tls* tls)
       : loop_(loop),
@@ -44,35 +45,36 @@ class JobFollower {
         tls_(tls),
         channels_(std::make_shared<ProcessChannels>(tls)) {}
 
-  // A channel to the chief. Errors of AddressResolver::Resolve.
+  // Returns a channel to the chief. The errors are those of AddressResolver::Resolve.
   absl::StatusOr<Channel> Chief();
 
-  // Asks the chief, unless that is under way, for the job and then for its views until their stream
-  // ends. To be called again and again while something is wanted.
+  // Asks the chief for the job, and then for its views until their stream ends; does nothing while
+  // that is under way. To be called again and again while the job is needed.
   void Follow();
 
-  // Null: the chief has not told the job yet.
+  // The job as the chief told it last; null if it has not yet.
   const v1::JobSpec* job() const;
-  // Why the chief is not asked, has not told the job, or does not tell views any more; OK: it is
-  // being asked.
+  // OK while the chief is being asked. Otherwise why it cannot be asked, has not told the job, or
+  // tells no views any more.
   const absl::Status& status() const { return status_; }
 
   // How many views have come so far.
   uint64_t heard() const { return heard_; }
-  // Goes by what has been told last. UNAVAILABLE: nobody serves the job's parameters yet.
-  // REQUIRES: no request of known()->shards is under way, for another job makes another client.
+  // Takes over the job and the view that the chief has told last, and returns them. UNAVAILABLE:
+  // nobody serves the job's parameters yet. REQUIRES: no request of known()->shards is under way,
+  // for another job makes another client.
   absl::StatusOr<Known*> Adopt();
 
-  // Has known()->shards dial these shards where they are reached now; to be called before each
-  // request to them. The first error of AddressResolver::Resolve; all of them are asked for anyway.
-  // REQUIRES: Adopt has ended well.
+  // Makes the client dial `shards` where they are reached now; to be called before each request to
+  // them. Asks for all of them, and returns the first error of AddressResolver::Resolve. REQUIRES:
+  // Adopt() has succeeded.
   absl::Status Reach(absl::Span<const ShardIndex> shards);
 
-  // Has the resolver forget the chief and all shards, as one of them does not answer.
+  // Tells the resolver to forget the chief and all shards, because one of them does not answer.
   void ForgetAll();
 
  private:
-  // A process by the address that the job knows it by, and where it was dialled last.
+  // A process: the address by which the job knows it, and where it was dialled last.
   struct Place {
     std::string address;
     uint64_t incarnation = 0;
@@ -92,11 +94,11 @@ class JobFollower {
   Channel to_chief_;
   AddressResolver& resolver_;
   const Tls* const tls_;
-  const std::shared_ptr<ProcessChannels> channels_;  // To shards.
+  const std::shared_ptr<ProcessChannels> channels_;  // Channels to the shards.
   std::unique_ptr<Known> known_;
-  absl::flat_hash_map<uint32_t, Place> places_;  // By shard, in the view that is followed.
-  // Told by the chief that is being followed, and not adopted yet: the job, which another chief may
-  // have begun anew, and its newest view.
+  absl::flat_hash_map<uint32_t, Place> places_;  // By shard, as in the adopted view.
+  // What the chief has told and Adopt() has not taken over yet: the job (a new chief may have begun
+  // another one) and its newest view.
   std::optional<v1::JobSpec> told_;
   std::optional<v1::View> view_;
   uint64_t heard_ = 0;

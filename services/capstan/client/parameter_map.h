@@ -1,4 +1,5 @@
-// The parameters of a job as a client sees them: what there is, and in which partition.
+// The parameters of a job as a client sees them: its tables and tensors, and the partitions they
+// are in.
 #ifndef CAPSTAN_CLIENT_PARAMETER_MAP_H_
 #define CAPSTAN_CLIENT_PARAMETER_MAP_H_
 
@@ -14,8 +15,8 @@
 
 namespace capstan {
 
-// What one push of the job may be. With replicas it is a message: so a shard tells it to its
-// backups.
+// Returns how many bytes one push of the job may have. With replicas that is a message's limit, as
+// a shard passes the push on to its backups in one message.
 size_t MostPushBytes(const v1::JobSpec& job);
 
 // Immutable after Create, therefore thread-safe.
@@ -33,7 +34,8 @@ class ParameterMap {
   uint32_t partition_count() const { return layout_.partition_count(); }
   const std::vector<Table>& tables() const { return tables_; }  // As in the job.
   const DenseLayout& layout() const { return layout_; }
-  // Those of layout().blocks_of(partition) that are of no frozen tensor (TENSOR_ROLE_FROZEN).
+  // The blocks of layout().blocks_of(partition) without those of frozen tensors
+  // (TENSOR_ROLE_FROZEN).
   absl::Span<const BlockId> changing_blocks_of(PartitionIndex partition) const;
   // Where the frozen tensors lie in the flat vector of all tensors; ascending.
   struct Range {
@@ -50,7 +52,7 @@ class ParameterMap {
   std::vector<Table> tables_;
   DenseLayout layout_;
   std::vector<Range> frozen_;
-  std::vector<std::vector<BlockId>> changing_;  // By partition; empty: all blocks are.
+  std::vector<std::vector<BlockId>> changing_;  // By partition; empty if all blocks change.
   size_t most_push_bytes_;
 };
 

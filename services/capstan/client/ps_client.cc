@@ -18,12 +18,12 @@ namespace {
 
 const std::string& kPushPiece = *new std::string("/capstan.v1.Ps/PushPiece");
 
-// The shard has left since the request was planned.
+// For a request to a shard that has left since the request was planned.
 absl::Status NotInView(ShardIndex shard) {
   return absl::FailedPreconditionError(absl::StrCat("the view does not name shard ", Raw(shard)));
 }
 
-// The round commit may be large and is only read: it is copied into the request once.
+// The commit may be large, so RoundName points to it, and it is copied once, into the request.
 void SetRound(const RoundName& name, v1::RoundCommit& closed) {
   if (name.closed != nullptr) ToProto(*name.closed, closed);
 }
@@ -115,7 +115,7 @@ RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOp
 
 RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
                          const PushSource& source, OnPushed on_done) {
-  // A gradient, and what it was computed from, if that goes with it.
+  // Whether the parameters that the gradient was computed from go with it.
   const bool pulled = source.pulled_dense != nullptr || !source.pulled_rows.empty();
   if (options.answered != nullptr) {
     options.answered->SetRound(options.stage ? options.stage->round.round : 0);
@@ -135,7 +135,7 @@ RequestId PsClient::Start(std::unique_ptr<Request> request) {
   Request& started = *request;
   requests_.emplace(id, std::move(request));
   if (started.status.ok()) Continue(id, started);
-  // Not before this has returned.
+  // Posted, so that the callback does not run before Start() has returned.
   if (started.under_way.empty()) {
     loop_.Post([self = std::weak_ptr<PsClient*>(self_), id] {
       if (auto client = self.lock()) (*client)->FinishIfOver(id);

@@ -1,5 +1,5 @@
 // Pulls from and pushes to the shards. A request to one shard is cut into chunks of about 1 MiB, of
-// which a few are under way at a time; it is done when all of them are.
+// which a few are under way at a time; the request is done when all its chunks are.
 //
 //   PsClient client(loop, map, {.trainer = trainer});
 //   client.SetView(view);
@@ -36,10 +36,10 @@
 
 namespace capstan {
 
-// Versions of both parts of each partition, as pulled; indexed by partition, then Part.
+// The pulled versions of both parts of each partition; indexed by partition, then Part.
 using PartitionVersions = std::vector<std::array<uint64_t, kParts>>;
 
-// What a round's request carries.
+// The round that a request belongs to.
 struct RoundName {
   uint64_t round = 0;
   const RoundCommit* closed = nullptr;  // What round - 1 consisted of.
@@ -48,23 +48,24 @@ struct RoundName {
 struct PullOptions {
   uint64_t clock = 0;  // header.clock.
   bool evaluation = false;
-  bool frozen = true;              // False: what `target` has of frozen tensors is not written.
+  // False: frozen tensors are not pulled, and their places in `target` are not written.
+  bool frozen = true;
   std::optional<RoundName> round;  // sync.
   absl::Duration timeout = absl::Seconds(10);
-  // What earlier tries of this pull have brought is left out, and what this one brings is noted, if
-  // it fails. Null: everything is asked for.
+  // Partitions that earlier tries of this pull have brought are left out; if this try fails, those
+  // that it has brought are added. Null: all partitions are pulled.
   AnsweredPartitions* answered = nullptr;
 };
 
-// Where values go. Only what the shard holds is written.
+// Where pulled values go. A pull from one shard writes only the values that the shard holds.
 struct PullTarget {
   absl::Span<float* const> rows;  // By table: the matrix [keys x dim]. May be empty without rows.
   float* dense = nullptr;         // The flat vector of all tensors; needed if the plan is dense.
-  // Where in the flat vector `dense` begins: of a plan of one tensor, the tensor's place in it.
+  // The index in the flat vector at which `dense` begins; for a plan of one tensor, that tensor's.
   uint64_t dense_offset = 0;
   PartitionVersions* versions = nullptr;  // Has partition_count elements.
-  // By table: what of each row was read, a number a key. Empty: it is not wanted. REQUIRES: the
-  // job's rows have versions (CountsRowUpdates), and the pull is not an evaluator's.
+  // By table: which version of each row was read, one number for each key. Empty: not wanted.
+  // REQUIRES: the job's rows have versions (CountsRowUpdates), and the pull is no evaluation.
   absl::Span<uint32_t* const> row_versions = {};
 };
 
@@ -81,33 +82,34 @@ struct StageName {
 };
 
 struct PushOptions {
-  // Steps finished once all of this has been carried out, told with the last call; 0: none is told.
+  // How many steps are finished once this push has been carried out; the last call tells it. 0: the
+  // push tells no clock.
   uint64_t clock = 0;
-  bool empty = false;                // Carries no gradient; names and clock count all the same.
-  std::optional<StreamPush> stream;  // Parts that are not synchronous.
-  std::optional<StageName> stage;    // Parts that are.
+  bool empty = false;                // Carries no gradient; its names and clock still count.
+  std::optional<StreamPush> stream;  // The name for parts that are not synchronous.
+  std::optional<StageName> stage;    // The name for synchronous parts.
   uint32_t examples = 0;
   JobProgress progress;
   absl::Duration timeout = absl::Seconds(10);
-  // As PullOptions.answered: of the tries to push this gradient. What has been settled in earlier
-  // ones is left out of the request, but not of the result.
+  // As PullOptions.answered, for the tries to push this gradient. Partitions that earlier tries
+  // have settled are left out of the request, but their outcomes are in the result.
   AnsweredPartitions* answered = nullptr;
 };
 
-// Gradients, and what they were computed from, in the shapes of PullTarget.
+// Gradients, and the parameters they were computed from, in the shapes of PullTarget.
 struct PushSource {
   absl::Span<const float* const> rows;
   const float* dense = nullptr;
-  uint64_t dense_offset = 0;  // This is also its place in pulled_dense.
+  uint64_t dense_offset = 0;  // Also the index at which `pulled_dense` begins.
   const PartitionVersions* versions = nullptr;
-  // Weights as pulled; only with stale_gradients: compensate.
+  // The pulled weights; only with stale_gradients: compensate.
   absl::Span<const float* const> pulled_rows;
   const float* pulled_dense = nullptr;
-  absl::Span<const uint32_t* const> row_versions = {};  // As PullTarget's; empty: not known.
+  absl::Span<const uint32_t* const> row_versions = {};  // As in PullTarget; empty: not known.
 };
 
-// With status OK the outcomes decide: how many parts of partitions had each, in this try or (if
-// settled) an earlier one.
+// With status OK, `outcomes` says how many parts of partitions had each outcome, in this try or (if
+// settled) in an earlier one.
 struct PushResult {
   absl::Status status;
   std::array<uint32_t, v1::Outcome_ARRAYSIZE> outcomes{};
@@ -117,11 +119,11 @@ struct PushResult {
 };
 
 struct PsClientOptions {
-  TrainerId trainer{};       // 0: no trainer of the job.
-  int chunks_in_flight = 4;  // So many chunks of one request are on their way at once.
+  TrainerId trainer{};       // 0: the client is no trainer of the job.
+  int chunks_in_flight = 4;  // At most so many chunks of one request are under way at a time.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
-  // Those to the shards, which it may share with clients of the same loop. Null: its own, as what
-  // this process is.
+  // The channels to the shards, which clients of the same loop may share. Null: the client makes
+  // its own, with the identity of this process.
   std::shared_ptr<ProcessChannels> channels = nullptr;
 };
 
@@ -135,40 +137,42 @@ class PsClient {
 
   // `loop` and `map` must outlive the client.
   PsClient(EventLoop& loop, const ParameterMap& map, const PsClientOptions& options);
-  // Cancels its requests; their callbacks are destroyed without being run.
+  // Cancels all requests; their callbacks are destroyed without being run.
   ~PsClient();
 
-  // Requests from now on go by this view. False, and nothing is done: it is not newer than the
-  // present one, or names a shard that it does not describe.
+  // Requests from now on go by `view`. Returns false and changes nothing if `view` is not newer
+  // than the present one, or names an owner that it does not describe.
   bool SetView(const v1::View& view);
   const v1::View& view() const { return view_; }
-  // The shard is dialled at this address from now on, whatever the present view says, until another
-  // view comes. Nothing is done if the view does not name the shard.
+  // Dials the shard at `address` from now on, until the next view, whatever the present view says.
+  // Does nothing if the view does not name the shard.
   void LeadTo(ShardIndex shard, const std::string& address);
   // Partition -> shard index; empty before the first map.
   absl::Span<const uint32_t> owners() const { return view_.owners(); }
 
-  // Fills `target` with the shard's part of the plan. `plan` (except its routing) and what `target`
-  // and `options` point to must live until `on_done` has run or been destroyed; it runs once, in a
-  // later Poll. The first failing chunk fails the whole; what others have brought is written, and
-  // noted in `options.answered`.
-  // FAILED_PRECONDITION: the view does not name the shard, or does no longer.
+  // Fills `target` with the shard's part of the plan. `on_done` runs once, in a later Poll. `plan`
+  // (except its routing) and what `target` and `options` point to must live until `on_done` has run
+  // or been destroyed. The first chunk that fails makes the pull fail; what other chunks have
+  // brought is written all the same, and noted in `options.answered`. FAILED_PRECONDITION: the view
+  // does not name the shard, or does no longer.
   RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                  const PullTarget& target, OnPulled on_done);
 
-  // Pushes the shard's part of `source`, without frozen tensors. Chunks that succeeded have had
-  // their effect when others fail: the repetition leaves them out, or the ledger settles it.
-  // Lifetimes as above. INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for
-  // a push.
+  // Pushes the shard's part of `source`, without frozen tensors. When a chunk fails, others may
+  // have been applied: the repetition leaves them out, or the shard's ledger settles them.
+  // Lifetimes as for Pull(). INVALID_ARGUMENT, and nothing is sent: a partition's share is too
+  // large for a push.
   RequestId Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
                  const PushSource& source, OnPushed on_done);
 
-  // Nothing is written or read any more after this returns, and the callback does not run.
+  // Ends the request: after this returns nothing is written or read any more, and its callback does
+  // not run.
   void Cancel(RequestId id);
 
-  // Any other method of a shard ("OpenRound"): fills in the header and calls. REQUIRES: the view
-  // has the shard. `done` gets a StatusOr<Reply>, also where the caller has the loop cancel the
-  // call, and after the client has gone: whoever needs that to be soon cancels it.
+  // Calls any other method of a shard, such as "OpenRound", and fills in the header. REQUIRES: the
+  // view has the shard. `done` is called with a StatusOr<Reply>, even if the caller cancels the
+  // call by the loop, and even after the client is gone; a caller that cannot wait for that cancels
+  // the call.
   template <typename Reply, typename Request, typename Done>
   CallId Call(ShardIndex shard, const std::string& method, Request request, absl::Duration timeout,
               Done done) {
@@ -177,11 +181,11 @@ class PsClient {
                              std::move(done));
   }
 
-  // Header of a request to this shard by the present view.
+  // Returns the header of a request to the shard, by the present view.
   v1::RequestHeader Header(ShardIndex shard, uint64_t clock) const;
 
-  // For tools and tests: all shards of the plan at once, polling the loop until all are done. The
-  // first failure is the result.
+  // For tools and tests: pulls from (or pushes to) all shards of the plan at once, and polls the
+  // loop until all are done. Returns the first failure, if there is one.
   PullResult PullAll(const RequestPlan& plan, const PullOptions& options, const PullTarget& target);
   PushResult PushAll(const RequestPlan& plan, const PushOptions& options, const PushSource& source);
 
@@ -199,9 +203,10 @@ class PsClient {
   void Continue(uint64_t id, Request& request);
   void Send(uint64_t id, Request& request, size_t chunk, const Channel& channel,
             const std::string& method, const grpc::ByteBuffer& message);
-  // Returns the lowest number of a push that is being sent in pieces, or of the last one.
+  // Returns the lowest number of a push that is being sent in pieces; if there is none, the last
+  // number given out.
   uint64_t OldestInPieces() const;
-  // Returns false if the chunk does not go in pieces, or none of them is left.
+  // Returns false if the chunk is not sent in pieces, or no piece is left to send.
   bool SendNextPiece(uint64_t id, Request& request, size_t chunk);
   void FinishIfOver(uint64_t id);
   void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);
@@ -215,7 +220,7 @@ class PsClient {
   absl::flat_hash_map<uint64_t, std::unique_ptr<Request>> requests_;
   uint64_t last_id_ = 0;
   uint64_t last_push_in_pieces_ = 0;
-  // Replies may come after the client has gone; shared with nobody, only watched.
+  // Callbacks of replies, which may come after the client is gone, hold weak pointers to this.
   const std::shared_ptr<PsClient*> self_;
 };
 

@@ -18,9 +18,8 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::PullRequest final : public PsClient::Request {
  public:
-  // `head` holds everything but the partitions. The target's rows are copied, what they point to is
-  // not.
-  // A partition whose share one message cannot hold is cut.
+  // `head` holds everything but the partitions. Copies the lists in `target`, but not what these
+  // point to. A partition whose share is too large for one message is cut.
   PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
               const PullOptions& options, const PullTarget& target, OnPulled on_done);
 
@@ -32,7 +31,7 @@ class PsClient::PullRequest final : public PsClient::Request {
  private:
   absl::Status Take(const RequestPlan::Chunk& chunk, uint32_t partition,
                     const wire::PartitionPart& part);
-  // The chunk has brought all it was to bring of the partition, of these versions.
+  // The chunk has brought its share of the partition, which was read at `versions`.
   void Took(const RequestPlan::Chunk& chunk, uint32_t partition,
             const std::array<uint64_t, kParts>& versions);
   absl::Status TakeRows(const RequestPlan::Segment& segment, const wire::TablePart& part);
@@ -46,7 +45,7 @@ class PsClient::PullRequest final : public PsClient::Request {
   PartitionVersions* versions_;
   std::vector<uint32_t*> row_versions_;
   OnPulled on_done_;
-  // How many pieces of each partition that is cut have been answered.
+  // How many pieces have been answered of each partition that is cut.
   absl::flat_hash_map<uint32_t, uint32_t> pieces_;
   wire::PayloadShape shape_;
   wire::Payload payload_;

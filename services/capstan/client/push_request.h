@@ -13,8 +13,8 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::PushRequest final : public PsClient::Request {
  public:
-  // `head` holds everything but the partitions. `empty`: there are none. The source's lists of
-  // matrices are copied, what they point to is not.
+  // `head` holds everything but the partitions. With options.empty there are none. Copies the lists
+  // in `source`, but not what these point to.
   PushRequest(ShardIndex shard, const RequestPlan& plan, v1::PushRequest head,
               const PushOptions& options, const PushSource& source, OnPushed on_done);
 

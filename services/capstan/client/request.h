@@ -1,4 +1,4 @@
-// One request to one shard: its chunks, and how far it is. Private to PsClient.
+// One request to one shard: its chunks, and which of them are answered. Private to PsClient.
 #ifndef CAPSTAN_CLIENT_REQUEST_H_
 #define CAPSTAN_CLIENT_REQUEST_H_
 
@@ -22,24 +22,26 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::Request {
  public:
-  // `answered`: whose partitions are left out of `all`, and where those that are answered are noted
-  // if the request is to be repeated; may be null. `tells_clock`: see ChunkLifecycle.
+  // `answered`: its partitions are left out of the chunks `all`, and NoteAnswers() adds to it; may
+  // be null. `tells_clock`: see ChunkLifecycle.
   Request(ShardIndex shard, std::vector<RequestPlan::Chunk> all, absl::Duration timeout,
           AnsweredPartitions* answered, bool tells_clock = false)
       : Request(shard, LeaveOut(std::move(all), answered), timeout, answered, tells_clock) {}
   virtual ~Request() = default;
 
   virtual const std::string& method() const = 0;
-  // Writes the request of one chunk, the one that `lifecycle` gave last.
+  // Writes the message of `chunk`. REQUIRES: lifecycle.Next() gave this chunk last.
   virtual grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) = 0;
-  // A reply has come. INTERNAL: it is not an answer to this chunk.
+  // Takes in the reply to `chunk`. INTERNAL: it does not answer this chunk.
   virtual absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) = 0;
-  // Returns whether nothing that has been answered so far has to come again.
+  // Returns false if something that has been answered has to be sent again.
   virtual bool settled() const { return true; }
-  // Tells the caller. Called once.
+  // Runs the caller's callback. Called once.
   virtual void Finish() = 0;
 
-  // Everything has been answered, or something has failed. To be called before Finish().
+  // To be called before Finish(), when all chunks are answered or one has failed. If the request is
+  // to be repeated, adds the partitions that were answered to `answered`; otherwise takes out those
+  // that were left out.
   void NoteAnswers() {
     if (answered_ == nullptr) return;
     if (status.ok() && settled()) {
@@ -55,14 +57,14 @@ class PsClient::Request {
   ChunkLifecycle lifecycle;
   absl::Status status;                            // The first failure.
   absl::flat_hash_map<size_t, CallId> under_way;  // By chunk.
-  // What is left of chunks under way that are too large for a message. By chunk.
+  // Chunks that are too large for one message, and are being sent in pieces. By chunk.
   absl::flat_hash_map<size_t, PushInPieces> in_pieces;
 
  protected:
-  // Settled by earlier tries.
+  // The partitions that earlier tries have settled.
   const std::vector<uint32_t>& left_out() const { return left_out_; }
 
-  // The partition need not be asked for again.
+  // Notes that `partition` need not be asked for again.
   void Answered(uint32_t partition, const AnsweredPartitions::Outcomes& outcomes = {}) {
     if (answered_ != nullptr) answers_.emplace_back(partition, outcomes);
   }
@@ -85,7 +87,7 @@ class PsClient::Request {
       }
       std::erase_if(remainder.chunks, [](const auto& chunk) { return chunk.partitions.empty(); });
     }
-    // A request without values is sent all the same: its name, its clock and its round count.
+    // A request without values is still sent, because its name, its clock and its round count.
     if (remainder.chunks.empty()) remainder.chunks.emplace_back();
     return remainder;
   }
@@ -101,7 +103,7 @@ class PsClient::Request {
 
   AnsweredPartitions* const answered_;
   const std::vector<uint32_t> left_out_;
-  std::vector<std::pair<uint32_t, AnsweredPartitions::Outcomes>> answers_;  // To this try.
+  std::vector<std::pair<uint32_t, AnsweredPartitions::Outcomes>> answers_;  // Answers to this try.
 };
 
 }  // namespace capstan

@@ -9,10 +9,11 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(uint32_t);  // With the version of its row.
-constexpr size_t kMessageFrontBytes = size_t{64} << 10;            // Head, names and lengths.
+// A key and the version of its row.
+constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(uint32_t);
+constexpr size_t kMessageFrontBytes = size_t{64} << 10;  // Head, names and lengths.
 
-// How many of `count` things go to the pieces before this one: the first ones.
+// Returns how many of `count` things go to the pieces before this one.
 uint32_t Before(uint32_t piece, uint32_t pieces, size_t count) {
   return static_cast<uint32_t>(uint64_t{count} * piece / pieces);
 }
@@ -55,7 +56,7 @@ void RequestPlan::CountKeys(absl::Span<const TableKeys> tables) {
   }
 }
 
-// Turns the counts in next_ into places.
+// Makes the segments, and turns the counts in next_ into the places where the keys go.
 void RequestPlan::MakeSegments() {
   const uint32_t partitions = map_->partition_count();
   const auto table_count = static_cast<uint32_t>(map_->tables().size());
@@ -137,7 +138,8 @@ std::vector<RequestPlan::Chunk> RequestPlan::CutChunksOf(ShardIndex shard, Block
       cut.push_back(std::move(chunk));
       continue;
     }
-    // Half as large as they may be: blocks are not all of one length, nor rows of all tables.
+    // Pieces of half the size allowed, because neither blocks nor rows of different tables are all
+    // of one length.
     const auto pieces = static_cast<uint32_t>(bytes / (most_bytes / 2) + 1);
     for (uint32_t piece = 0; piece < pieces; ++piece) {
       cut.push_back(
@@ -173,7 +175,7 @@ absl::Span<const BlockId> RequestPlan::BlocksOf(uint32_t partition, Blocks block
   const auto all =
       blocks == Blocks::kAll ? map_->layout().blocks_of(index) : map_->changing_blocks_of(index);
   if (!tensor_) return all;
-  // Ids ascend with the tensors, so that the blocks of one stand together.
+  // Ids ascend with the tensors, so the blocks of one tensor are next to each other.
   const auto of = [this](BlockId id) { return map_->layout().block(id).tensor; };
   const auto begin =
       std::partition_point(all.begin(), all.end(), [&](BlockId id) { return of(id) < *tensor_; });

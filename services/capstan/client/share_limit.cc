@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// At the most, of the rows of this table.
+// Returns the most keys of `table` that a record can have.
 uint64_t KeysOfARecord(const v1::DataSpec& data, const v1::TableSpec& table) {
   uint64_t keys = data.fields();
   for (const v1::FeatureSpec& feature : data.features()) {
@@ -20,7 +20,7 @@ uint64_t KeysOfARecord(const v1::DataSpec& data, const v1::TableSpec& table) {
   return keys;
 }
 
-// Those of a batch that no record has.
+// Returns how many keys of `table` a batch draws as negatives.
 uint64_t NegativesOf(const v1::DataSpec& data, const v1::TableSpec& table) {
   for (const v1::FeatureSpec& feature : data.features()) {
     if (feature.name() != data.negatives().feature()) continue;

@@ -1,4 +1,4 @@
-// What of a job does not fit into the pushes that carry it, before anything runs.
+// Finds, before anything runs, what of a job does not fit into its pushes.
 #ifndef CAPSTAN_CLIENT_SHARE_LIMIT_H_
 #define CAPSTAN_CLIENT_SHARE_LIMIT_H_
 
@@ -10,17 +10,17 @@
 
 namespace capstan {
 
-// What a value takes in a push of a part with this policy. With `stale_gradients: compensate` a
-// push carries what its gradient was computed from, too.
+// Returns the bytes of a value in a push of a part with this policy. With `stale_gradients:
+// compensate` a push carries also what its gradient was computed from.
 size_t PushedValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy);
 
-// A partition's share of the dense parameters goes in one push. INVALID_ARGUMENT, with the
-// arithmetic, if that of one partition is too large, so that no step could ever be made.
-// `job` has its tables and tensors.
+// Checks the size of a partition's share of the dense parameters, which goes in one push.
+// INVALID_ARGUMENT, with the arithmetic: the share of a partition is too large, so that no step
+// could ever be made. REQUIRES: `job` has its tables and tensors.
 absl::Status CheckDenseShares(const v1::JobSpec& job);
 
-// The same of a batch's keys, were all of them different; how many are is seen when it is trained.
-// Empty: even so they fit.
+// The same for the keys of a batch, if all of them were different; how many really are is only
+// known when the batch is trained. Empty: even then they fit.
 std::string SparseShareWarning(const v1::JobSpec& job);
 
 }  // namespace capstan

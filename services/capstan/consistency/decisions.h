@@ -12,14 +12,14 @@ namespace capstan {
 
 // ---- ssp ----
 
-// A pull for step `step` may proceed while it is at most `bound` ahead of the steps which the
-// slowest live trainer has finished.
+// Returns whether a pull for step `step` may proceed: `step` is at most `bound` more than the
+// number of steps which the slowest live trainer has finished.
 [[nodiscard]] bool MayPull(uint64_t step, uint64_t slowest_clock, uint64_t bound);
 
 // ---- stale gradients ----
 
-// What becomes of a gradient of this staleness: updates of its part of the partition, or of its row
-// alone, between the pull and the application.
+// What becomes of a gradient of this staleness. Staleness counts the updates of its part of the
+// partition, or of its row alone, between the pull and the application.
 struct StaleDecision {
   bool drop = false;
   bool compensate = false;  // DC-ASGD, by the policy's lambda.
@@ -30,32 +30,33 @@ struct StaleDecision {
 
 // ---- synchronous rounds ----
 
-// Reports that close a round: max(1, D - b) of the D lanes which still have data. REQUIRES: D >= 1.
+// Returns how many reports close a round: max(1, D - b) of the D lanes which still have data.
+// REQUIRES: D >= 1.
 [[nodiscard]] int ReportsToClose(int lanes_with_data, int backup_workers);
 
-// The gradient of a round is RoundScale * (the sum over its lanes of LaneWeight * gradient). Mean
-// losses: each lane weighs as its share of the examples, so that the sum may be begun while the
-// number of all examples is not known yet; a full batch has weight 1. Summed losses: all are 1.
-// A round without examples has scale 0. REQUIRES: batch_size >= 1.
+// The gradient of a round is RoundScale * (the sum over its lanes of LaneWeight * gradient). For
+// mean losses a lane's weight is its examples / batch_size, so that the sum may be begun before the
+// number of all examples is known. For summed losses weights and scale are 1. With mean losses a
+// round without examples has scale 0. REQUIRES: batch_size >= 1.
 [[nodiscard]] double LaneWeight(uint32_t lane_examples, uint32_t batch_size, bool sum_loss);
 [[nodiscard]] double RoundScale(uint64_t round_examples, uint32_t batch_size, bool sum_loss);
 [[nodiscard]] uint64_t ExamplesOf(const RoundCommit& set);
 
 // ---- both ----
 
-// Returns whether the client is through with this part of its push. Otherwise it comes again, and
-// the step is not finished: under ssp nobody may run ahead of it.
+// Returns whether the client is done with this part of its push. Otherwise the client sends it
+// again, and its step is not finished: under ssp no trainer may run ahead of it.
 [[nodiscard]] bool IsSettled(v1::Outcome outcome);
 
-// The outcome as this version understands it. One that only a later version knows may not be
-// settled: it counts as BUSY, so that the gradient is offered again.
+// Returns the outcome as this version understands it. An outcome that only a later version knows
+// becomes BUSY, so that the gradient is sent again, for it may not be settled.
 [[nodiscard]] v1::Outcome KnownOutcome(v1::Outcome outcome);
 
 [[nodiscard]] inline bool IsSync(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_SYNC;
 }
-// Returns whether gradients of a round are added before it closes: with backup workers it is known
-// only then whose belong to it.
+// Returns whether gradients of a round are added before the round closes. With backup workers they
+// are not, as only the closing decides whose gradients belong to the round.
 [[nodiscard]] inline bool AddsAhead(const v1::UpdatePolicy& policy) {
   return IsSync(policy) && policy.backup_workers() == 0;
 }
@@ -63,13 +64,14 @@ struct StaleDecision {
   return policy.kind() == v1::POLICY_KIND_SSP;
 }
 
-// Gradients a queue takes before their mean is applied; 1: each is applied on arrival.
+// Returns how many gradients a queue gathers before their mean is applied; 1: each is applied on
+// arrival.
 [[nodiscard]] inline uint32_t AggregateOf(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_ASYNC && policy.aggregate() > 1 ? policy.aggregate() : 1;
 }
 
-// Returns whether gradients wait on a shard for others: for those of their round, or of their
-// queue.
+// Returns whether a shard holds gradients back until others have come: those of their round, or of
+// their queue.
 [[nodiscard]] inline bool GathersGradients(const v1::UpdatePolicy& policy) {
   return IsSync(policy) || AggregateOf(policy) > 1;
 }

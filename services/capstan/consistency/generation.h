@@ -7,12 +7,12 @@
 
 namespace capstan {
 
-// Without its seal, which is nobody's business but the holder's.
+// Leaves out the seal, which only the holder of the lease needs.
 [[nodiscard]] inline Generation GenerationFromProto(const v1::Generation& proto) {
   return {proto.term(), proto.count()};
 }
 
-// For the holder, who has to show the seal.
+// For the holder of the lease, who has to show the seal.
 [[nodiscard]] inline Generation SealedGenerationFromProto(const v1::Generation& proto) {
   return {proto.term(), proto.count(), proto.seal()};
 }

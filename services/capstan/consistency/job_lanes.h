@@ -1,4 +1,5 @@
-// How a job's policies divide its work: lanes of rounds, or streams of tasks. Pure functions.
+// Whether a job's policies divide its work into lanes of rounds, or into streams of tasks, or both.
+// Pure functions.
 #ifndef CAPSTAN_CONSISTENCY_JOB_LANES_H_
 #define CAPSTAN_CONSISTENCY_JOB_LANES_H_
 
@@ -8,16 +9,16 @@
 
 namespace capstan {
 
-// `spec` has its tables and tensors. A model without tensors, or without tables, has no such part,
-// whatever its policy says.
+// REQUIRES: `spec` has its tables and tensors. The policy of a part that the model lacks (it has no
+// tensors, or no tables) counts for nothing.
 
-// True where this policy, or the other part's, works in rounds.
+// Returns whether some part works in synchronous rounds.
 bool UsesLanes(const v1::JobSpec& spec);
 
-// The lanes of a round; 1 where there are none.
+// Returns the number of lanes of a round; 1 if the job has no rounds.
 uint32_t LaneCount(const v1::JobSpec& spec);
 
-// True where some part's pushes are named by streams, which want to be closed.
+// Returns whether some part's pushes are named by streams, which have to be closed.
 bool UsesStreams(const v1::JobSpec& spec);
 
 }  // namespace capstan

@@ -1,5 +1,5 @@
-// How many lanes of a trainer may be between their pull and their report. Each of them holds a copy
-// of the dense parameters and their gradient. A pure function.
+// How many lanes of a trainer may be between their pull and their report at a time. Each of these
+// lanes holds a copy of the dense parameters and a gradient of them. A pure function.
 #ifndef CAPSTAN_CONSISTENCY_LANES_AT_WORK_H_
 #define CAPSTAN_CONSISTENCY_LANES_AT_WORK_H_
 
@@ -8,8 +8,8 @@
 
 namespace capstan {
 
-// At least two, so that one pulls or pushes while the other is computed; more as long as their
-// parameters, of `dense_bytes` each, take no more than 64 MiB altogether.
+// Returns at least two, so that one lane pulls or pushes while another is computed; and more as
+// long as the parameters of all of them, `dense_bytes` each, take no more than 64 MiB.
 inline uint64_t LanesAtWork(uint64_t dense_bytes) {
   constexpr uint64_t kFewest = 2;
   constexpr uint64_t kBytes = 64 << 20;

@@ -1,5 +1,5 @@
-// What a synchronous round consisted of: decided once, by the coordinator, and carried to every
-// shard by the requests of the next round.
+// What a synchronous round consisted of. The coordinator decides it once, and the requests of the
+// next round carry it to every shard.
 #ifndef CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_
 #define CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_
 
@@ -31,7 +31,7 @@ struct RoundCommit {
   }
 };
 
-// INVALID_ARGUMENT unless the lanes ascend.
+// INVALID_ARGUMENT: the lanes do not ascend, or a lane's number is too large.
 [[nodiscard]] absl::StatusOr<RoundCommit> RoundCommitFromProto(const v1::RoundCommit& proto);
 void ToProto(const RoundCommit& set, v1::RoundCommit& proto);
 void ToProto(const ClosedLane& lane, v1::ClosedLane& proto);

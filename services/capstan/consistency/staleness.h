@@ -43,12 +43,12 @@ struct StalenessCounts {
 
 // ---- of rows ----
 
-// Which state of a row a pull has read: the updates that the row has had, and which of the rows it
-// is that the key has had one after another. Clients give back what they are given.
+// Which state of a row a pull has read. A number made from how many updates the row has had and how
+// often the key's row has been made anew. Clients give back in pushes what pulls gave them.
 enum class RowVersion : uint32_t { kNoRow = 0 };
 
-// Returns whether gradients of rows are judged by what their rows have gone through: others of the
-// partition that nobody has touched are no staler for it. Otherwise rows have no versions.
+// Returns whether the gradient of a row is judged by the updates of that row alone, so that updates
+// of other rows of the partition make it no staler. If false, rows have no versions.
 [[nodiscard]] bool CountsRowUpdates(const v1::UpdatePolicy& sparse);
 
 }  // namespace capstan

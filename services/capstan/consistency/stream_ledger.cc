@@ -15,7 +15,7 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
     }
     sessions_ += push.stream.is_session() ? 1 : 0;
     found = streams_.try_emplace(push.stream).first;
-    // Nobody can tell the partition what became of sessions, so all of their gaps may be lost.
+    // The chief knows nothing of sessions, so any of their gaps may be a loss.
     if (alone_ && push.stream.is_session()) found->second.suspect_below = kAll;
   }
   Entry& entry = found->second;
@@ -24,8 +24,8 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
   if (push.stream.is_session()) entry.used = now;
   // A client that misstates its low watermark must not settle the very push that it sends.
   RaisePrefix(entry, std::min(push.low_watermark, push.seq));
-  // This push was unacknowledged when the partition was lost, or came later: its client was not
-  // further than a window.
+  // Either this push was unacknowledged when the partition was lost, or it is newer. So at that
+  // time the client was at most one window beyond it.
   if (entry.suspect_below == kAll) entry.suspect_below = push.seq + kWindow;
   if (push.seq < entry.prefix) return LedgerAnswer::kSettled;
   const uint64_t place = push.seq - entry.prefix;
@@ -39,7 +39,7 @@ void StreamLedger::Settle(const StreamPush& push) {
   RaisePrefix(entry, entry.prefix);
 }
 
-// The prefix goes to `to` at least, and on over what is settled directly above.
+// Raises the prefix to at least `to`, and on over the pushes settled directly above.
 void StreamLedger::RaisePrefix(Entry& entry, uint64_t to) {
   if (to > entry.prefix) {
     const uint64_t steps = to - entry.prefix;

@@ -1,6 +1,6 @@
 // Which pushes of which streams one part of one partition has settled. A push is named by what it
-// is the gradient of, (stream, seq), so a retry, a reconnect and another worker redoing a dead
-// worker's task all meet the same entry, and no gradient is applied twice.
+// is the gradient of, (stream, seq). So a retry, a push after a reconnect, and one by a worker that
+// redoes a dead worker's task all meet the same entry, and no gradient is applied twice.
 #ifndef CAPSTAN_CONSISTENCY_STREAM_LEDGER_H_
 #define CAPSTAN_CONSISTENCY_STREAM_LEDGER_H_
 
@@ -16,8 +16,8 @@
 
 namespace capstan {
 
-// The name of a push. `low_watermark` is the lowest seq of the stream which the client has
-// unacknowledged: everything below is settled as far as the client is concerned.
+// The name of a push. `low_watermark` is the lowest seq of the stream that the client has
+// unacknowledged: the client regards everything below as settled.
 struct StreamPush {
   StreamId stream;
   uint64_t seq = 0;
@@ -27,7 +27,7 @@ struct StreamPush {
 
 enum class LedgerAnswer {
   kFresh,          // Not settled yet: decide its outcome, then Settle().
-  kSettled,        // Had been settled, or the stream is closed.
+  kSettled,        // Settled before, or the stream is closed.
   kOldGeneration,  // The lease has passed to another.
   kOutsideWindow,  // Too far above what is settled.
   kFull,           // More sessions than the ledger keeps.
@@ -39,7 +39,7 @@ struct StreamEntry {
   uint64_t prefix = 0;  // Every seq below is settled.
   uint64_t above = 0;   // Bit i: seq prefix + i is settled. Bit 0 is never set.
   Generation generation;
-  uint64_t suspect_below = 0;  // What is passed over below it may have been settled and lost.
+  uint64_t suspect_below = 0;  // Pushes passed over below this seq may be settled and lost.
 };
 
 struct LedgerState {
@@ -47,11 +47,11 @@ struct LedgerState {
   std::vector<ClosedStreams::Interval> closed;
   uint64_t lost = 0;
   bool alone = false;    // The partition has recovered partially.
-  uint64_t told_by = 0;  // The term of the chief that told it then what is open.
+  uint64_t told_by = 0;  // The term of the chief that told it then which streams are open.
 };
 
-// What others know of the streams, for a partition that recovers partially from an older copy while
-// they have gone on (recovery: partial).
+// What the chief knows of the streams. For a partition that recovers partially (recovery: partial):
+// it has an older copy, while the streams have gone on.
 struct StreamFacts {
   struct Open {
     StreamId stream;
@@ -62,10 +62,10 @@ struct StreamFacts {
     StreamId stream;
     uint64_t batches = 0;
   };
-  std::vector<Open> open;  // All that this chief knows of.
+  std::vector<Open> open;  // All open streams that this chief knows of.
   std::vector<Closed> closed;
-  // The term of the chief that tells. Earlier chiefs may have leased streams of which it does not
-  // know: what is pushed by such a lease is refused, and whoever redoes the task pushes all of it
+  // The term of the chief that tells this. Earlier chiefs may have leased streams that it does not
+  // know of: pushes under such a lease are refused, and whoever redoes the task pushes all of it
   // again.
   uint64_t term = 0;
 };
@@ -78,29 +78,30 @@ class StreamLedger {
 
   StreamLedger() = default;
   static StreamLedger FromState(const LedgerState& state, absl::Time now);
-  // Makes the ledger of a partition that recovers partially. A gap that a low watermark or a close
-  // reveals may then be a loss, and is counted: whatever the copy lacks of what is told, and later,
-  // of streams that are open now, as far as their clients may have gone. All other gaps are batches
-  // that have nothing for the partition.
+  // Makes the ledger of a partition that recovers partially, from `state`, an older copy, and what
+  // the chief has `told`. When a low watermark or a close passes over pushes that this ledger
+  // lacks, they may be lost, and lost() counts them: up to what the chief has told, and in streams
+  // that are open now up to where their clients may have been. All other gaps are batches that have
+  // nothing for the partition.
   static StreamLedger RecoverPartially(const LedgerState& state, const StreamFacts& told,
                                        absl::Time now);
   LedgerState state() const;
 
-  // Raises the stream's fence and prefix by what the push tells, and says whether it is fresh. Does
-  // not settle it. `now` is kept for sessions only.
+  // Raises the stream's generation and settled prefix as `push` tells, and answers whether the push
+  // is fresh. Does not settle it. `now` is kept for sessions only.
   LedgerAnswer Look(const StreamPush& push, absl::Time now);
 
-  // Marks a push for which Look() has just answered kFresh. REQUIRES that.
+  // Marks the push as settled. REQUIRES: Look() has just answered kFresh for it.
   void Settle(const StreamPush& push);
 
   // Ends a stream of `batches` batches: from now on its pushes are kSettled. Idempotent. Sessions
   // are not closed but expire.
   void Close(StreamId stream, uint64_t batches);
 
-  // Forgets sessions silent for `ttl`, and gives them. A client must not retry a push of a session
-  // for half as long.
+  // Forgets the sessions that have been silent for longer than `ttl`, and returns them. A client
+  // must stop retrying a push of a session before half of `ttl` is over.
   std::vector<StreamId> ExpireSessions(absl::Time now, absl::Duration ttl);
-  // Forgets one session, as another ledger has.
+  // Forgets one session that another ledger has forgotten.
   void ForgetSession(StreamId session);
 
   uint64_t lost() const { return lost_; }  // Batches; see RecoverPartially.
@@ -112,14 +113,15 @@ class StreamLedger {
     uint64_t above = 0;
     Generation generation;
     absl::Time used = absl::InfinitePast();  // Sessions only.
-    uint64_t suspect_below = 0;  // What is passed over below it may have been settled and lost.
+    uint64_t suspect_below = 0;  // Pushes passed over below this seq may be settled and lost.
   };
-  static constexpr uint64_t kAll = ~uint64_t{0};  // Not heard of since the partition came back.
+  // suspect_below of a stream of which nothing has been heard since the partition came back.
+  static constexpr uint64_t kAll = ~uint64_t{0};
   void Hear(const StreamFacts& told);
   void RaisePrefix(Entry& entry, uint64_t to);
 
-  bool alone_ = false;    // It has recovered partially, or its state is of one that had.
-  uint64_t told_by_ = 0;  // The term of whoever told it then what is open.
+  bool alone_ = false;  // The partition has recovered partially, or its state is from one that had.
+  uint64_t told_by_ = 0;  // The term of the chief that told it then which streams are open.
   uint64_t lost_ = 0;
   size_t sessions_ = 0;
   absl::flat_hash_map<StreamId, Entry> streams_;

@@ -69,7 +69,7 @@ class FileObjectStore : public ObjectStore {
   const FileStoreOptions options_;
 };
 
-// Makes the folder and those above it that are missing, and entries in folders durable.
+// Makes the folder and the missing ones above it, durably.
 absl::Status MakeRoot(const std::string& path) {
   std::error_code error;
   std::vector<std::filesystem::path> changed;
@@ -144,8 +144,8 @@ absl::Status FileObjectStore::DeleteOne(const std::string& key) {
   return SystemError(key, errno);
 }
 
-// Makes deletions in the folder durable, and removes it and those above it if they are empty. A
-// store of its own may have had its root in one of them, and left its lock there.
+// Makes deletions in the folder durable, and removes it and those above it if they are empty. One
+// of them may have been the root of another store, which has left its lock file there.
 absl::Status FileObjectStore::TidyFolder(const std::string& path) {
   const std::string inside = path.empty() ? "x" : path + "/x";
   const absl::StatusOr<FilePlace> place = Find(inside, /*make=*/false);
@@ -160,7 +160,7 @@ absl::Status FileObjectStore::TidyFolder(const std::string& path) {
         OpenFolder(folder->folder, folder->name, /*make=*/false);
     if (opened.ok()) RemoveLastLock(*opened);
     if (unlinkat(folder->folder.get(), folder->name.c_str(), AT_REMOVEDIR) != 0) {
-      break;  // Another has removed it, or it is not empty.
+      break;  // Another process has removed the folder, or it is not empty.
     }
   }
   return absl::OkStatus();
@@ -178,7 +178,8 @@ absl::Status FileObjectStore::DeleteAll(std::span<const std::string> keys) {
   return status;
 }
 
-// A folder may be removed as empty between our finding it and our first file in it.
+// Tries again if the folder was removed, because it was empty, between finding it and making a file
+// in it.
 absl::StatusOr<std::unique_ptr<FileWriter>> FileObjectStore::OpenWriter(std::string_view key,
                                                                         bool make) {
   constexpr int kMostAttempts = 10;
@@ -190,7 +191,8 @@ absl::StatusOr<std::unique_ptr<FileWriter>> FileObjectStore::OpenWriter(std::str
   }
 }
 
-// Adds the objects of a folder and those below it whose keys begin with `wanted`.
+// Adds to `found` the objects of a folder, and of the folders below it, whose keys begin with
+// `wanted`.
 absl::Status ListFolder(FileDescriptor folder, const std::string& base, std::string_view wanted,
                         std::vector<ObjectInfo>* found) {
   DIR* stream = fdopendir(dup(folder.get()));
@@ -198,7 +200,7 @@ absl::Status ListFolder(FileDescriptor folder, const std::string& base, std::str
   const std::unique_ptr<DIR, int (*)(DIR*)> closer(stream, closedir);
   while (const dirent* entry = readdir(stream)) {
     const std::string name = entry->d_name;
-    if (name.front() == '.') continue;  // Also what is being written.
+    if (name.front() == '.') continue;  // Includes files that are being written.
     const std::string key = base + name;
     struct stat facts;
     if (fstatat(folder.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;

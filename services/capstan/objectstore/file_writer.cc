@@ -23,7 +23,8 @@ namespace {
 
 constexpr char kTemporaryPrefix[] = ".writing-";
 
-// The kernel's own stamp is only as fine as its tick, and a version must differ from the last one.
+// Sets the file's time stamp to now. The stamps that the kernel sets are only as fine as its tick,
+// and a version must differ from the last one.
 absl::Status StampNow(const FileDescriptor& file) {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -34,7 +35,7 @@ absl::Status StampNow(const FileDescriptor& file) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(FilePlace place) {
-  // Once: to ask the device takes long beside writing a small file.
+  // Drawn once per process: asking the device takes long compared to writing a small file.
   static const auto random = std::random_device()();
   static std::atomic<uint64_t> count = 0;
   auto writer = std::unique_ptr<FileWriter>(new FileWriter(std::move(place)));
@@ -43,7 +44,8 @@ absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(FilePlace place) {
       FileDescriptor(openat(writer->place_.folder.get(), writer->temporary_.c_str(),
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!writer->file_.valid()) return SystemError(writer->place_.key, errno);
-  // Held as long as we live, which tells RemoveAbandonedFiles that we do. It may have been faster.
+  // The lock is held as long as this writer lives, which tells RemoveAbandonedFiles that the file
+  // is in use. That function may have removed the file before it was locked.
   struct stat facts;
   if (flock(writer->file_.get(), LOCK_EX | LOCK_NB) == 0 &&
       fstat(writer->file_.get(), &facts) == 0 && facts.st_nlink > 0) {

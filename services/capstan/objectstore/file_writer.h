@@ -1,4 +1,4 @@
-// A temporary file that becomes an object, or nothing.
+// Writes a temporary file, which becomes an object when it is committed.
 #ifndef CAPSTAN_OBJECTSTORE_FILE_WRITER_H_
 #define CAPSTAN_OBJECTSTORE_FILE_WRITER_H_
 
@@ -14,26 +14,26 @@
 
 namespace capstan {
 
-// Where an object of a file store is: an open folder, and a name in it.
+// Where an object of a file store is: an open folder, and a file name in it.
 struct FilePlace {
   FileDescriptor root;
   FileDescriptor folder;
   std::string name;
   std::string key;           // For messages.
-  absl::Duration lock_wait;  // At most, for other processes.
+  absl::Duration lock_wait;  // How long to wait for the lock, at most.
 };
 
 // Thread-compatible.
 class FileWriter : public ObjectWriter {
  public:
-  // NOT_FOUND if the folder has been removed or tidied meanwhile: to be tried again.
+  // NOT_FOUND: the folder has been removed or tidied meanwhile; try again.
   static absl::StatusOr<std::unique_ptr<FileWriter>> Open(FilePlace place);
   ~FileWriter() override;
 
   absl::Status Append(std::string_view bytes) override;
   absl::Status Commit() override { return Publish({}).status(); }
 
-  // Commit as ObjectStore::Write says it.
+  // Commits as ObjectStore::Write does, and returns the object's version.
   absl::StatusOr<ObjectVersion> Publish(const WriteCondition& condition);
 
  private:

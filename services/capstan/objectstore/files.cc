@@ -62,7 +62,7 @@ absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes) {
 
 absl::StatusOr<FileDescriptor> OpenFile(const FileDescriptor& folder, const std::string& name,
                                         std::string_view key) {
-  // Not blocking: a FIFO in the place of an object must not hang us.
+  // Non-blocking, because a FIFO in the place of an object must not hang this process.
   FileDescriptor file(
       openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.valid()) return SystemError(key, errno);

@@ -29,25 +29,25 @@ class FileDescriptor {
   int fd_;
 };
 
-// "path: what the system says", with the status code that fits errno.
+// Returns "path: what the system says of `error`", with the status code that fits this errno.
 absl::Status SystemError(std::string_view path, int error);
 
-// Opens the folder `name` within `parent`, not through a symbolic link. With `make`, makes it if
-// need be, durably.
+// Opens the folder `name` in `parent`, but not through a symbolic link. With `make`, makes it
+// durably if it does not exist.
 absl::StatusOr<FileDescriptor> OpenFolder(const FileDescriptor& parent, const std::string& name,
                                           bool make);
 
-// Opens the file `name` within `folder` for reading, not through a symbolic link.
-// FAILED_PRECONDITION: it is something else than a file. `key` is for messages.
+// Opens the file `name` in `folder` for reading, but not through a symbolic link.
+// FAILED_PRECONDITION: it is not a file. `key` is for messages.
 absl::StatusOr<FileDescriptor> OpenFile(const FileDescriptor& folder, const std::string& name,
                                         std::string_view key);
 
-// By the file's time stamp, number and size.
+// Returns the version of a file, which is made from its time stamp, inode number and size.
 absl::StatusOr<ObjectVersion> VersionOf(const FileDescriptor& file);
 
 absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes);
 
-// OUT_OF_RANGE if the file ends before the range; ReadRange::version is not looked at.
+// OUT_OF_RANGE: the file ends before the range. Ignores ReadRange::version.
 absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, const ReadRange& range);
 
 }  // namespace capstan

@@ -30,13 +30,13 @@ class Meter {
       durations_[i] = &registry.AddHistogram("capstan_object_store_request_duration_seconds",
                                              "Time of a call to an object store, with retries.",
                                              metrics::WaitBuckets(), {{"op", kNames[i]}});
-      // From the beginning, so that their absence means nothing.
+      // These counters exist from the beginning, at 0.
       Requests(kNames[i], absl::StatusCode::kOk);
       Requests(kNames[i], absl::StatusCode::kUnavailable);
     }
   }
 
-  // What `call` returns: a Status or a StatusOr.
+  // Measures `call` and returns its result, a Status or a StatusOr.
   template <typename Call>
   auto Time(Ask ask, Call call) {
     const absl::Time begun = SteadyClock().Now();
@@ -86,7 +86,7 @@ class MeasuredWriter : public ObjectWriter {
   }
 
   const std::unique_ptr<ObjectWriter> writer_;
-  const std::shared_ptr<Meter> meter_;  // The store's and its writers'.
+  const std::shared_ptr<Meter> meter_;  // Shared by the store and its writers.
   const absl::Time begun_;
   bool counted_ = false;
 };
@@ -130,7 +130,7 @@ class MeasuredObjectStore : public ObjectStore {
 
  private:
   const std::unique_ptr<ObjectStore> store_;
-  const std::shared_ptr<Meter> meter_;  // Its own and its writers'.
+  const std::shared_ptr<Meter> meter_;  // Shared by the store and its writers.
 };
 
 std::atomic<metrics::Registry*> measured{nullptr};  // Set by MeasureObjectStores.

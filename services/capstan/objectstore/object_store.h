@@ -1,4 +1,4 @@
-// Durable objects under a prefix: whole byte strings with names, as S3 has them.
+// Stores durable objects under a prefix: whole byte strings with names, as S3 does.
 #ifndef CAPSTAN_OBJECTSTORE_OBJECT_STORE_H_
 #define CAPSTAN_OBJECTSTORE_OBJECT_STORE_H_
 
@@ -15,8 +15,8 @@
 
 namespace capstan {
 
-// Names what is stored under a key; writing other bytes gives the key another one. Opaque: an
-// entity tag of S3, attributes of a file. Empty: no version.
+// Names what is stored under a key; writing other bytes gives the key another version. Opaque: an
+// entity tag of S3, or attributes of a file. Empty: no version.
 struct ObjectVersion {
   std::string token;
   friend bool operator==(const ObjectVersion&, const ObjectVersion&) = default;
@@ -26,15 +26,15 @@ struct ObjectVersion {
 struct WriteCondition {
   enum class Kind { kAlways, kAbsent, kMatches };
   Kind kind = Kind::kAlways;
-  ObjectVersion version = {};  // kMatches: this one.
+  ObjectVersion version = {};  // kMatches: the version that must be stored.
 };
 
 struct ReadRange {
   static constexpr uint64_t kToTheEnd = ~uint64_t{0};
   uint64_t offset = 0;
   uint64_t length = kToTheEnd;
-  ObjectVersion version = {};  // Unless empty: of this version only, else ABORTED.
-  bool may_be_short = false;   // Fewer bytes where the object ends within the range, no error.
+  ObjectVersion version = {};  // Unless empty: ABORTED if another version is stored.
+  bool may_be_short = false;   // No error if the object ends within the range: returns fewer bytes.
 };
 
 struct Object {
@@ -50,8 +50,8 @@ struct ObjectInfo {
 };
 
 // Writes an object piece by piece, with a few MiB of memory however large it becomes. The object
-// appears, whole and durable, with Commit; a writer destroyed without it, or after an error, leaves
-// nothing. Thread-compatible.
+// appears, whole and durable, with Commit. A writer that is destroyed without Commit, or after an
+// error, leaves nothing. Thread-compatible.
 class ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;
@@ -60,7 +60,7 @@ class ObjectWriter {
 };
 
 // A key is "a/b/c": one or more names of letters, digits and "._-+=@", none beginning with a dot,
-// together at most 1024 bytes. INVALID_ARGUMENT for any other.
+// together at most 1024 bytes. INVALID_ARGUMENT: it is no such key.
 //
 // After a write has returned OK every read sees the object, whole, and a crash does not take it
 // away; before that, no reader sees any of it. A write that failed with another code than
@@ -69,34 +69,35 @@ class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // The version that is stored there now. ALREADY_EXISTS (kAbsent) or ABORTED (kMatches: another
-  // version, or none), and no change, where the condition does not hold. Of several writes with the
-  // same condition at once, exactly one succeeds, in whichever process or machine.
+  // Stores the object and returns its version. If the condition does not hold, nothing changes:
+  // ALREADY_EXISTS (kAbsent), or ABORTED (kMatches: another version is stored, or none). When
+  // several writes with the same condition run at once, in any processes or machines, exactly one
+  // succeeds.
   virtual absl::StatusOr<ObjectVersion> Write(std::string_view key, std::string_view bytes,
                                               const WriteCondition& condition) = 0;
 
   virtual absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(std::string_view key) = 0;
 
-  // NOT_FOUND if there is none; OUT_OF_RANGE if the object ends before the range does.
+  // NOT_FOUND: there is no such object. OUT_OF_RANGE: the object ends before the range does.
   virtual absl::StatusOr<Object> Read(std::string_view key, const ReadRange& range) = 0;
 
   // NOT_FOUND if there is none.
   virtual absl::StatusOr<ObjectInfo> Stat(std::string_view key) = 0;
 
-  // The first `limit` objects, in order of keys, that begin with `prefix` (which may end within a
-  // name) and come behind `after`.
+  // Returns the first `limit` objects, in order of keys, whose keys begin with `prefix` (which may
+  // end within a name) and come after `after`.
   virtual absl::StatusOr<std::vector<ObjectInfo>> ListPage(std::string_view prefix,
                                                            std::string_view after,
                                                            size_t limit) = 0;
 
-  // Those that do not exist are no error. Upon an error some of them may be gone.
+  // Keys that do not exist are no error. After an error some of the objects may be gone.
   virtual absl::Status DeleteAll(std::span<const std::string> keys) = 0;
 
-  // For a process that ends: calls that wait for a network, and all that come later, fail within
-  // about a second with CANCELLED. Stores without a network go on.
+  // For a process that ends: calls that wait for the network, and all later calls, fail with
+  // CANCELLED within about a second. Stores without a network go on.
   virtual void Cancel() {}
 
-  // Short forms of the methods above: for bytes that are one piece, whole objects and single keys.
+  // Short forms of the methods above, for objects in one piece and for single keys.
   absl::Status Put(std::string_view key, std::string_view bytes);
   absl::StatusOr<ObjectVersion> PutIfAbsent(std::string_view key, std::string_view bytes);
   absl::StatusOr<ObjectVersion> PutIfMatch(std::string_view key, std::string_view bytes,
@@ -105,22 +106,24 @@ class ObjectStore {
   absl::StatusOr<Object> GetWithVersion(std::string_view key);
   absl::Status Delete(std::string_view key);
 
-  // All of them; RESOURCE_EXHAUSTED if there are more than kMostListed.
+  // Lists all objects; RESOURCE_EXHAUSTED: there are more than kMostListed.
   static constexpr size_t kMostListed = size_t{1} << 20;
   absl::StatusOr<std::vector<ObjectInfo>> List(std::string_view prefix);
 };
 
-// The store at "s3://bucket/prefix", "file:///folder" or a plain path; neither is touched yet, and
-// a folder need not exist. INVALID_ARGUMENT for an address of another form, and what
-// OpenS3ObjectStore says. Options are read from the environment unless they are given.
+// Opens the store at "s3://bucket/prefix", "file:///folder" or a plain path. The store is not
+// touched yet, and a folder need not exist. INVALID_ARGUMENT: an address of another form; for S3
+// also the errors of OpenS3ObjectStore. Options are read from the environment unless they are
+// given.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri);
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri,
                                                              const S3Options& s3);
 
-// How many bytes a range takes of an object of `size`. OUT_OF_RANGE if it ends before the range.
+// Returns how many bytes `range` has of an object of `size` bytes. OUT_OF_RANGE: the object ends
+// before the range does.
 absl::StatusOr<uint64_t> LengthWithin(const ReadRange& range, uint64_t size);
 
-// INVALID_ARGUMENT unless it is a key.
+// INVALID_ARGUMENT: `key` is no key.
 absl::Status CheckObjectKey(std::string_view key);
 
 }  // namespace capstan

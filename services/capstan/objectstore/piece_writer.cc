@@ -45,7 +45,7 @@ absl::Status PieceWriter::Finish() {
   return WriteAll(file_, left);
 }
 
-// REQUIRES: their place in memory and in the file, and their number, are aligned.
+// REQUIRES: the address of the bytes, their offset in the file and their number are aligned.
 absl::Status PieceWriter::WriteDirect(std::string_view bytes) {
   if (!std::exchange(begun_, true)) SetDirect(true);
   if (direct_) {
@@ -53,7 +53,7 @@ absl::Status PieceWriter::WriteDirect(std::string_view bytes) {
     if (written < 0 && errno != EINVAL && errno != EINTR) return SystemError("write", errno);
     bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
     if (bytes.empty()) return absl::OkStatus();
-    SetDirect(false);  // It wants other alignments than ours.
+    SetDirect(false);  // The file system wants another alignment.
   }
   return WriteAll(file_, bytes);
 }

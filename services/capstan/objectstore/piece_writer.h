@@ -1,7 +1,8 @@
-// Writes a file in large pieces and past the page cache, where the file system can do that.
+// Writes a file in large pieces, and past the page cache if the file system can do that.
 //
-// Through the cache, gigabytes of a checkpoint that nobody will read soon cost the kernel more time
-// than the disk does, on cores that serve requests, and push out what others need.
+// Nobody reads the gigabytes of a checkpoint soon. Through the page cache they would cost the
+// kernel more time than the disk needs, on cores that serve requests, and would push out what other
+// processes have cached.
 #ifndef CAPSTAN_OBJECTSTORE_PIECE_WRITER_H_
 #define CAPSTAN_OBJECTSTORE_PIECE_WRITER_H_
 
@@ -19,13 +20,13 @@ namespace capstan {
 class PieceWriter {
  public:
   static constexpr size_t kPieceBytes = size_t{1} << 20;
-  // A smaller end of a file goes through the cache.
+  // If less than this is left at the end of a file, it goes through the cache.
   static constexpr size_t kCachedBytes = size_t{64} << 10;
 
-  // `file` is empty, and must outlive this object.
+  // REQUIRES: `file` is empty. It must outlive this object.
   explicit PieceWriter(const FileDescriptor& file) : file_(file) {}
 
-  // What is appended may wait in memory until Finish; neither makes it durable.
+  // Appended bytes may wait in memory until Finish. Neither method makes them durable.
   absl::Status Append(std::string_view bytes);
   absl::Status Finish();
 
@@ -38,7 +39,7 @@ class PieceWriter {
   void SetDirect(bool direct);
 
   const FileDescriptor& file_;
-  std::unique_ptr<char, Free> piece_;  // Aligned, as such writes want it.
+  std::unique_ptr<char, Free> piece_;  // Aligned, as direct writes require.
   size_t filled_ = 0;
   bool begun_ = false;
   bool direct_ = false;

@@ -29,11 +29,12 @@ void RangeReader::BeginPieces() {
 absl::StatusOr<std::string> RangeReader::Next() {
   absl::StatusOr<Object> object = Object{};
   if (!under_way_.empty()) {
-    under_way_.front()->work.reset();  // It has ended.
+    under_way_.front()->work.reset();  // Waits for the end of the work.
     object = std::move(under_way_.front()->object);
     under_way_.pop_front();
   } else if (at_ < end_) {
-    object = store_.Read(key_, TakeRange());  // The first one says of which version the rest is.
+    // The first piece says which version the others must be of.
+    object = store_.Read(key_, TakeRange());
   } else {
     return std::string();
   }

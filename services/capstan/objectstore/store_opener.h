@@ -1,4 +1,4 @@
-// How object stores are opened, for those who are handed addresses of stores.
+// The function by which code opens the object stores whose addresses it is given.
 #ifndef CAPSTAN_OBJECTSTORE_STORE_OPENER_H_
 #define CAPSTAN_OBJECTSTORE_STORE_OPENER_H_
 
@@ -11,7 +11,7 @@
 
 namespace capstan {
 
-// Thread-safe. The errors are OpenObjectStore's.
+// Opens the store at `uri`, with the errors of OpenObjectStore. Thread-safe.
 using StoreOpener =
     std::function<absl::StatusOr<std::unique_ptr<ObjectStore>>(const std::string& uri)>;
 

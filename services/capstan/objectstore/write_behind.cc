@@ -15,7 +15,7 @@ absl::Status WriteBehind::Append(std::string piece) {
     waiting_.push_back(std::move(piece));
     if (std::exchange(writing_, true)) return absl::OkStatus();
   }
-  work_.reset();  // It has nothing to do any more, and is about to end.
+  work_.reset();  // The work before has nothing left to do, and is about to end.
   work_ = background_.Begin([this] { WriteWaiting(); });
   return absl::OkStatus();
 }
@@ -26,7 +26,7 @@ size_t WriteBehind::waiting_bytes() const {
 }
 
 absl::Status WriteBehind::Flush() {
-  work_.reset();  // Waits for its end.
+  work_.reset();  // Waits for the end of the work.
   absl::MutexLock lock(&mu_);
   return failure_;
 }

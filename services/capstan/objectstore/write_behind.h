@@ -1,4 +1,4 @@
-// Appends to an object beside the caller.
+// Appends to an object in the background.
 #ifndef CAPSTAN_OBJECTSTORE_WRITE_BEHIND_H_
 #define CAPSTAN_OBJECTSTORE_WRITE_BEHIND_H_
 
@@ -18,20 +18,22 @@
 
 namespace capstan {
 
-// What was appended and is not with the writer yet is in memory. Destroyed without Commit, it
-// leaves no object, and waits for the piece under way only. Thread-compatible.
+// Appended bytes are in memory until the writer has taken them. If this object is destroyed without
+// Commit, it leaves no stored object, and waits only for the piece that is being written.
+// Thread-compatible.
 class WriteBehind {
  public:
-  // `background` must outlive it; so must `taken`, to which the bytes are added that the writer has
-  // taken.
+  // `background` and `taken` must outlive this object. The number of bytes that the writer has
+  // taken is added to `taken`.
   WriteBehind(std::unique_ptr<ObjectWriter> writer, Background& background,
               std::atomic<uint64_t>* taken = nullptr)
       : writer_(std::move(writer)), background_(background), taken_(taken) {}
   ~WriteBehind() { Abandon(); }
 
-  // Does not wait for the writer. The first error of pieces before this one, which is dropped then.
+  // Does not wait for the writer. Returns the first error of earlier pieces, and then drops this
+  // one.
   absl::Status Append(std::string piece) ABSL_LOCKS_EXCLUDED(mu_);
-  // Bytes that were appended and are not with the writer yet; 0 once it has failed.
+  // How many appended bytes the writer has not taken yet; 0 once it has failed.
   size_t waiting_bytes() const ABSL_LOCKS_EXCLUDED(mu_);
   // Waits until the writer has every piece, or has failed.
   absl::Status Flush() ABSL_LOCKS_EXCLUDED(mu_);
@@ -43,15 +45,15 @@ class WriteBehind {
   void Abandon() ABSL_LOCKS_EXCLUDED(mu_);
   void DropWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const std::unique_ptr<ObjectWriter> writer_;  // Used by the work, while there is some.
+  const std::unique_ptr<ObjectWriter> writer_;  // Used by work_ while that runs.
   Background& background_;
   std::atomic<uint64_t>* const taken_;
   std::unique_ptr<Background::Work> work_;
 
   mutable absl::Mutex mu_;
   std::deque<std::string> waiting_ ABSL_GUARDED_BY(mu_);
-  size_t waiting_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // With the piece that the writer is taking.
-  bool writing_ ABSL_GUARDED_BY(mu_) = false;      // The work will look at what waits once more.
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // Including the piece that is being written.
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;      // work_ will look at waiting_ once more.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
 };
 

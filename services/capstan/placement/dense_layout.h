@@ -16,8 +16,8 @@ namespace capstan {
 
 // A piece of a tensor. Lengths and offsets count floats.
 struct Block {
-  BlockId id{};         // Place in DenseLayout::blocks().
-  uint32_t tensor = 0;  // Place in the job's list of tensors.
+  BlockId id{};         // Index in DenseLayout::blocks().
+  uint32_t tensor = 0;  // Index in the job's list of tensors.
   uint64_t offset = 0;  // Within the tensor.
   uint32_t length = 0;
   uint64_t flat_offset = 0;  // Within the flat vector of all tensors, one after another.
@@ -33,12 +33,12 @@ inline constexpr uint32_t kMinBlockFloats = 16 * 1024;
 class DenseLayout {
  public:
   // Cuts the tensors into blocks and assigns these to the partitions: largest first (ties: lower id
-  // first), each to the partition with the fewest bytes (ties: lower index). INVALID_ARGUMENT for a
-  // tensor without elements, or with too many, or no partition.
+  // first), each to the partition with the fewest bytes (ties: lower index). INVALID_ARGUMENT: a
+  // tensor has no elements, or too many; or there is no partition.
   static absl::StatusOr<DenseLayout> Create(
       const google::protobuf::RepeatedPtrField<v1::TensorSpec>& tensors, uint32_t partition_count);
 
-  // In order of their ids, which is that of the flat vector.
+  // In the order of their ids, which is the order of the flat vector.
   const std::vector<Block>& blocks() const { return blocks_; }
   const Block& block(BlockId id) const { return blocks_[Raw(id)]; }
   bool contains(BlockId id) const { return Raw(id) < blocks_.size(); }
@@ -46,7 +46,7 @@ class DenseLayout {
   // The blocks of a partition, in order of their ids. REQUIRES: partition < partition_count.
   absl::Span<const BlockId> blocks_of(PartitionIndex partition) const;
 
-  // Floats of all tensors together, and where a tensor begins in the flat vector.
+  // How many floats all tensors have together, and where a tensor begins in the flat vector.
   uint64_t flat_size() const { return tensor_offsets_.back(); }
   uint64_t tensor_offset(uint32_t tensor) const { return tensor_offsets_[tensor]; }
 
@@ -59,7 +59,7 @@ class DenseLayout {
 
   std::vector<Block> blocks_;
   std::vector<std::vector<BlockId>> by_partition_;
-  std::vector<uint64_t> tensor_offsets_ = {0};  // One more than tensors.
+  std::vector<uint64_t> tensor_offsets_ = {0};  // By tensor, with the end of the last one added.
 };
 
 }  // namespace capstan

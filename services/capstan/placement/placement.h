@@ -1,7 +1,7 @@
-// Where a model's parameters live: rows by the hash of their key, dense blocks by their bytes. Pure
-// functions of the job's layout, so that workers, shards and a restore agree without asking. Part
-// of the checkpoint format: they never change for a stored job (tests/unit/placement holds golden
-// values).
+// In which partition each parameter of a model lives: rows by the hash of their key, dense blocks
+// by their size. Pure functions of the job's layout, so that workers, shards and a restore agree
+// without asking each other. They are part of the checkpoint format and must never change
+// (tests/unit/placement holds golden values).
 #ifndef CAPSTAN_PLACEMENT_PLACEMENT_H_
 #define CAPSTAN_PLACEMENT_PLACEMENT_H_
 
@@ -13,12 +13,12 @@
 
 namespace capstan {
 
-// The partition of a row. REQUIRES: partition_count > 0.
+// Returns the partition of a row. REQUIRES: partition_count > 0.
 inline PartitionIndex PartitionOfKey(uint64_t key, uint64_t table_seed, uint32_t partition_count) {
   return static_cast<PartitionIndex>(Mix64(key ^ table_seed) % partition_count);
 }
 
-// The first partition -> shard map of a job: partition p goes to shard p % shard_count.
+// Returns the first partition -> shard map of a job: partition p goes to shard p % shard_count.
 // REQUIRES: shard_count > 0.
 std::vector<uint32_t> FirstShardMap(uint32_t partition_count, uint32_t shard_count);
 

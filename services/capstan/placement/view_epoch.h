@@ -1,4 +1,4 @@
-// A view's epoch as it is told on the wire, for comparing: the newer view is the greater one.
+// Returns a view's epoch, for comparing views: the newer view has the greater epoch.
 #ifndef CAPSTAN_PLACEMENT_VIEW_EPOCH_H_
 #define CAPSTAN_PLACEMENT_VIEW_EPOCH_H_
 

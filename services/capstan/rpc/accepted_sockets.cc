@@ -20,7 +20,7 @@ union Address {
   sockaddr_in6 v6;
 };
 
-// -1: not a socket of the internet.
+// Returns the local port; -1: `fd` is no internet socket.
 int LocalPort(int fd) {
   Address address;
   socklen_t length = sizeof(address);
@@ -61,7 +61,7 @@ std::vector<AcceptedSocket> AcceptedSockets(int port) {
 }
 
 void HangUp(const AcceptedSocket& socket) {
-  // Not shutdown(): after it everything that has come would still be read.
+  // Not shutdown(): after that, everything that was received would still be read.
   const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
   connect(socket.fd, &nobody, sizeof(nobody));
 }

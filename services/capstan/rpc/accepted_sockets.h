@@ -1,4 +1,5 @@
-// The connections of a port of this process, as the kernel has them. gRPC knows no way to end one.
+// The accepted connections of a port of this process, as the kernel has them: gRPC has no way to
+// end one.
 #ifndef CAPSTAN_RPC_ACCEPTED_SOCKETS_H_
 #define CAPSTAN_RPC_ACCEPTED_SOCKETS_H_
 
@@ -9,16 +10,16 @@ namespace capstan {
 
 struct AcceptedSocket {
   int fd;
-  size_t unread;  // Bytes that have come and were not read yet.
+  size_t unread;  // Bytes that have been received and not read yet.
 };
 
-// Those connected to `port`, at this moment. Thread-safe.
+// Returns the sockets of this process that are connected at its port `port` now. Thread-safe.
 std::vector<AcceptedSocket> AcceptedSockets(int port);
 
-// Ends the connection, and throws away what was not read. Its owner is told when it next reads, and
-// closes it as one that its peer has reset. A connection that was closed meanwhile, and whose
-// number has gone to another one, takes that one with it: no loss to a client that repeats its
-// calls.
+// Ends the connection, and throws away what was not read. When gRPC, which owns the socket, next
+// reads from it, it closes it as if the peer had reset it. If the connection was closed meanwhile
+// and its descriptor belongs to another one, this ends that one: its client repeats its calls, so
+// nothing is lost.
 void HangUp(const AcceptedSocket& socket);
 
 }  // namespace capstan

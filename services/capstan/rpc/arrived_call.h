@@ -1,4 +1,4 @@
-// How many calls of a server have come and wait for a thread: the queue that gRPC does not show.
+// How many calls of a server have come and wait for a thread: gRPC does not show this queue.
 #ifndef CAPSTAN_RPC_ARRIVED_CALL_H_
 #define CAPSTAN_RPC_ARRIVED_CALL_H_
 
@@ -9,19 +9,20 @@
 
 namespace capstan {
 
-// The calls of a server that have come and wait for a thread. *Thread-safe*.
+// Counts the calls of a server that have come and wait for a thread. *Thread-safe*.
 class Arrivals {
  public:
   void Come() { waiting_.fetch_add(1, std::memory_order_relaxed); }
 
-  // One waits no longer; `wanted`: its caller has not given it up. Gives how many of those that
-  // wait are wanted, if as many of them are as were lately: a flood of calls that are reset is no
-  // work, and nobody is to be refused for it.
+  // A call waits no longer. `wanted`: its caller has not cancelled it. Returns an estimate of how
+  // many of the waiting calls are wanted, by the share of wanted ones among the latest calls.
+  // Cancelled calls are left out, because a flood of calls that are reset makes no work, and is no
+  // reason to refuse others.
   int64_t Leave(bool wanted) {
     const int64_t waiting = waiting_.fetch_sub(1, std::memory_order_relaxed) - 1;
     int64_t share = wanted_.load(std::memory_order_relaxed);
     share += ((wanted ? kWhole : 0) - share) / kSmoothed;
-    wanted_.store(share, std::memory_order_relaxed);  // One more or less does not matter.
+    wanted_.store(share, std::memory_order_relaxed);  // A lost update does not matter.
     return waiting * share / kWhole;
   }
 
@@ -29,15 +30,15 @@ class Arrivals {
 
  private:
   static constexpr int64_t kWhole = 1 << 20;
-  static constexpr int64_t kSmoothed = 32;  // Over so many calls.
+  static constexpr int64_t kSmoothed = 32;  // The share is averaged over about so many calls.
 
   std::atomic<int64_t> waiting_{0};
   std::atomic<int64_t> wanted_{kWhole};
 };
 
-// The context of a call of the callback API, which waits from when gRPC has made it, on the thread
-// that reads, until its handler begins or it has ended without one. *Thread-safe*, as far as gRPC
-// makes it so.
+// The context of a call of the callback API. The call counts as waiting from when gRPC has made it,
+// on the thread that reads, until its handler begins, or until it ends without that. *Thread-safe*,
+// as far as gRPC makes it so.
 class ArrivedCall final : public grpc::CallbackServerContext {
  public:
   // `arrivals` must outlive the call.
@@ -46,7 +47,7 @@ class ArrivedCall final : public grpc::CallbackServerContext {
     if (!begun_) (void)arrivals_.Leave(/*wanted=*/false);
   }
 
-  // Its handler begins. As Arrivals::Leave. REQUIRES: called once.
+  // The call's handler begins. Returns what Arrivals::Leave returns. REQUIRES: called once.
   int64_t Begin(bool wanted) {
     begun_ = true;
     return arrivals_.Leave(wanted);
@@ -57,8 +58,8 @@ class ArrivedCall final : public grpc::CallbackServerContext {
   bool begun_ = false;
 };
 
-// A handler begins. Gives how many other calls of its server wait for a thread and are wanted; 0
-// where nobody counts them. At most once a call.
+// To be called when a handler begins, at most once for each call. Returns how many other calls of
+// the server wait for a thread and are wanted; 0 if nobody counts them.
 inline int64_t BeginCall(grpc::CallbackServerContext& context) {
   auto* const call = dynamic_cast<ArrivedCall*>(&context);
   return call == nullptr ? 0 : call->Begin(!context.IsCancelled());

@@ -21,9 +21,9 @@ grpc::ChannelArguments ArgumentsOfAll() {
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  // A proxy of the environment is meant for the outside world, not for pods of one job.
+  // A proxy that the environment names is meant for the outside world, not for the pods of one job.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // Retries are decided by those who know what may be repeated.
+  // Callers decide about retries, because they know what may be repeated.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   return arguments;
 }
@@ -39,7 +39,8 @@ Channel NewChannel(const std::string& address, Role peer, const Tls* tls) {
   if (tls == nullptr) return NewPlainChannel(address);
   SilenceGrpc();
   grpc::ChannelArguments arguments = ArgumentsOfAll();
-  // The time for an attempt: a handshake where the CPUs are busy takes longer than a TCP connect.
+  // How long an attempt to connect may take: with busy CPUs a TLS handshake takes longer than a TCP
+  // connect.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 3000);
   const auto credentials = tls->OfChannel(peer, arguments);
   return grpc::CreateCustomChannel(address, credentials, arguments);

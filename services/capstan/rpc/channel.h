@@ -1,5 +1,5 @@
-// Channels to a peer. All ends of Capstan make them here, so that keepalive, reconnection and
-// message limits agree with the servers of capstan/rpc/server.h.
+// Makes the channels of all Capstan processes, so that keepalive, reconnection and message limits
+// agree with the servers of capstan/rpc/server.h.
 #ifndef CAPSTAN_RPC_CHANNEL_H_
 #define CAPSTAN_RPC_CHANNEL_H_
 
@@ -12,17 +12,17 @@
 
 namespace capstan {
 
-// A channel may be used by many threads. Shared because gRPC's calls keep it alive themselves.
+// Many threads may use one channel. It is shared with gRPC's calls, which keep it alive.
 using Channel = std::shared_ptr<grpc::Channel>;
 
-// A channel to `address` (host:port, or unix:path). Connects in the background when first used and
-// again, with capped back-off and jitter, after every loss; names are resolved anew at most once a
-// second. A peer that has vanished without a word is noticed within 15 s, also when nothing is
-// under way. Channels made here never share a connection. Never fails: calls on it do. Over `tls`
-// only a process in the role `peer` is believed; null: plaintext.
+// Returns a channel to `address` (host:port, or unix:path). It connects in the background when it
+// is first used, and again after every loss, with capped back-off and jitter; it resolves names
+// anew at most once a second. It notices within 15 s that a peer has vanished silently, even when
+// no call is under way. Channels made here never share a connection. Never fails: the calls on the
+// channel do. With `tls` the channel trusts only a process in the role `peer`; null: plaintext.
 Channel NewChannel(const std::string& address, Role peer, const Tls* tls = ProcessTls());
 
-// To a port that is plaintext always: that of health.
+// Returns a channel to a port that is always plaintext: the health port.
 Channel NewPlainChannel(const std::string& address);
 
 }  // namespace capstan

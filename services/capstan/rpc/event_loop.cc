@@ -19,12 +19,13 @@ gpr_timespec After(absl::Duration wait) {
 
 }  // namespace
 
-// Its address is the tag in the completion queue.
+// A call under way. Its address is its tag in the completion queue.
 class EventLoop::Operation {
  public:
   virtual ~Operation() = default;
   virtual void Start(grpc::CompletionQueue& queue) = 0;
-  // A tag has come back. True when it was the last one; then Finish is called.
+  // The operation's tag has come out of the queue. Returns true when it was the last time; then
+  // Finish is called.
   virtual bool Advance(bool ok) = 0;
   virtual void Finish() = 0;
 
@@ -159,7 +160,7 @@ EventLoop::~EventLoop() {
   }
   void* tag;
   bool ok;
-  // The queue may be shut down only when no operation asks for further tags.
+  // The queue must not be shut down while operations may put further tags into it.
   while (!operations_.empty() && queue_.Next(&tag, &ok)) {
     Operation* operation = static_cast<Operation*>(tag);
     if (operation != nullptr && operation->Advance(ok)) operations_.erase(operation->id);
@@ -203,7 +204,7 @@ void EventLoop::Post(absl::AnyInvocable<void()> task) {
   posted_.push_back(std::move(task));
   if (awake_) return;
   awake_ = true;
-  // A timer for now would ring at the next millisecond.
+  // In the past, because an alarm for now would ring only at the next millisecond.
   alarm_.Set(&queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC), nullptr);
 }
 

@@ -1,5 +1,5 @@
-// The client side of asynchronous work: calls are started, and their callbacks run, on the one
-// thread that polls. It owns a gRPC completion queue; the polling thread itself waits on the
+// Asynchronous gRPC calls of a client: calls are started, and their callbacks run, on the one
+// thread that polls. The loop owns a gRPC completion queue; the polling thread itself waits on the
 // sockets, so an answer is handled without a hop between threads.
 //
 //   EventLoop loop;
@@ -42,14 +42,14 @@ class EventLoop {
   using OnReply = absl::AnyInvocable<void(absl::StatusOr<Bytes>)>;
 
   EventLoop();
-  // Cancels what is under way; callbacks that have not run are destroyed without being run.
+  // Cancels all calls; callbacks that have not run are destroyed without being run.
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
   // Starts a unary call of `method` ("/package.Service/Method"). `on_reply` runs once, in a later
-  // Poll: the reply, or why there is none (DEADLINE_EXCEEDED after `timeout`; UNAVAILABLE if the
-  // peer is not there). It may start and cancel calls.
+  // Poll, with the reply or an error: DEADLINE_EXCEEDED after `timeout`, UNAVAILABLE if the peer is
+  // not there. It may start and cancel calls.
   CallId Call(const Channel& channel, const std::string& method, const Bytes& request,
               absl::Duration timeout, OnReply on_reply);
 
@@ -58,7 +58,7 @@ class EventLoop {
   CallId Call(const Channel& channel, const std::string& method, const Request& request,
               absl::Duration timeout, Done on_reply);
 
-  // A protobuf message as the bytes of a call.
+  // Returns a protobuf message as the bytes of a call.
   template <typename Message>
   static Bytes Serialize(const Message& message) {
     Bytes bytes;
@@ -68,14 +68,14 @@ class EventLoop {
     return bytes;
   }
 
-  // Starts a call whose answer is a stream. `on_message` runs for each message, `on_end` once,
-  // after the last: OK only if the server ended the stream in order. No deadline: keepalive notices
-  // a dead peer.
+  // Starts a call whose answer is a stream. `on_message` runs for each message, and `on_end` once
+  // after the last one, with OK only if the server ended the stream in order. There is no deadline:
+  // keepalive notices a dead peer.
   template <typename Message, typename Request, typename Each, typename End>
   CallId Stream(const Channel& channel, const std::string& method, const Request& request,
                 Each on_message, End on_end);
 
-  // The call ends with CANCELLED (unless it has just ended otherwise); its callback runs in a later
+  // Ends the call with CANCELLED (unless it has just ended otherwise); its callback runs in a later
   // Poll.
   void Cancel(CallId id);
 
@@ -83,11 +83,11 @@ class EventLoop {
   // destroyed.
   void Post(absl::AnyInvocable<void()> task);
 
-  // Waits at most `at_most` for something to happen and runs the callbacks of all that has
-  // happened. True if a callback or task has run.
+  // Waits at most `at_most` for answers or tasks, and runs the callbacks of all that have come.
+  // Returns true if a callback or task has run.
   bool Poll(absl::Duration at_most);
 
-  // Calls and streams whose last callback has not run.
+  // How many calls and streams there are whose last callback has not run.
   size_t calls_under_way() const { return operations_.size(); }
 
  private:
@@ -116,7 +116,8 @@ class EventLoop {
 
   absl::Mutex mu_;
   std::vector<absl::AnyInvocable<void()>> posted_ ABSL_GUARDED_BY(mu_);
-  bool awake_ ABSL_GUARDED_BY(mu_) = false;  // The alarm is set, or what it rang for is being done.
+  // The alarm is set, or has rung and posted tasks are about to run.
+  bool awake_ ABSL_GUARDED_BY(mu_) = false;
   grpc::Alarm alarm_ ABSL_GUARDED_BY(mu_);
 };
 

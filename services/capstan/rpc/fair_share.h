@@ -1,4 +1,4 @@
-// Who takes more than a share of a server that has too much to do.
+// Tells which peers take more than their share of a server that has too much to do.
 #ifndef CAPSTAN_RPC_FAIR_SHARE_H_
 #define CAPSTAN_RPC_FAIR_SHARE_H_
 
@@ -12,15 +12,15 @@
 
 namespace capstan {
 
-// Remembers of whom the last calls were. *Thread-safe*.
+// Remembers which peers made the last calls. *Thread-safe*.
 class FairShare {
  public:
   static constexpr size_t kWindow = 256;  // Calls.
-  static constexpr size_t kFew = 32;      // Among fewer calls nobody is judged.
+  static constexpr size_t kFew = 32;      // With fewer calls than this no peer is judged.
 
-  // A call of this peer. True: of the last calls it had at least half as many as each would have
-  // if all had equally many. Equal peers are all told so; one that asks little beside others that
-  // ask much is not.
+  // Notes a call of `peer`. Returns true if the peer has made at least half as many of the last
+  // calls as each would have made if all peers had made equally many. So this is true for all of
+  // several equal peers, but not for one that asks little beside others that ask much.
   bool Takes(const std::string& peer) {
     absl::MutexLock lock(&mu_);
     std::string& place = last_[calls_++ % kWindow];

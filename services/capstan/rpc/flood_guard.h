@@ -16,34 +16,33 @@
 
 namespace capstan {
 
-// A stream that is reset counts no longer against the limit of streams, but its call lives on until
-// gRPC's threads have come round to it; and they do not as long as there is more to read. So a
-// flood of resets takes all memory, and no other client is answered. But calls are counted here
-// from when gRPC makes them, on the thread that reads: more of them than all connections may have
-// streams means that some connection resets. It is one of those with much that is not read yet;
-// they are ended. A client of ours may be among them: it connects again and repeats its calls. Who
-// floods connects again, too, and at once; so nobody is let in until the calls of those who were
-// sent away have gone.
-// *Thread-safe*.
+// A stream that is reset no longer counts against the limit of streams, but its call lives on until
+// gRPC's threads get round to it, which they do not as long as there is more to read. So a flood of
+// resets takes all memory, and no other client is answered. FloodGuard counts calls from when gRPC
+// makes them, on the thread that reads. If more calls are alive than all connections may have
+// streams, some connection resets its calls. It is among those with much unread data, so all these
+// are ended. An honest client among them connects again and repeats its calls. The flooding client
+// connects again at once, too, so no connection is accepted until the calls of the ended ones are
+// gone. *Thread-safe*.
 class FloodGuard final : public grpc::ContextAllocator {
  public:
-  // Calls alive that are nobody's fault, whatever the number of connections.
+  // So many calls alive are never a flood, whatever the number of connections.
   static constexpr int64_t kFreeCalls = 2048;
-  // Who is behind is sent away only with more than this unread; a small call is never.
+  // A connection is ended only if at least this much is unread; a small call is never so large.
   static constexpr size_t kUnreadBytes = 16 << 10;
 
   explicit FloodGuard(int max_streams_per_connection) : max_streams_(max_streams_per_connection) {}
 
-  // The port of the server; before it is known nothing is ended.
+  // Sets the port of the server. Before that no connection is ended.
   void Watch(int port) { port_.store(port, std::memory_order_release); }
 
   // Returns whether more calls are alive than the present connections can have begun without
-  // resets: the server is to take no further connection yet.
+  // resets: then the server must not accept further connections yet.
   bool IsFlooded() const;
 
-  // gRPC calls these when it makes a call of its callback API, and when it has ended it. All
-  // contexts are made here, those of calls that are not generic as ArrivedCalls: gRPC may release a
-  // generic one by either function.
+  // gRPC calls these when it makes a call of its callback API, and when the call has ended. All
+  // contexts are made here; those of calls that are not generic are ArrivedCalls. gRPC may release
+  // a generic context by either Release().
   grpc::CallbackServerContext* NewCallbackServerContext() override;
   grpc::GenericCallbackServerContext* NewGenericCallbackServerContext() override;
   void Release(grpc::CallbackServerContext* context) override;

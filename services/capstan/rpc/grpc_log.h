@@ -1,12 +1,12 @@
-// gRPC's own log.
+// Silences gRPC's own log.
 #ifndef CAPSTAN_RPC_GRPC_LOG_H_
 #define CAPSTAN_RPC_GRPC_LOG_H_
 
 namespace capstan {
 
-// From now on gRPC writes nothing to stderr unless GRPC_VERBOSITY asks for it: what concerns us
-// comes back as a status and is logged once, by us, and a line of another format would spoil a JSON
-// log. Thread-safe.
+// From now on gRPC writes nothing to stderr unless GRPC_VERBOSITY asks for it. Errors that matter
+// come back as a status, which Capstan logs once; a line in another format would spoil a JSON log.
+// Thread-safe.
 void SilenceGrpc();
 
 }  // namespace capstan

@@ -27,7 +27,7 @@ namespace wire = grpc::health::v1;
 
 constexpr int kProbes = 3;
 constexpr int kMaxWatchers = 8;  // Each holds a thread.
-// How soon a watcher that has gone is noticed.
+// Within this time it is noticed that a watcher has gone.
 constexpr absl::Duration kWatchTurn = absl::Milliseconds(500);
 
 std::optional<Probe> ProbeOf(const std::string& service) {
@@ -37,7 +37,7 @@ std::optional<Probe> ProbeOf(const std::string& service) {
   return std::nullopt;
 }
 
-// The synchronous service, because its threads are its own. *Thread-safe*.
+// The synchronous API of gRPC, because it has threads of its own. *Thread-safe*.
 class HealthService final : public wire::Health::Service {
  public:
   void Set(Probe probe, bool serving) {
@@ -97,7 +97,8 @@ class HealthService final : public wire::Health::Service {
     return stopping_;
   }
 
-  // Waits one turn. True if `last` has been brought up to date, or the server stops.
+  // Waits at most kWatchTurn. Returns true if `last` has been brought up to date, or the server
+  // stops.
   bool AwaitChange(std::optional<Probe> probe, wire::HealthCheckResponse& last) {
     absl::MutexLock lock(&mu_);
     auto changed = [this, probe, &last]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

@@ -1,5 +1,5 @@
-// grpc.health.v1 on a port of its own, served by its own threads: it answers while the data port is
-// under full load, and needs no TLS (the kubelet speaks none).
+// Serves grpc.health.v1 on a port of its own, with threads of its own: so it answers while the data
+// port is under full load, and needs no TLS (the kubelet speaks none).
 #ifndef CAPSTAN_RPC_HEALTH_H_
 #define CAPSTAN_RPC_HEALTH_H_
 
@@ -13,7 +13,7 @@ namespace capstan {
 // The three services a probe may ask for. Unknown names are answered NOT_FOUND, and the empty name
 // means liveness.
 enum class Probe : int {
-  kStartup = 0,    // Start-up is over; true for ever after.
+  kStartup = 0,    // Start-up is over; stays true.
   kLiveness = 1,   // The process can do its work; never depends on peers.
   kReadiness = 2,  // Clients may come: false while waiting for the chief, restoring, draining.
 };
@@ -27,7 +27,7 @@ class HealthServer {
   virtual ~HealthServer() = default;
 
   virtual int port() const = 0;
-  // Probes and watchers see it at once.
+  // Sets what probes are answered; watchers are told at once.
   virtual void Set(Probe probe, bool serving) = 0;
 };
 

@@ -8,34 +8,35 @@
 
 namespace capstan {
 
-// Above this a message is answered RESOURCE_EXHAUSTED. Chunks are about 1 MiB; of a partition whose
-// share alone is larger than this, a pull is cut, and a push comes in pieces.
+// A larger message is answered RESOURCE_EXHAUSTED. Chunks are about 1 MiB. If the share of a single
+// partition is larger than a message, a pull of it is cut, and a push of it is sent in pieces.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
-// A push that comes in pieces is no larger. Protobuf reads less than 2 GiB.
+// The most bytes of a push that is sent in pieces: protobuf cannot read 2 GiB or more.
 inline constexpr int kMaxPushBytes = 1 << 30;
 
-// How large a push may be. Where the job keeps replicas it goes on to a backup in one message, with
-// what has come of it.
+// Returns the most bytes that a push may have. If the job keeps replicas, the shard passes the push
+// on to a backup in one message, together with its outcome.
 constexpr size_t MostPushBytes(bool replicated) {
   return replicated ? kMaxMessageBytes - (1 << 20) : kMaxPushBytes;
 }
 
-// Calls under way over one connection; more wait at the client until others have ended. So a client
-// keeps fewer of them waiting for something that another call is to bring about.
+// The most calls under way over one connection; further ones wait at the client until others have
+// ended. So a client must have fewer calls than this wait at the server for something that another
+// of its calls brings about.
 inline constexpr int kMaxStreamsPerConnection = 128;
 
 // Milliseconds.
 struct Keepalive {
-  int time = 10'000;    // Both ends ping a peer that has been silent for so long,
-  int timeout = 5'000;  // and give it up when it does not answer within this.
-  // Pings closer than this are too many for a server; well below `time`, so that no client of ours
-  // is told to calm down (ENHANCE_YOUR_CALM).
+  int time = 10'000;    // Both ends ping a peer that has been silent for so long.
+  int timeout = 5'000;  // They give the peer up when it does not answer within this time.
+  // A server takes pings at shorter intervals for too many. Well below `time`, so that no client of
+  // ours is told to calm down (ENHANCE_YOUR_CALM).
   int min_ping_interval = 5'000;
 };
 
-// Bytes a peer may send ahead on one call before the receiver has read them: one chunk goes out
-// without waiting for a window update.
+// How many bytes a peer may send on one call before the receiver has read them: so much that a
+// chunk is sent without waiting for a window update.
 inline constexpr int kStreamWindowBytes = 4 << 20;
 
 // Calls `set(name, value)` for every channel argument that clients and servers share.

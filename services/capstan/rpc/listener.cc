@@ -25,22 +25,23 @@
 namespace capstan {
 namespace {
 
-// Before a listening socket is tried again from which no connection could be taken.
+// The pause before a listening socket is tried again from which no connection could be accepted.
 constexpr absl::Duration kPause = absl::Milliseconds(100);
 
-// The share of a process's descriptors that connections to it may not take.
+// Returns how many of the process's descriptors connections may not take.
 int64_t DescriptorsKept(int64_t limit) {
   return std::clamp<int64_t>(limit / 4, /*lo=*/8, /*hi=*/256);
 }
 
-// This machine has no such address, or no addresses of this kind.
+// Returns whether `error` means that this machine has no such address, or no addresses of this
+// kind.
 bool IsMissing(int error) { return error == EAFNOSUPPORT || error == EADDRNOTAVAIL; }
 
 void SetOption(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof(value));
 }
 
-// What gRPC sets on its own listening sockets; connections inherit it.
+// Sets the options that gRPC sets on its own listening sockets; connections inherit them.
 void SetOptions(int socket, int family) {
   SetOption(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -63,7 +64,7 @@ void SetPort(sockaddr* address, int port) {
   if (address->sa_family == AF_INET) reinterpret_cast<sockaddr_in*>(address)->sin_port = number;
 }
 
-// A socket that listens, or -errno.
+// Returns a listening socket, or -errno.
 int ListenOn(const addrinfo& info) {
   const int socket = ::socket(info.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) return -errno;
@@ -84,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const std::string& addr
   std::unique_ptr<Listener> listener(new Listener);
   listener->stop_ = eventfd(0, EFD_CLOEXEC);
   if (listener->stop_ < 0) return absl::UnavailableError(std::strerror(errno));
-  // One socket of IPv6 takes connections of IPv4, too.
+  // An IPv6 socket takes IPv4 connections, too.
   int error = listener->Listen(at->any() ? "::" : at->host, at->port);
   if (at->any() && IsMissing(error)) error = listener->Listen("0.0.0.0", at->port);
   if (error == 0) return listener;
@@ -133,13 +134,14 @@ void Listener::Run() {
   std::vector<pollfd> waited = {{.fd = stop_, .events = POLLIN, .revents = 0}};
   for (const int socket : sockets_) waited.push_back({socket, POLLIN, 0});
   while (true) {
-    if (poll(waited.data(), waited.size(), /*timeout=*/-1) < 0) continue;  // A signal.
+    // Interrupted by a signal.
+    if (poll(waited.data(), waited.size(), /*timeout=*/-1) < 0) continue;
     if (waited[0].revents != 0) return;
     bool room = true;
     for (size_t i = 1; i < waited.size(); ++i) {
       if (waited[i].revents != 0) room = AcceptFrom(waited[i].fd) && room;
     }
-    // What waits to be accepted stays there, and would wake this thread at once.
+    // The connections still wait to be accepted, and would wake this thread at once.
     if (!room) poll(waited.data(), 1, static_cast<int>(absl::ToInt64Milliseconds(kPause)));
   }
 }
@@ -151,7 +153,7 @@ bool Listener::AcceptFrom(int listening) {
     const int fd = accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (fd < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
-    // The system gives out the lowest free number: below this one all are taken.
+    // The system gives out the lowest free descriptor, so all below `fd` are taken.
     if (fd >= limit - DescriptorsKept(limit)) {
       close(fd);
       log_.Warn(

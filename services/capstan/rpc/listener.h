@@ -2,9 +2,9 @@
 //
 // gRPC 1.51 stops accepting for good once accept() has failed because the process had no file
 // descriptor left (CVE-2023-4785): its port is deaf from then on, while the process looks healthy.
-// So Capstan accepts by itself and hands each connection to gRPC. A connection above what the
-// process can hold is closed at once, so that the descriptors that checkpoints, data files and
-// calls to others need are left; when one of the others has ended, the next that comes is served
+// So Capstan accepts connections itself and hands them to gRPC. A connection beyond what the
+// process can hold is closed at once, so that descriptors are left for checkpoints, data files and
+// calls to other processes. Once an earlier connection has ended, the next that comes is served
 // again.
 #ifndef CAPSTAN_RPC_LISTENER_H_
 #define CAPSTAN_RPC_LISTENER_H_
@@ -28,31 +28,31 @@ namespace capstan {
 // *Thread-compatible*.
 class Listener {
  public:
-  // Binds `address` (host:port; port 0: any free one) and listens; nothing is accepted yet. Errors:
-  // INVALID_ARGUMENT if the address is none; UNAVAILABLE, with the system's reason, if it cannot be
-  // had.
+  // Binds `address` (host:port; port 0: any free one) and listens; nothing is accepted yet.
+  // INVALID_ARGUMENT: `address` is not host:port. UNAVAILABLE, with the system's reason: the
+  // process cannot listen there.
   static absl::StatusOr<std::unique_ptr<Listener>> Open(const std::string& address);
-  // Stops accepting and closes the listening sockets. The server may live on.
+  // Stops accepting and closes the listening sockets. The server may live longer.
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
   int port() const { return port_; }
 
-  // Has the server that `builder` makes take its connections from here. To be called once, before
-  // it is built.
+  // Makes the server of `builder` take its connections from this listener. To be called once,
+  // before the server is built.
   void Attach(grpc::ServerBuilder& builder,
               const std::shared_ptr<grpc::ServerCredentials>& credentials);
   // Begins to accept, on a thread of its own. To be called once, after the server has been started.
-  // While `is_full`, which that thread calls, returns true, connections wait to be accepted.
+  // That thread calls `is_full`; while it returns true, connections wait to be accepted.
   void Start(std::function<bool()> is_full = [] { return false; });
 
  private:
   Listener() = default;
-  // 0, or what the system says, an errno.
+  // Returns 0 or an errno.
   int Listen(const std::string& host, int port);
   void Run();
-  // Returns false if another connection cannot be taken now, and is to be tried for later.
+  // Returns false if no further connection can be accepted now; it is to be tried again later.
   bool AcceptFrom(int listening);
 
   std::vector<int> sockets_;

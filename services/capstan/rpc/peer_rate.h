@@ -1,4 +1,4 @@
-// How often one peer may do what costs the others something for good.
+// Limits how often one peer may do something that costs other peers something for good.
 #ifndef CAPSTAN_RPC_PEER_RATE_H_
 #define CAPSTAN_RPC_PEER_RATE_H_
 
@@ -13,14 +13,15 @@
 
 namespace capstan {
 
-// So many times at once, and then once in every `interval`. *Thread-safe*.
+// A peer may do it `burst` times at once, and then once in every `interval`. *Thread-safe*.
 class PeerRate {
  public:
-  static constexpr size_t kMostPeers = 65536;  // Remembered; of more all are taken for one.
+  static constexpr size_t kMostPeers = 65536;  // Remembered; any further peers count as one.
 
   PeerRate(double burst, absl::Duration interval) : burst_(burst), interval_(interval) {}
 
-  // A peer does it at `now`, which never goes back. False: it may not, and is to come later.
+  // Returns whether `peer` may do it at `now`, and if so counts it. If false, the peer has to come
+  // later. REQUIRES: `now` never goes back.
   bool Takes(const std::string& peer, absl::Time now) {
     absl::MutexLock lock(&mu_);
     Peer& entry = At(peer, now);
@@ -28,7 +29,7 @@ class PeerRate {
     entry.left -= 1;
     return true;
   }
-  // Takes would say so, but nothing is taken.
+  // Returns what Takes() would return, but counts nothing.
   bool Has(const std::string& peer, absl::Time now) {
     absl::MutexLock lock(&mu_);
     return At(peer, now).left >= 1;

@@ -18,7 +18,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// The preface of HTTP/2, and settings without any; RFC 9113, 3.4 and 6.5.
+// The preface of HTTP/2, and an empty SETTINGS frame; RFC 9113, 3.4 and 6.5.
 constexpr std::string_view kHello =
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     "\0\0\0\4\0\0\0\0\0"sv;
@@ -43,7 +43,8 @@ bool Refuses(const addrinfo& address, absl::Duration patience) {
 
 bool Answers(const addrinfo& address, absl::Duration patience) {
   const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket < 0) return errno == EMFILE || errno == ENFILE;  // It is not the port's fault.
+  // True if this process has no descriptors left: that says nothing of the port.
+  if (socket < 0) return errno == EMFILE || errno == ENFILE;
   const absl::Cleanup close = [socket] { ::close(socket); };
   if (connect(socket, address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {
     return false;
@@ -57,7 +58,7 @@ bool Answers(const addrinfo& address, absl::Duration patience) {
   return Wait(socket, POLLIN, patience);
 }
 
-// False: there is no such host.
+// Returns question() for the host's first address; false if there is no such host.
 template <typename Question>
 bool AskFirstAddress(const std::string& host, int port, Question question) {
   const addrinfo hints{.ai_flags = AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};

@@ -1,4 +1,4 @@
-// Tells whether a port takes connections and answers on them, or has nobody behind it any more.
+// Tells whether a port takes connections and answers on them, or no process is behind it any more.
 #ifndef CAPSTAN_RPC_PORT_ANSWERS_H_
 #define CAPSTAN_RPC_PORT_ANSWERS_H_
 
@@ -8,14 +8,15 @@
 
 namespace capstan {
 
-// Connects, says what a client of HTTP/2 says first, and waits for any answer: settings, an alert
-// of TLS, or that the connection is closed, as it is where a process has too many. False: nothing
-// has come within `patience`, or the port is closed. Of a socket that listens and is never accepted
-// from the system alone takes the connection.
+// Connects, sends what a client of HTTP/2 sends first, and waits for any answer: settings, a TLS
+// alert, or that the connection is closed, as a process does that has too many. Returns false if
+// the port is closed, or nothing has come within `patience`: for a socket that listens but is never
+// accepted from, the system alone takes the connection.
 bool PortAnswers(const std::string& host, int port, absl::Duration patience);
 
-// The machine says that nobody listens there: the process that did has ended. False: somebody does,
-// or nothing is known, for the machine cannot be found or says nothing within `patience`.
+// Returns true if the machine says that nobody listens at the port: the process that did has ended.
+// Returns false if somebody does, or nothing is known, because the machine cannot be found or does
+// not answer within `patience`.
 bool PortRefuses(const std::string& host, int port, absl::Duration patience);
 
 }  // namespace capstan

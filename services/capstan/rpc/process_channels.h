@@ -1,4 +1,4 @@
-// Channels to shards, whose processes others may replace under the same addresses.
+// Channels to shards. Another process may take a shard's place at the same address.
 #ifndef CAPSTAN_RPC_PROCESS_CHANNELS_H_
 #define CAPSTAN_RPC_PROCESS_CHANNELS_H_
 
@@ -12,15 +12,15 @@
 
 namespace capstan {
 
-// Whoever asks for the same process gets the same channel, and so shares its connection, while any
-// of them holds it. Thread-compatible.
+// All who ask for a channel to the same process get the same one, and so share its connection, as
+// long as one of them holds it. Thread-compatible.
 class ProcessChannels {
  public:
-  // As what it shows itself; null: nothing. Must outlive the channels.
+  // `tls`: the identity that the channels show; null: plaintext. Must outlive the channels.
   explicit ProcessChannels(const Tls* tls = ProcessTls()) : tls_(tls) {}
 
-  // Another process than before at an address gets a channel of its own: the old one may be in its
-  // back-off, or lead to a machine that is gone.
+  // Returns the channel to the process `incarnation` at `address`. A new process at an address gets
+  // a new channel: the old one may be in its back-off, or lead to a machine that is gone.
   Channel To(const std::string& address, uint64_t incarnation);
 
  private:

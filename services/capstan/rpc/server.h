@@ -1,4 +1,4 @@
-// Starting a gRPC server with the limits that every service of Capstan has.
+// Starts gRPC servers, with the limits that every service of Capstan has.
 #ifndef CAPSTAN_RPC_SERVER_H_
 #define CAPSTAN_RPC_SERVER_H_
 
@@ -20,13 +20,13 @@ namespace capstan {
 struct ServerOptions {
   std::string listen = "0.0.0.0:0";  // host:port; port 0: any free one.
   int max_streams_per_connection = kMaxStreamsPerConnection;
-  int max_buffer_bytes = 1 << 30;  // Memory gRPC may use for messages of all connections.
+  int max_buffer_bytes = 1 << 30;  // Memory that gRPC may use for the messages of all connections.
   const Tls* tls = ProcessTls();   // Null: plaintext.
-  // A peer that has not said who it is (TLS, then HTTP/2 settings) by then is sent away.
+  // A connection on which the handshake (TLS, then HTTP/2 settings) is not done by then is closed.
   absl::Duration handshake_timeout = absl::Seconds(20);
-  // A connection that has stood for so long (a tenth more or less) takes no new calls, and ends
-  // when those under way have ended, or after the grace. The client connects anew, and what
-  // certifies it is judged again.
+  // A connection of this age (a tenth more or less) takes no new calls, and ends when the calls
+  // under way have ended, or after the grace. The client connects anew, and its certificate is
+  // checked again.
   absl::Duration connection_age = absl::Hours(24);
   absl::Duration connection_grace = absl::Minutes(2);
 };
@@ -34,9 +34,8 @@ struct ServerOptions {
 // A server that listens. *Thread-safe*.
 class Server {
  public:
-  // Listens at once. Takes no compressed messages: they are answered UNIMPLEMENTED. `services` must
-  // outlive the server. Errors: UNAVAILABLE if the port is taken
-  // or the address cannot be had.
+  // Listens at once. Compressed messages are answered UNIMPLEMENTED. `services` must outlive the
+  // server. UNAVAILABLE: the port is taken, or the address cannot be had.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        const std::vector<grpc::Service*>& services);
   // As Shutdown(0).
@@ -44,11 +43,11 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // The port really listened on.
+  // The port that the server listens on.
   int port() const { return port_; }
 
-  // Takes no new calls, waits up to `drain` for those under way, then cancels them. Returns when no
-  // handler runs any more. A second call does nothing.
+  // Takes no new calls, waits up to `drain` for the calls under way, then cancels these. Returns
+  // when no handler runs any more. A second call does nothing.
   void Shutdown(absl::Duration drain);
 
  private:

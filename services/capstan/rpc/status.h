@@ -1,5 +1,5 @@
-// Between the two worlds of statuses: absl::Status inside, grpc::Status at the door. The codes are
-// the same numbers on both sides.
+// Converts between absl::Status, which is used inside, and grpc::Status, which is used by RPCs. The
+// codes are the same numbers on both sides.
 #ifndef CAPSTAN_RPC_STATUS_H_
 #define CAPSTAN_RPC_STATUS_H_
 
@@ -13,8 +13,8 @@ namespace capstan {
 grpc::Status ToGrpcStatus(const absl::Status& status);
 [[nodiscard]] absl::Status FromGrpcStatus(const grpc::Status& status);
 
-// A refusal for now may say when to come again. The hint is a payload of the absl::Status inside
-// and trailing metadata (kRetryHint, in milliseconds) on the wire. 0: no hint.
+// A refusal may say how long to wait before the next try. This hint is a payload of the
+// absl::Status, and trailing metadata (kRetryHint, in milliseconds) on the wire. 0: no hint.
 inline constexpr char kRetryHint[] = "grpc-retry-pushback-ms";
 [[nodiscard]] absl::Status WithRetryAfter(absl::Status status, absl::Duration wait);
 absl::Duration RetryAfter(const absl::Status& status);

@@ -30,7 +30,8 @@ constexpr std::array<RoleName, 6> kRoleNames = {{{Role::kChief, "chief"},
                                                  {Role::kClient, "client"},
                                                  {Role::kPusher, "pusher"}}};
 
-// Who may call each method, "/capstan.v1.Ps/Push", as the protos say: a bit a role.
+// Which roles may call each method ("/capstan.v1.Ps/Push"), as the protos say: one bit for each
+// role.
 using Callers = std::map<std::string, uint32_t, std::less<>>;
 
 constexpr uint32_t BitOf(v1::Role role) { return uint32_t{1} << static_cast<uint32_t>(role); }

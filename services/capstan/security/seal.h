@@ -1,6 +1,6 @@
-// Seals: what the chief and the coordinator of rounds say, and workers carry to the shards. A
-// worker can neither make one nor use one for anything else, because the key is known to the chief
-// and the shards alone; so a worker that lies cannot pass for the holder of a lease, tell another
+// Seals prove to shards what the chief or the coordinator of rounds has said, when workers carry it
+// to them. Only the chief and the shards know the key, so a worker can neither make a seal nor use
+// one for anything else. A worker that lies cannot pass for the holder of a lease, tell another
 // trainer's clock, close a round, or say that the job is further than it is.
 #ifndef CAPSTAN_SECURITY_SEAL_H_
 #define CAPSTAN_SECURITY_SEAL_H_
@@ -15,16 +15,16 @@
 
 namespace capstan {
 
-// Each seal is of one timeline: what is over has none. *Immutable*.
+// Each seal is for one timeline: none is right in a later one. *Immutable*.
 class Sealer {
  public:
-  // An empty key, as a chief of an earlier version gives it: every seal is 0, and every one is
-  // right.
+  // With an empty key, which a chief of an earlier version gives, every seal is 0, and every shown
+  // seal is right.
   explicit Sealer(std::string key = "") : key_(std::move(key)) {}
 
-  static std::string NewKey();  // Random.
+  static std::string NewKey();  // Returns a random key.
 
-  // The seal of a lease: `trainer` is its holder, as which alone it serves.
+  // The seal of a lease of `trainer`; it is right only in requests of that trainer.
   uint64_t OfTask(uint64_t timeline, TrainerId trainer, StreamId stream,
                   const Generation& generation) const;
   uint64_t OfLane(uint64_t timeline, TrainerId trainer, uint32_t lane,
@@ -32,7 +32,7 @@ class Sealer {
   uint64_t OfRound(uint64_t timeline, const RoundCommit& closed) const;
   uint64_t OfExamples(uint64_t timeline, uint64_t examples) const;
 
-  // Returns whether a seal that somebody shows is the one that was made.
+  // Returns whether `shown`, the seal in a request, is the right one, `made`.
   bool IsRight(uint64_t shown, uint64_t made) const { return key_.empty() || shown == made; }
 
   const std::string& key() const { return key_; }

@@ -1,4 +1,4 @@
-// What both ends of a connection show each other and demand: mutual TLS.
+// Mutual TLS: what both ends of a connection show each other, and demand of each other.
 #ifndef CAPSTAN_SECURITY_TLS_H_
 #define CAPSTAN_SECURITY_TLS_H_
 
@@ -17,24 +17,24 @@
 
 namespace capstan {
 
-// Each end believes only certificates of the identity's authority and job; a client only those of
-// the role that it means to reach, a server only calls that the client's role may make (MayCall).
-// *Thread-safe*.
+// Each end accepts only certificates of the identity's authority and job. A client accepts only
+// those of the role that it means to reach, a server only calls that the client's role may make
+// (MayCall). *Thread-safe*.
 class Tls {
  public:
-  // The files are read again every `refresh`: a renewed certificate or authority is used by new
-  // connections without a restart. Whole seconds.
+  // The files are read again every `refresh` (whole seconds): so new connections use a renewed
+  // certificate or authority without a restart.
   explicit Tls(TlsIdentity identity, absl::Duration refresh = absl::Seconds(10));
 
-  // Takes a folder as LoadTlsIdentity reads it, and returns its errors.
+  // Loads the identity in `folder`. The errors are those of LoadTlsIdentity.
   static absl::StatusOr<std::unique_ptr<const Tls>> Load(const std::string& folder);
 
   const TlsIdentity& identity() const { return identity_; }
 
   std::shared_ptr<grpc::ServerCredentials> OfServer() const;
 
-  // For a client of a process in the role `peer`; sets in `arguments` the name which its
-  // certificate must have, whatever its address.
+  // Credentials for a client of a process in the role `peer`. Sets in `arguments` the name that the
+  // peer's certificate must have, whatever its address.
   std::shared_ptr<grpc::ChannelCredentials> OfChannel(Role peer,
                                                       grpc::ChannelArguments& arguments) const;
 
@@ -43,11 +43,11 @@ class Tls {
   const std::shared_ptr<grpc::experimental::CertificateProviderInterface> files_;
 };
 
-// The identity of this process, for all that it calls and serves. Null: it speaks plaintext.
+// The identity of this process, for all its channels and servers. Null: it speaks plaintext.
 const Tls* ProcessTls();
 
-// Sets it from a folder as LoadTlsIdentity reads it; "": none. To be called once, before the first
-// server or channel is made. Errors as LoadTlsIdentity's.
+// Sets ProcessTls() from a folder as LoadTlsIdentity reads it; "": none. To be called once, before
+// the first server or channel is made. The errors are those of LoadTlsIdentity.
 absl::Status UseTls(const std::string& folder);
 
 }  // namespace capstan

@@ -41,7 +41,7 @@ absl::StatusOr<std::string> Read(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-// All certificates of the file, in its order.
+// Returns all certificates of the file, in order.
 absl::StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& file) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, Read(file));
   const Memory memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));

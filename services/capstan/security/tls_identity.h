@@ -1,4 +1,4 @@
-// Who a process is to the others: the folder with its certificate.
+// The identity of a process: the folder with its certificate.
 #ifndef CAPSTAN_SECURITY_TLS_IDENTITY_H_
 #define CAPSTAN_SECURITY_TLS_IDENTITY_H_
 
@@ -11,9 +11,9 @@
 
 namespace capstan {
 
-// A folder as Kubernetes mounts a secret of the type kubernetes.io/tls: `tls.crt` (the process's
-// certificate, then those between it and the authority), `tls.key`, and `ca.crt`, the authority
-// that certifies all processes of the job.
+// The content of a folder as Kubernetes mounts a secret of the type kubernetes.io/tls: `tls.crt`
+// (the process's certificate, then the intermediate ones up to the authority), `tls.key`, and
+// `ca.crt`, the authority that certifies all processes of the job.
 struct TlsIdentity {
   std::string certificate_file;
   std::string key_file;
@@ -24,12 +24,12 @@ struct TlsIdentity {
   const std::string& job() const { return names.front().job; }
 };
 
-// Reads the folder. INVALID_ARGUMENT, naming the file: it is missing or no PEM, the key may be read
-// by everybody or is another certificate's, the certificate is not the authority's, is expired or
-// not yet valid at `now`, or names no role, or roles of several jobs.
+// Reads the folder. INVALID_ARGUMENT, naming the file: it is missing or no PEM; the key may be read
+// by everybody or belongs to another certificate; the certificate is not the authority's, is
+// expired or not yet valid at `now`, or names no role, or roles of several jobs.
 absl::StatusOr<TlsIdentity> LoadTlsIdentity(const std::string& folder, absl::Time now);
 
-// When the certificate in the file ends, as it stands there now; InfinitePast: it cannot be read.
+// Reads the file and returns when its certificate expires; InfinitePast: it cannot be read.
 absl::Time CertificateEnd(const std::string& certificate_file);
 
 }  // namespace capstan

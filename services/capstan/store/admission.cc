@@ -19,7 +19,7 @@ bool Admission::Admit(uint64_t key, uint32_t times, size_t max_candidates) {
   return false;
 }
 
-// Depends on the counts alone, not on the order in which the map holds them.
+// The outcome depends on the counts alone, not on the order in which the map holds them.
 void Admission::Forget(size_t keep) {
   while (seen_.size() > keep) {
     absl::erase_if(seen_, [](auto& entry) { return --entry.second == 0; });

@@ -1,4 +1,4 @@
-// Which new keys get a row: those pushed often enough.
+// Decides which new keys get a row: those that have been pushed often enough.
 #ifndef CAPSTAN_STORE_ADMISSION_H_
 #define CAPSTAN_STORE_ADMISSION_H_
 
@@ -16,14 +16,14 @@ struct Candidate {
   uint32_t seen = 0;
 };
 
-// Counts the pushes of keys that have no row. Bounded: when there are too many candidates, each
-// loses one of its counts, and those that have none left are forgotten. Thread-compatible.
+// Counts the pushes of keys that have no row. When there are too many candidates, one is taken from
+// the count of each, and those whose count is then 0 are forgotten. Thread-compatible.
 class Admission {
  public:
   explicit Admission(uint32_t threshold) : threshold_(threshold) {}
 
-  // Counts `times` pushes of the key. True when it has earned its row; it is then no candidate any
-  // more.
+  // Counts `times` pushes of the key. Returns true when the key is to get its row; it is then no
+  // candidate any more.
   bool Admit(uint64_t key, uint32_t times, size_t max_candidates);
 
   void Restore(const Candidate& candidate) { seen_[candidate.key] = candidate.seen; }

@@ -1,4 +1,4 @@
-// What rows were like before their first change since a mark.
+// Copies of rows from before their first change since a mark.
 #ifndef CAPSTAN_STORE_BEFORE_IMAGES_H_
 #define CAPSTAN_STORE_BEFORE_IMAGES_H_
 
@@ -16,10 +16,10 @@ class BeforeImages {
  public:
   explicit BeforeImages(size_t row_bytes) : row_bytes_(row_bytes) {}
 
-  // REQUIRES: there is none of this key; `row` is row_bytes long.
+  // Copies the row. REQUIRES: there is no image of this key; `row` is row_bytes long.
   void Add(uint64_t key, const char* row);
 
-  // The row's bytes, valid until the next Add; nullptr: there is no image of it.
+  // Returns the bytes of the row's image, valid until the next Add; nullptr: there is none.
   char* Find(uint64_t key);
 
   void ForEachKey(absl::FunctionRef<void(uint64_t)> visit) const;

@@ -59,7 +59,8 @@ void DenseBlocks::Apply(BlockId id, absl::Span<const BlockGradient> gradients,
   block.tensor->optimizer->Apply(block.parameters(), Sum(block, gradients, context), rate);
 }
 
-// In place if there is nothing to add, weigh, scale or compensate.
+// Returns the values of the only gradient themselves if there is nothing to add, weigh, scale or
+// compensate.
 const void* DenseBlocks::Sum(const Stored& block, absl::Span<const BlockGradient> gradients,
                              const UpdateContext& context) {
   for (size_t i = 0; i < gradients.size(); ++i) {

@@ -22,9 +22,9 @@ namespace capstan {
 // Thread-compatible: guarded by its partition's mutex.
 class DenseBlocks {
  public:
-  // The blocks that `layout` (made of job.tensors) gives to the partition, with initial values: a
-  // pure function of (job.seed, tensor's name, place in the tensor). INVALID_ARGUMENT names the
-  // tensor whose settings are impossible.
+  // Makes the blocks that `layout` (made from job.tensors) gives to the partition, with initial
+  // values: a pure function of (job.seed, tensor's name, index in the tensor). INVALID_ARGUMENT: a
+  // tensor's settings are impossible; the message names the tensor.
   static absl::StatusOr<std::unique_ptr<DenseBlocks>> Create(const v1::JobSpec& job,
                                                              const DenseLayout& layout,
                                                              PartitionIndex partition);
@@ -32,7 +32,7 @@ class DenseBlocks {
   bool contains(BlockId id) const { return places_.contains(id); }
   const std::vector<Block>& blocks() const { return blocks_; }  // In order of their ids.
 
-  // nullptr if it is not here.
+  // Returns nullptr if the block is not in this partition.
   const Block* Find(BlockId id) const;
 
   // REQUIRES: contains(id).
@@ -43,26 +43,29 @@ class DenseBlocks {
   // The weights of a block. REQUIRES: contains(id).
   absl::Span<const float> Weights(BlockId id) const;
 
-  // One update with the weighted sum of the gradients, added in the given order.
-  // REQUIRES: contains(id); values (and pulled, unless empty) have the block's length; not empty.
+  // Updates the block once, with the weighted sum of the gradients, added in the given order.
+  // REQUIRES: contains(id); `gradients` is not empty; values (and pulled, unless empty) have the
+  // block's length.
   void Apply(BlockId id, absl::Span<const BlockGradient> gradients, const UpdateContext& context);
 
   // ---- for checkpoints ----
 
-  // Weights, then slots. REQUIRES: contains(id).
+  // The block's weights, then its slots. REQUIRES: contains(id).
   absl::Span<const float> State(BlockId id) const;
-  // NOT_FOUND for a block that is not here, INVALID_ARGUMENT for a state of another length.
+  // Sets the block's weights and slots. NOT_FOUND: the block is not in this partition.
+  // INVALID_ARGUMENT: `state` has another length.
   absl::Status Restore(BlockId id, absl::Span<const float> state);
 
-  // Weights that another optimizer has left, with slots as this one begins. REQUIRES: contains(id),
-  // of the block's length.
+  // Sets the block's weights, which another optimizer may have made; its slots become those of a
+  // new block. REQUIRES: contains(id); `weights` has the block's length.
   void RestoreWeights(BlockId id, absl::Span<const float> weights);
 
   // ---- a copy as of a moment; see Table ----
 
   void Mark(bool changes_only);
-  // Returns whether the copy holds the block, and its state as it was. REQUIRES: it is marked, and
-  // contains(id); the state is read once, and is valid until the next change of the block.
+  // IsMarked returns whether the copy holds the block and has not read it yet. ReadMarked returns
+  // its state as of the mark, valid until the next change of the block; each block is read once.
+  // REQUIRES: Mark() was called; contains(id).
   bool IsMarked(BlockId id) const { return stored(id).wanted; }
   absl::Span<const float> ReadMarked(BlockId id);
   void Unmark();
@@ -84,10 +87,10 @@ class DenseBlocks {
     size_t length = 0;
     std::vector<float> state = {};  // Weights, then slots.
 
-    bool changed = true;             // Since the mark, or the last copy that is safe.
-    bool marked_changed = true;      // Before the mark.
-    bool wanted = false;             // By the copy, and not read yet.
-    std::vector<float> before = {};  // What it was like, if it has changed meanwhile.
+    bool changed = true;  // Changed since the mark; without a mark, since the last safe copy.
+    bool marked_changed = true;      // Changed between the last safe copy and the mark.
+    bool wanted = false;             // The copy holds the block, and has not read it yet.
+    std::vector<float> before = {};  // The state as of the mark, if it has changed meanwhile.
   };
 
   explicit DenseBlocks(uint64_t seed) : seed_(seed) {}
@@ -99,7 +102,7 @@ class DenseBlocks {
   const Stored& stored(BlockId id) const { return stored_[places_.find(id)->second]; }
 
   uint64_t seed_;
-  absl::flat_hash_map<uint32_t, std::unique_ptr<Tensor>> tensors_;  // By place in the job's list.
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Tensor>> tensors_;  // By index in job.tensors.
   std::vector<Block> blocks_;
   std::vector<Stored> stored_;
   absl::flat_hash_map<BlockId, size_t> places_;

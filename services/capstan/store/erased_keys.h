@@ -1,5 +1,6 @@
-// The keys of a table whose rows are gone since its last safe copy. A later copy, of changes alone,
-// must erase them from what that copy has; where they are not known it must be a whole one.
+// The keys whose rows a table has lost since its last safe copy. A later copy that holds changes
+// alone must name these, so that they are erased from the earlier one; when they are not known, the
+// later copy must be whole.
 #ifndef CAPSTAN_STORE_ERASED_KEYS_H_
 #define CAPSTAN_STORE_ERASED_KEYS_H_
 
@@ -16,29 +17,33 @@ class ErasedKeys {
  public:
   using Keys = absl::flat_hash_set<uint64_t>;
 
-  // So many are remembered of any table, and of a large one half as many as it has rows. Were there
-  // more, the next copy had better be a whole one.
+  // How many keys are remembered for any table; for a large table half as many as it has rows. With
+  // more of them the next copy is better a whole one.
   static constexpr size_t kLeast = 4096;
   explicit ErasedKeys(size_t least = kLeast) : least_(least) {}
 
-  // Every key that is erased from now on is known. Before the first call, and the first mark, none.
+  // From now on erased keys are known. Before the first Track() or Mark() they are not.
   void Track() { since_ = {.known = true}; }
-  // All that have been erased since the mark, or, where there is none, since the last safe copy.
+  // Returns whether all keys are known that have been erased since the mark; without a mark, since
+  // the last safe copy.
   bool known() const { return since_.known; }
 
-  // `key` has no row any more; `rows` others have. Forgets all of them where they are too many.
+  // `key` has lost its row; the table has `rows` others. Forgets all keys if there are too many of
+  // them.
   void Add(uint64_t key, size_t rows);
-  // It has one again.
+  // `key` has a row again.
   void Remove(uint64_t key) {
     if (!since_.keys.empty()) since_.keys.erase(key);
   }
 
-  // All so far are before the mark. REQUIRES: the mark before has been settled.
+  // Sets the mark: all keys so far were erased before it. REQUIRES: the mark before has been
+  // settled.
   void Mark() { marked_ = std::exchange(since_, {.known = true}); }
-  // Those before the mark; nothing where they are not known.
+  // The keys that were erased before the mark; empty if they are not known.
   const Keys& marked() const { return marked_.keys; }
-  // The copy is safe; or it has come to nothing, and the next one must erase what this one had to
-  // erase as well, as far as is_gone(key) still. There is no mark any more.
+  // Ends the mark. `safe`: the copy is safe. Otherwise it has come to nothing, and the next copy
+  // must also name the keys of this one, except those for which is_gone(key) is false. `rows`: how
+  // many rows the table has.
   template <typename IsGone>
   void Settle(bool safe, size_t rows, const IsGone& is_gone) {
     const Erased before = std::exchange(marked_, {});
@@ -51,7 +56,7 @@ class ErasedKeys {
 
  private:
   struct Erased {
-    bool known = false;  // Else `keys` is empty.
+    bool known = false;  // If false, `keys` is empty.
     Keys keys;
   };
 

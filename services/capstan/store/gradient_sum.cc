@@ -108,7 +108,8 @@ const void* KeyGroups::Sum(size_t group, const float* weights, size_t dim,
   return sum_.data();
 }
 
-// The sum of a key's rows in one gradient: in place unless there are several.
+// Returns the sum of a key's rows in one gradient; the gradient's own values if the key occurs
+// once.
 const void* KeyGroups::SumWithin(absl::Span<const Occurrence> same_gradient, size_t dim) {
   const PackedFloats& values = gradients_[same_gradient[0].gradient].values;
   const void* first = values.at(same_gradient[0].position * dim);

@@ -1,5 +1,5 @@
-// What several gradients together want of each row: the keys that occur, and the weighted sum of
-// the gradients of a key.
+// The sum of several gradients, row by row: which keys occur in them, and the weighted sum of the
+// gradients of each key.
 #ifndef CAPSTAN_STORE_GRADIENT_SUM_H_
 #define CAPSTAN_STORE_GRADIENT_SUM_H_
 
@@ -14,20 +14,20 @@
 namespace capstan {
 
 // The distinct keys of some gradients, in the order of their first occurrence, and where each
-// occurs. Reused from update to update for its memory. Thread-compatible.
+// occurs. Used again for many updates, to keep its memory. Thread-compatible.
 class KeyGroups {
  public:
-  // `gradients` must outlive the use of the groups.
+  // Finds the groups. `gradients` must live as long as they are used.
   void Build(absl::Span<const RowGradients> gradients);
 
   size_t size() const { return keys_.size(); }
   uint64_t key(size_t group) const { return keys_[group]; }
 
-  // How many gradients hold the key, without those that WeighRows has left out.
+  // Returns how many gradients hold the key, not counting those that WeighRows has left out.
   uint32_t GradientsWith(size_t group) const;
 
-  // Weighs the rows of those gradients that know their versions: by weigh(group, version as
-  // pulled), beside the gradient's own weight. 0: the row is left out of that gradient.
+  // Gives each row of a gradient that tells its versions the weight weigh(group, version as
+  // pulled), beside the gradient's own weight. With weight 0 the row is left out of that gradient.
   template <typename Weigh>
   void WeighRows(const Weigh& weigh) {
     row_weights_.assign(occurrences_.size(), 1);
@@ -44,10 +44,11 @@ class KeyGroups {
     }
   }
 
-  // The update of a row: within a gradient duplicates are added, the result is compensated for
-  // delay (if it has `pulled`), weighted, and added to that of the gradients before it. `weights`:
-  // the row's present ones. The sum is multiplied by the context's scale. The result, `dim`
-  // float32s at any alignment, is valid until the next call.
+  // Returns the update of a row. Within a gradient the values of duplicate keys are added; the
+  // result is compensated for delay (if the gradient has `pulled`), weighted, and added to the
+  // results of the gradients before it. The sum is multiplied by the context's scale. `weights`:
+  // the row's present weights. The result, `dim` float32s at any alignment, is valid until the next
+  // call.
   const void* Sum(size_t group, const float* weights, size_t dim, const UpdateContext& context);
 
  private:
@@ -62,8 +63,8 @@ class KeyGroups {
   size_t PlaceOf(const Occurrence& occurrence) const {
     return static_cast<size_t>(&occurrence - occurrences_.data());
   }
-  // The weight of a gradient's row, by the first occurrence of its key: one gradient has pulled a
-  // row but once.
+  // The weight of a row of a gradient, given the first occurrence of its key there: all occurrences
+  // in one gradient come from one pull of the row.
   float RowWeight(const Occurrence& first) const {
     return row_weights_.empty() ? 1 : row_weights_[PlaceOf(first)];
   }
@@ -74,10 +75,12 @@ class KeyGroups {
   std::vector<Occurrence>
       occurrences_;  // In the order of the gradients; sorted by group if any repeats.
   std::vector<uint32_t>
-      group_of_;                 // By occurrence, as long as it is in the order of the gradients.
-  std::vector<uint32_t> begin_;  // By group, one more; empty if every key occurs once.
-  std::vector<float> row_weights_;  // By occurrence, as they are sorted; empty: all are 1.
-  std::vector<uint32_t> slots_;     // Open addressing: group + 1, or 0.
+      group_of_;  // By occurrence, while occurrences_ is in the order of the gradients.
+  // By group, with one more at the end; empty if every key occurs once.
+  std::vector<uint32_t> begin_;
+  // By occurrence, in the order of occurrences_; empty: all are 1.
+  std::vector<float> row_weights_;
+  std::vector<uint32_t> slots_;  // Open addressing: group + 1, or 0.
   std::vector<float> sum_;
   std::vector<float> within_;
 };

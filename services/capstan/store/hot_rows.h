@@ -1,5 +1,5 @@
-// How many of a table's rows are hot, and of which the last safe copy does not hold the latest
-// changes: what says how much their loss would be felt.
+// How many of a table's rows are hot, and for how many of these the last safe copy lacks the latest
+// changes: this says how much their loss would be felt.
 #ifndef CAPSTAN_STORE_HOT_ROWS_H_
 #define CAPSTAN_STORE_HOT_ROWS_H_
 
@@ -12,23 +12,23 @@
 
 namespace capstan {
 
-// Every row is added with its frequency and change, and taken away with them before either changes.
-// Thread-compatible.
+// The table adds every row with its frequency and change, and removes it with the old values before
+// either changes. Thread-compatible.
 class HotRows {
  public:
-  static constexpr uint32_t kPushes = 32;  // That have held a row: from then on it is hot.
+  static constexpr uint32_t kPushes = 32;  // A row is hot once so many pushes have held it.
 
   void Add(uint32_t frequency, RowChange change) { Of(change) += frequency >= kPushes; }
   void Remove(uint32_t frequency, RowChange change) { Of(change) -= frequency >= kPushes; }
 
-  // As the RowChanges do.
+  // The same as RowChanges::Mark and Settle.
   void Mark() { Of(RowChange::kMarked) += std::exchange(Of(RowChange::kFresh), 0); }
   void Settle(bool safe) {
     Of(safe ? RowChange::kSaved : RowChange::kFresh) += std::exchange(Of(RowChange::kMarked), 0);
   }
 
   uint64_t all() const { return counts_[0] + unsaved(); }
-  // Those that are not kSaved.
+  // The hot rows that are not kSaved.
   uint64_t unsaved() const { return counts_[1] + counts_[2]; }
 
  private:

@@ -11,18 +11,19 @@
 
 namespace capstan {
 
-// The place of a first value: element `index` of the stream (a row's key, a tensor's hashed name).
+// The place of an initial value: element `index` of `stream`, which is a row's key or the hash of a
+// tensor's name.
 struct InitialPlace {
   uint64_t seed = 0;
   uint64_t stream = 0;
   uint64_t index = 0;
 };
 
-// INVALID_ARGUMENT for an unknown kind or a scale that is not finite.
+// INVALID_ARGUMENT: the kind is unknown, or the scale is not finite.
 absl::Status CheckInitializer(const v1::Initializer& initializer);
 
-// Writes `count` float32s, those of `place` and the elements after it, to `values`, which may have
-// any alignment. REQUIRES: CheckInitializer is OK.
+// Writes the `count` float32s of `place` and the elements after it to `values`, which may have any
+// alignment. REQUIRES: CheckInitializer is OK.
 void FillInitial(const v1::Initializer& initializer, InitialPlace place, void* values,
                  size_t count);
 

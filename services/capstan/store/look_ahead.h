@@ -1,6 +1,6 @@
-// Rows of several tables whose memory is asked for before the first of them is looked up. Of many
-// tables a partition's share of a request holds but a few keys each: one table alone has nothing to
-// overlap its cache misses with. What is asked for changes no result.
+// Prefetches rows of several tables before the first of them is looked up. When there are many
+// tables, a partition's share of a request holds only a few keys of each, too few for one table to
+// overlap its cache misses. Prefetching changes no result.
 #ifndef CAPSTAN_STORE_LOOK_AHEAD_H_
 #define CAPSTAN_STORE_LOOK_AHEAD_H_
 
@@ -18,12 +18,12 @@ struct WantedRows {
   PackedKeys keys;
 };
 
-// Asks for what the use of wanted[begin] and of some behind it will read. Returns where these end,
-// which is behind `begin`. REQUIRES: begin < wanted.size(), and nobody changes the tables
-// meanwhile.
+// Prefetches what the use of wanted[begin] and of some entries after it will read. Returns the
+// index after the last of these, which is greater than `begin`. REQUIRES: begin < wanted.size(),
+// and nobody changes the tables meanwhile.
 size_t AskAhead(absl::Span<const WantedRows> wanted, size_t begin, RowUse use);
 
-// Calls visit(i) for each of `wanted`, in order; what each reads has been asked for by then.
+// Calls visit(i) for each entry of `wanted`, in order, after prefetching what it reads.
 template <typename Visit>
 void VisitAhead(absl::Span<const WantedRows> wanted, RowUse use, const Visit& visit) {
   for (size_t begin = 0; begin < wanted.size();) {

@@ -1,5 +1,5 @@
-// How a shard divides the memory that it may take: of this one number each use has a share, which
-// the shard keeps to (ps/shard/memory_budget), and which a plan of a job counts with. Pure
+// How a shard divides the memory that it may take. Each use has a share of this one number. The
+// shard keeps to the shares (ps/shard/memory_budget), and the plan of a job counts with them. Pure
 // functions.
 #ifndef CAPSTAN_STORE_MEMORY_LIMITS_H_
 #define CAPSTAN_STORE_MEMORY_LIMITS_H_
@@ -10,65 +10,66 @@
 
 namespace capstan {
 
-// What a shard holds beside its parameters, and counts.
+// What a shard holds, and counts, beside its parameters.
 enum class MemoryUse {
   kWaitingPulls,      // Requests of pulls that wait for slower trainers (ssp).
-  kWaitingGradients,  // That wait for the end of their round, or in aggregation queues.
+  kWaitingGradients,  // Gradients that wait for the end of their round, or in aggregation queues.
   kPushPieces,        // Pushes that come in pieces, and are not complete.
-  kReplies,           // That clients have not taken yet.
+  kReplies,           // Replies that clients have not taken yet.
   kMoves,             // Partitions on their way here that are not decoded yet.
-  kReplicas,          // What has been done to partitions and their backups have not taken yet.
+  kReplicas,          // Changes of partitions that their backups have not taken yet.
 };
 inline constexpr size_t kMemoryUses = 6;
 
-// What the transport may take for messages on their way, of all connections together: a quarter of
-// the memory, and no more than 1 GiB, which keeps any network busy. With less than 64 MiB the
-// messages of a few workers, of up to a MiB each, would have to wait for one another.
+// Returns how many bytes the messages on all connections together may take: a quarter of the
+// memory, and no more than 1 GiB, which keeps any network busy. With less than 64 MiB the messages
+// of a few workers, of up to a MiB each, would have to wait for one another.
 constexpr uint64_t MessagesLimit(uint64_t memory_bytes) {
   constexpr uint64_t kLeast = 64 << 20;
   constexpr uint64_t kMost = 1 << 30;
   return std::clamp(memory_bytes / 4, kLeast, kMost);
 }
 
-// What a use may take of so much memory, in bytes. The shares are more than the memory together:
-// each bounds what a burst or an impolite client can take, and no job has all of them at once.
-// Nothing that others wait for depends on room alone: see each use.
+// Returns how many bytes `use` may take out of `memory_bytes`. The shares add up to more than the
+// memory: each bounds what a burst or a greedy client can take, and no job needs all of them at
+// once. A limit never blocks for good what others wait for; see each use.
 constexpr uint64_t MemoryLimit(MemoryUse use, uint64_t memory_bytes) {
   constexpr uint64_t kMostReplies = 512 << 20;
   switch (use) {
     case MemoryUse::kWaitingPulls:
-      // They lie in the transport's memory: the rest of it is for pushes, which end the waiting.
+      // These requests lie in the transport's memory, whose rest is for pushes, which end the
+      // waiting.
       return MessagesLimit(memory_bytes) / 4;
     case MemoryUse::kWaitingGradients:
-      // The rest is for the parameters, and for messages on their way. Whose turn it is in its
-      // round is let in above the limit too, and a job with other rounds or aggregates that need
-      // more is refused before it begins (plan/fit).
+      // The rest is for the parameters and for messages. The gradient whose turn it is in its round
+      // is let in even above the limit. A job whose rounds or aggregates need more otherwise is
+      // refused before it begins (plan/fit).
       return memory_bytes / 2;
     case MemoryUse::kPushPieces:
-      return memory_bytes / 4;  // One always fits.
+      return memory_bytes / 4;  // One push always fits.
     case MemoryUse::kReplies:
-      // A hundred workers that read have a few of about 1 MiB each under way. The largest message
-      // fits where there is no other.
+      // Enough for a hundred workers that pull, with a few replies of about 1 MiB each under way.
+      // The largest message fits if there is no other.
       return std::min(kMostReplies, MessagesLimit(memory_bytes));
     case MemoryUse::kMoves:
       return memory_bytes / 4;  // One partition always fits.
     case MemoryUse::kReplicas:
-      // For each backup; a message that several backups wait for counts at each of them.
+      // For each backup: a message that waits for several backups counts for each of them.
       return memory_bytes / 8;
   }
   return 0;
 }
 
-// What copies as of a round may keep of rows and blocks that change while they are made, where the
-// shard holds `parameter_bytes`.
+// Returns how many bytes of rows and blocks may be kept because they changed while a copy as of a
+// round is made. `parameter_bytes`: what the shard's parameters take.
 inline uint64_t KeptImagesLimit(uint64_t parameter_bytes) {
   constexpr uint64_t kShare = 10;
   constexpr uint64_t kLeast = 16 << 20;
   return std::max(kLeast, parameter_bytes / kShare);
 }
 
-// What a checkpoint has read of a partition and the object store has not taken yet: some seconds of
-// what a store takes.
+// How much a checkpoint may have read of partitions that the object store has not taken yet, in
+// bytes: what a store takes in some seconds.
 inline constexpr uint64_t kWaitingForStoreLimit = uint64_t{256} << 20;
 
 }  // namespace capstan

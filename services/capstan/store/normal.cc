@@ -8,8 +8,9 @@
 namespace capstan {
 namespace {
 
-// Natural logarithm of a normal, positive number: its exponent, and the series of artanh for its
-// mantissa m in [1, 2), log(m) = 2 artanh((m - 1) / (m + 1)), which converges as 9^-k.
+// Returns the natural logarithm of a normal, positive number: from its exponent, and for its
+// mantissa m in [1, 2) from the series of artanh, log(m) = 2 artanh((m - 1) / (m + 1)), which
+// converges as 9^-k.
 double Log(double x) {
   constexpr double kLog2 = 0.693147180559945309417;
   const auto bits = std::bit_cast<uint64_t>(x);

@@ -1,5 +1,5 @@
-// Keys and floats as they travel: packed little-endian, at any alignment, usually inside a message.
-// Views: the bytes must outlive them.
+// Views of keys and floats as messages hold them: packed little-endian, at any alignment. The bytes
+// must outlive the views.
 #ifndef CAPSTAN_STORE_PACKED_H_
 #define CAPSTAN_STORE_PACKED_H_
 
@@ -32,7 +32,7 @@ class PackedKeys {
   size_t size_ = 0;
 };
 
-// uint32s.
+// Counts, as uint32s.
 class PackedCounts {
  public:
   PackedCounts() = default;

@@ -31,7 +31,7 @@ Table* PartitionStore::FindTable(TableId id) {
 }
 
 size_t PartitionStore::PlaceOf(TableId id) const {
-  const size_t likely = Raw(id);  // A job numbers its tables in their order.
+  const size_t likely = Raw(id);  // Jobs number their tables in order.
   if (likely < ids_.size() && ids_[likely] == id) return likely;
   return static_cast<size_t>(std::find(ids_.begin(), ids_.end(), id) - ids_.begin());
 }

@@ -18,8 +18,8 @@ namespace capstan {
 // Thread-compatible: guarded by its partition's mutex.
 class PartitionStore {
  public:
-  // `layout` is that of job.tensors over job.partition_count partitions. `arena`, if any, must
-  // outlive the store.
+  // `layout`: made from job.tensors and job.partition_count. `arena`, if any, must outlive the
+  // store.
   static absl::StatusOr<std::unique_ptr<PartitionStore>> Create(const v1::JobSpec& job,
                                                                 const DenseLayout& layout,
                                                                 PartitionIndex partition,
@@ -29,16 +29,17 @@ class PartitionStore {
 
   // nullptr if the job has no such table.
   Table* FindTable(TableId id);
-  // Its place in tables(), found without a look at any of them; tables().size() if there is none.
+  // Returns the table's index in tables(), without touching any table; tables().size() if there is
+  // no such table.
   size_t PlaceOf(TableId id) const;
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }  // As in the job.
 
   DenseBlocks& blocks() { return *blocks_; }
   const DenseBlocks& blocks() const { return *blocks_; }
 
-  // Takes the weights of a partition of the same tables and blocks, which other optimizers have
-  // left; slots begin anew. FAILED_PRECONDITION: tables of other widths. REQUIRES: nothing has been
-  // pushed to this one, nor restored.
+  // Copies the weights of a partition with the same tables and blocks, which other optimizers may
+  // have made; slots begin anew. FAILED_PRECONDITION: tables have other widths. REQUIRES: nothing
+  // has been pushed to this store, nor restored.
   absl::Status TakeWeights(const PartitionStore& other);
 
   // ---- a copy as of a moment; see Table ----

@@ -6,7 +6,8 @@ namespace capstan {
 
 void RoundSum::AddRows(TableId table, size_t dim, const RowGradients& gradient) {
   Rows& sum = rows_[table];
-  // Duplicates within the gradient are added first, and weighed as one.
+  // The values of duplicate keys within the gradient are added first; then the gradient's weight is
+  // applied once.
   const RowGradients unweighed = {.keys = gradient.keys, .values = gradient.values, .pulled = {}};
   groups_.Build({&unweighed, 1});
   for (size_t group = 0; group < groups_.size(); ++group) {

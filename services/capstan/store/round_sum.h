@@ -1,9 +1,9 @@
-// The gradients of a synchronous round that one partition has added already, so that it need not
-// hold each of them until the round closes.
+// The sum of those gradients of a synchronous round that one partition has added already, so that
+// it need not hold each of them until the round closes.
 //
-// What is added ahead of an update comes out bit-equal to what the update itself would have added:
-// Table::Apply and DenseBlocks::Apply add gradient after gradient to the sum of those before it,
-// and take this sum as the first of them.
+// Adding gradients ahead of the update gives the same bits as adding them in the update:
+// Table::Apply and DenseBlocks::Apply add one gradient after another to the sum of those before,
+// and take this sum as the first gradient.
 #ifndef CAPSTAN_STORE_ROUND_SUM_H_
 #define CAPSTAN_STORE_ROUND_SUM_H_
 
@@ -22,18 +22,18 @@ namespace capstan {
 // Thread-compatible: guarded by its partition's mutex.
 class RoundSum {
  public:
-  // Adds gradient.weight * gradient. Versions and pulled weights do not count: in a round nothing
-  // is stale. REQUIRES: every gradient of a table has `dim` floats a key; every one of a block is
-  // as long as the first.
+  // Adds gradient.weight * gradient. Ignores versions and pulled weights: in a round nothing is
+  // stale. REQUIRES: every gradient of a table has `dim` floats for each key; all gradients of a
+  // block have the same length.
   void AddRows(TableId table, size_t dim, const RowGradients& gradient);
   void AddBlock(BlockId block, const BlockGradient& gradient);
 
-  // The sums, of weight 1; nullopt: nothing has been added. Valid until the next call that changes
-  // the object.
+  // Returns the sum as a gradient of weight 1; nullopt: nothing has been added. Valid until the
+  // next call that changes the object.
   std::optional<RowGradients> rows(TableId table) const;
   std::optional<BlockGradient> block(BlockId block) const;
 
-  // Begin the next round. Memory is kept for it.
+  // Clear the sums for the next round, and keep their memory for it.
   void ClearRows();
   void ClearBlocks();
 
@@ -41,10 +41,10 @@ class RoundSum {
 
  private:
   struct Rows {
-    absl::flat_hash_map<uint64_t, uint32_t> places;  // In `keys`, by key.
+    absl::flat_hash_map<uint64_t, uint32_t> places;  // The index of each key in `keys`.
     std::vector<uint64_t> keys;                      // In the order of their first occurrence.
-    std::vector<float> values;                       // dim a key.
-    std::vector<uint32_t> counts;                    // Gradients that held the key.
+    std::vector<float> values;                       // dim floats for each key.
+    std::vector<uint32_t> counts;                    // How many gradients held the key.
   };
 
   absl::flat_hash_map<TableId, Rows> rows_;

@@ -1,5 +1,5 @@
-// Which rows have changed since which copy of a table. It is told by bits beside the rows: a copy
-// of the changes alone finds them without reading the others.
+// Which rows have changed since which copy of a table. This is kept in bits apart from the rows, so
+// a copy of the changes alone finds the changed rows without reading the others.
 #ifndef CAPSTAN_STORE_ROW_CHANGES_H_
 #define CAPSTAN_STORE_ROW_CHANGES_H_
 
@@ -12,12 +12,11 @@
 
 namespace capstan {
 
-// When a row last changed. The mark is the moment of a copy that is not yet known to be
-// safe.
+// When a row last changed. The mark is the moment of a copy that is not known to be safe yet.
 enum class RowChange : uint8_t {
-  kSaved,   // Before the last copy that is safe.
-  kMarked,  // After that, and before the mark.
-  kFresh,   // After the mark, or, where there is none, after the last copy that is safe.
+  kSaved,   // Before the last safe copy.
+  kMarked,  // After the last safe copy, and before the mark.
+  kFresh,   // After the mark; without a mark, after the last safe copy.
 };
 
 // When each of many rows last changed. Rows are numbered without gaps, as in RowSlabs.
@@ -26,7 +25,7 @@ class RowChanges {
  public:
   uint32_t size() const { return size_; }
 
-  // Asks for the memory that tells of a row.
+  // Prefetches the memory that tells of `row`.
   void Prefetch(uint32_t row) const { capstan::Prefetch(&words_[row / kBits], sizeof(Word)); }
 
   RowChange of(uint32_t row) const {
@@ -42,12 +41,12 @@ class RowChanges {
 
   // Adds a row that is kSaved.
   void Append();
-  // The last row takes the place of this one.
+  // Removes `row`; the last row gets its number.
   void Remove(uint32_t row);
 
-  // Every change so far is before the mark. REQUIRES: the mark before has been settled.
+  // Sets the mark: every change so far is before it. REQUIRES: the mark before has been settled.
   void Mark();
-  // The copy is safe, or has come to nothing. There is no mark any more.
+  // Ends the mark. `safe`: the copy is safe; otherwise it has come to nothing.
   void Settle(bool safe);
 
   // Calls visit(row) for each row that has not changed since the mark, in ascending order; with
@@ -66,10 +65,10 @@ class RowChanges {
 
  private:
   static constexpr uint32_t kBits = 64;
-  // The changes of kBits rows, a bit each; 0 after the last row.
+  // The changes of kBits rows, one bit for each; 0 beyond the last row.
   struct Word {
     uint64_t fresh = 0;
-    uint64_t marked = 0;  // Before the mark; the row may be fresh as well.
+    uint64_t marked = 0;  // Changed before the mark; the row may be fresh as well.
   };
 
   static uint64_t Bit(uint32_t row) { return uint64_t{1} << row % kBits; }

@@ -1,9 +1,9 @@
-// How many of a table's rows were last touched in each epoch, an eighth or so of the time after
-// which a row expires. A row lapses, and does not count any more, once all of its epoch has
-// expired.
+// How many of a table's rows were last touched in each epoch. An epoch is between a sixteenth and
+// an eighth of the time after which a row expires. A row lapses, and does not count any more, once
+// all of its epoch has expired.
 //
-// What lapses depends on the rows and on the job's progress alone, so two copies of a table agree
-// on the rows that count although one may still hold lapsed rows that the other has swept.
+// Which rows lapse depends on the rows and the job's progress alone. So two copies of a table agree
+// on which rows count, although one may still hold lapsed rows that the other has swept.
 #ifndef CAPSTAN_STORE_ROW_EPOCHS_H_
 #define CAPSTAN_STORE_ROW_EPOCHS_H_
 
@@ -17,8 +17,8 @@
 
 namespace capstan {
 
-// Every row is added with the time of its last touch, and taken away with it. All times are in the
-// table's units. Thread-compatible.
+// The table adds every row with the time of its last touch, and removes it with the same time. All
+// times are in the table's units (TouchClock). Thread-compatible.
 class RowEpochs {
  public:
   // A row expires when it is older than `expiry`; 0: never, and nothing is counted.
@@ -59,7 +59,7 @@ class RowEpochs {
 
   const uint64_t expiry_;
   const int shift_;
-  std::map<uint32_t, size_t> rows_;  // By epoch; few, for lapsed rows are swept.
+  std::map<uint32_t, size_t> rows_;  // By epoch; there are few epochs, for lapsed rows are swept.
 };
 
 }  // namespace capstan

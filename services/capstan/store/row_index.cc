@@ -13,7 +13,7 @@ void RowIndex::Insert(uint32_t tag, uint32_t row) {
   ++size_;
 }
 
-// No tombstones: the entries behind the hole move up, as far as they may without passing their
+// Leaves no tombstones: entries behind the hole move up, as far as they may without passing their
 // home.
 void RowIndex::Erase(uint32_t tag, uint32_t row) {
   size_t hole = PlaceOf(tag, row);
@@ -42,7 +42,8 @@ size_t RowIndex::PlaceOf(uint32_t tag, uint32_t row) const {
   return i;
 }
 
-// By half: between 1/2 and 3/4 of the entries are in use, so a row costs 11 to 16 bytes here.
+// Grows by half: then between 1/2 and 3/4 of the entries are in use, so a row costs 11 to 16 bytes
+// here.
 void RowIndex::Grow() {
   std::vector<uint64_t> old(entries_.size() + entries_.size() / 2);
   old.swap(entries_);

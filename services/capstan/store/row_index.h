@@ -1,6 +1,6 @@
-// Where the row of a key is: open addressing over entries of 8 bytes, of which a cache line
-// holds 8. The key itself lies in the row; an entry holds 32 bits of its hash (the tag) and the
-// row's number, so that growing never touches a row.
+// Finds the number of a key's row, by open addressing over entries of 8 bytes, of which a cache
+// line holds 8. The key itself lies in the row; an entry holds 32 bits of the key's hash (the tag)
+// and the row's number, so growing never touches a row.
 #ifndef CAPSTAN_STORE_ROW_INDEX_H_
 #define CAPSTAN_STORE_ROW_INDEX_H_
 
@@ -20,20 +20,21 @@ class RowIndex {
   static constexpr uint32_t kMaxRows = kNone - 2;
   static constexpr size_t kMaxBytesPerRow = 16;
 
-  // Keys of a partition agree in some bits of PartitionOfKey's hash, hence another seed here.
+  // Uses another seed than PartitionOfKey, because the keys of a partition agree in some bits of
+  // that hash.
   explicit RowIndex(uint64_t table_seed) : seed_(Mix64(table_seed + 1)), entries_(kMinCapacity) {}
 
   uint32_t TagOf(uint64_t key) const { return static_cast<uint32_t>(Mix64(key ^ seed_) >> 32); }
 
-  // Asks for the cache line where Find will begin.
+  // Prefetches the cache line where Find will begin.
   void Prefetch(uint32_t tag) const { capstan::Prefetch(&entries_[Home(tag)], sizeof(uint64_t)); }
 
-  // The first row with this tag, most likely the one looked for, or kNone. Touches no row.
+  // Returns the first row with this tag, most likely the one looked for, or kNone. Touches no row.
   uint32_t FirstCandidate(uint32_t tag) const {
     return Find(tag, [](uint32_t) { return true; });
   }
 
-  // The row with this tag for which matches(row) is true, or kNone.
+  // Returns the row with this tag for which matches(row) is true, or kNone.
   template <typename Matches>
   uint32_t Find(uint32_t tag, Matches matches) const {
     for (size_t i = Home(tag); entries_[i] != 0; i = Next(i)) {
@@ -42,10 +43,10 @@ class RowIndex {
     return kNone;
   }
 
-  // REQUIRES: the row is not there, and is at most kMaxRows.
+  // REQUIRES: `row` is not in the index, and is at most kMaxRows.
   void Insert(uint32_t tag, uint32_t row);
 
-  // REQUIRES of both: the pair is there.
+  // REQUIRES, for both: the index has the pair.
   void Erase(uint32_t tag, uint32_t row);
   void Renumber(uint32_t tag, uint32_t from, uint32_t to);
 

@@ -9,12 +9,13 @@
 namespace capstan {
 namespace {
 
-// Big enough to be rare, small enough that a half empty one in each of 256 partitions is nothing.
+// Large enough that allocating is rare, small enough that a half empty slab in each of 256
+// partitions is nothing.
 constexpr size_t kSlabBytes = 256 * 1024;
-// Likewise of the first ones, in each of 256 partitions and each of many tables.
+// The same for the first slabs, which each of many tables has in each of 256 partitions.
 constexpr size_t kFirstSlabBytes = 16 * 1024;
 
-// The power of 2, as many rows as fit.
+// Returns the log2 of the largest power of 2 of rows that fits into `bytes`; at least 0.
 int RowsIn(size_t bytes, size_t row_bytes) {
   return std::bit_width(std::max<size_t>(1, bytes / row_bytes)) - 1;
 }
@@ -36,7 +37,7 @@ void RowSlabs::Return::operator()(char* slab) const {
 RowSlabs::Slab RowSlabs::NewSlab() const {
   const size_t rows = FirstOf(slabs_.size() + 1) - FirstOf(slabs_.size());
   const size_t bytes = (rows * row_bytes_ + kCacheLine - 1) / kCacheLine * kCacheLine;
-  // Slabs of a single huge row need no help.
+  // Larger slabs hold a single huge row, and need no huge pages.
   if (arena_ != nullptr && bytes <= SlabArena::kMaxSlabBytes) {
     return Slab(arena_->Allocate(bytes), {arena_, bytes});
   }

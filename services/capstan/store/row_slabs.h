@@ -1,6 +1,7 @@
-// The memory of a table's rows, numbered without gaps: slabs, of which each is as large as those
-// before it together until they have a size that is rare enough. So a small table takes little, of
-// which a job has one for each of its tables in each partition.
+// The memory of a table's rows, which are numbered without gaps. It consists of slabs: each is as
+// large as all before it together, until they reach a size at which allocating is rare. So a small
+// table takes little memory, which matters because a job has one in each partition for each of its
+// tables.
 #ifndef CAPSTAN_STORE_ROW_SLABS_H_
 #define CAPSTAN_STORE_ROW_SLABS_H_
 
@@ -16,10 +17,11 @@
 
 namespace capstan {
 
-// Thread-compatible. A Row is valid until RemoveLast takes it away.
+// Thread-compatible. A Row is valid until Remove() removes or moves it.
 class RowSlabs {
  public:
-  // key (8 bytes) | weights, then slots (`floats`) | frequency (4) | last touched (4).
+  // The layout of a row: key (8 bytes) | weights, then slots (`floats`) | frequency (4) | last
+  // touched (4).
   class Row {
    public:
     uint64_t& key() const { return *reinterpret_cast<uint64_t*>(bytes_); }
@@ -37,18 +39,18 @@ class RowSlabs {
     size_t tail_offset_;
   };
 
-  // `arena` must outlive the slabs; nullptr: they come from malloc.
+  // `arena` must outlive this object; nullptr: slabs come from malloc.
   explicit RowSlabs(size_t floats, SlabArena* arena = nullptr);
 
   uint32_t size() const { return size_; }
   Row at(uint32_t row) const { return Row(Address(row), tail_offset_); }
-  // A row of such a table that lies elsewhere, aligned for a uint64_t.
+  // A row of the same layout whose bytes lie elsewhere, aligned for a uint64_t.
   Row Over(char* bytes) const { return Row(bytes, tail_offset_); }
 
-  // Asks for the first `bytes` of a row: its key, then its floats.
+  // Prefetches the first `bytes` of a row: its key, then its floats.
   void Prefetch(uint32_t row, size_t bytes) const { capstan::Prefetch(Address(row), bytes); }
 
-  // Asks for what says where the first rows are.
+  // Prefetches the pointers to the first slabs.
   void PrefetchPlaces() const {
     if (!slabs_.empty()) capstan::Prefetch(slabs_.data(), sizeof(Slab));
   }
@@ -56,7 +58,7 @@ class RowSlabs {
   // Adds a row of unspecified content and returns its number.
   uint32_t Append();
 
-  // Removes the row by moving the last one to its place. Returns the number that the moved one had.
+  // Removes the row by moving the last row to its place. Returns the number that the moved row had.
   uint32_t Remove(uint32_t row);
 
   size_t row_bytes() const { return row_bytes_; }
@@ -71,14 +73,14 @@ class RowSlabs {
   };
   using Slab = std::unique_ptr<char, Return>;
 
-  // Slabs 0 and 1 have 2^small_ rows, each of the next twice as many as the one before, and from
-  // the one that has 2^large_ rows on they are all of that size.
+  // Slabs 0 and 1 have 2^small_ rows; each of the next has twice as many as the one before; from
+  // the slab with 2^large_ rows on, all have that size.
   Slab NewSlab() const;
   size_t SlabOf(uint32_t row) const {
     if (row >> large_ != 0) return static_cast<size_t>(large_ - small_) + (row >> large_);
     return static_cast<size_t>(std::bit_width(row >> small_));
   }
-  // The first row of a slab: how many rows those before it have.
+  // The first row of `slab`, which is how many rows the slabs before it have.
   size_t FirstOf(size_t slab) const {
     const auto doublings = static_cast<size_t>(large_ - small_);
     if (slab > doublings) return (slab - doublings) << large_;

@@ -1,6 +1,6 @@
-// How often each row of a table has been updated, for the staleness of gradients. Four bytes beside
-// the row, which no checkpoint holds: whoever comes back with the rows has been given no versions.
-// They go with a partition to another shard.
+// How often each row of a table has been updated, from which the staleness of gradients is judged.
+// Takes four bytes for each row, apart from the row. Checkpoints do not hold them: after a restore
+// no client has a version that it was given before. They move with a partition to another shard.
 #ifndef CAPSTAN_STORE_ROW_UPDATES_H_
 #define CAPSTAN_STORE_ROW_UPDATES_H_
 
@@ -17,16 +17,16 @@ namespace capstan {
 // Thread-compatible.
 class RowUpdates {
  public:
-  // A version is [life: 8 bits | updates: 24 bits, which wrap]. A row that is made has the next
-  // life, so that one that was evicted and made again is told from the one before.
+  // A version is [life: 8 bits | updates: 24 bits, which wrap]. Each row that is made gets the next
+  // life, so that a row that was evicted and made again differs from the row before.
   static constexpr uint32_t kUpdateBits = 24;
   static constexpr uint32_t kUpdates = (uint32_t{1} << kUpdateBits) - 1;
 
-  // Asks for the memory that tells of a row.
+  // Prefetches the memory that tells of `row`.
   void Prefetch(uint32_t row) const { capstan::Prefetch(&versions_[row], sizeof(uint32_t)); }
 
-  // The life of the row made last, and any row's version: as another table has them whose rows come
-  // here.
+  // The life of the row that was made last. RestoreLife and Restore take over the life and the
+  // versions of another table whose rows come here.
   uint32_t life() const { return life_; }
   void RestoreLife(uint32_t life) { life_ = life; }
   void Restore(uint32_t row, RowVersion version) {
@@ -41,7 +41,7 @@ class RowUpdates {
 
   // Adds a row without updates.
   void Append();
-  // The last row takes the place of this one.
+  // Removes `row`; the last row gets its number.
   void Remove(uint32_t row);
 
   size_t memory_bytes() const { return versions_.capacity() * sizeof(uint32_t); }
@@ -51,10 +51,10 @@ class RowUpdates {
   std::vector<uint32_t> versions_;
 };
 
-// Updates of a key's row since a pull has read `pulled`; `now` is its version before the
-// application. A row that has been made meanwhile has had all its updates since; that the one
-// before was erased counts as one more. So does a version of the same row that has not been yet,
-// which nobody was given.
+// Returns how many updates a key's row has had since a pull read `pulled`. `now`: the row's version
+// before this update is applied. If the row has been made since the pull, all its updates count,
+// and one more if a row before it was erased. The same holds for a `pulled` that is ahead of `now`
+// in the same life, which no client was ever given.
 [[nodiscard]] uint64_t UpdatesSince(RowVersion pulled, RowVersion now);
 
 }  // namespace capstan

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// Address space, not memory: pages are taken as they are first touched.
+// This is address space; memory is only taken as pages are first touched.
 constexpr size_t kRegionBytes = size_t{64} << 20;
 
 size_t Rounded(size_t bytes) { return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
@@ -31,7 +31,7 @@ void SlabArena::AddRegion() {
   const auto address = reinterpret_cast<uintptr_t>(mapped);
   next_ = regions_.back() + (kHugePage - address % kHugePage) % kHugePage;
   left_ = kRegionBytes;
-  // Where huge pages are switched off, small ones do.
+  // If huge pages are switched off, small ones are used.
   madvise(next_, left_, MADV_HUGEPAGE);
 }
 

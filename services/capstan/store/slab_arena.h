@@ -1,6 +1,6 @@
-// Memory for the slabs of many tables, on huge pages: reading rows at random from 4 KiB pages costs
-// more in address translation than in reading. Partitions share it, because a huge page each would
-// be more than many of them need.
+// Memory for the slabs of many tables, on huge pages: reading random rows from 4 KiB pages costs
+// more in address translation than in reading. All partitions share one arena, because a huge page
+// of its own would be more than many a partition needs.
 #ifndef CAPSTAN_STORE_SLAB_ARENA_H_
 #define CAPSTAN_STORE_SLAB_ARENA_H_
 
@@ -13,8 +13,8 @@
 
 namespace capstan {
 
-// Never gives memory back to the system before its end: what is freed waits for the next slab of
-// the same size, and a table has one size of slabs. *Thread-safe*.
+// Gives memory back to the system only when it is destroyed: a freed slab waits for the next
+// Allocate() of the same size, and tables use few sizes. *Thread-safe*.
 class SlabArena {
  public:
   SlabArena() = default;
@@ -23,9 +23,10 @@ class SlabArena {
   SlabArena(const SlabArena&) = delete;
   SlabArena& operator=(const SlabArena&) = delete;
 
-  // Aligned to a cache line, content unspecified. REQUIRES: 0 < bytes <= kMaxSlabBytes.
+  // Returns a slab that is aligned to a cache line, with unspecified content. REQUIRES: 0 < bytes
+  // <= kMaxSlabBytes.
   char* Allocate(size_t bytes);
-  // `bytes` as allocated.
+  // `bytes`: as it was allocated.
   void Free(char* slab, size_t bytes);
 
   static constexpr size_t kMaxSlabBytes = size_t{1} << 20;
@@ -35,7 +36,7 @@ class SlabArena {
 
   absl::Mutex mu_;
   std::vector<char*> regions_ ABSL_GUARDED_BY(mu_);  // As mapped.
-  char* next_ ABSL_GUARDED_BY(mu_) = nullptr;        // What is left of the last one.
+  char* next_ ABSL_GUARDED_BY(mu_) = nullptr;        // What is left of the last region.
   size_t left_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<size_t, std::vector<char*>> free_ ABSL_GUARDED_BY(mu_);  // By size.
 };

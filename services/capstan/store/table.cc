@@ -14,25 +14,26 @@
 namespace capstan {
 namespace {
 
-// Marks in found_ of keys that have no row.
+// In Work::found, for keys that have no row.
 constexpr uint32_t kMissing = RowIndex::kNone;
-constexpr uint32_t kNew = RowIndex::kNone - 1;  // Gets a row in this update.
+constexpr uint32_t kNew = RowIndex::kNone - 1;  // The key gets a row in this update.
 static_assert(RowIndex::kMaxRows < kNew);
 
-// Keys whose index entries are asked for together.
+// How many keys' index entries are prefetched together.
 constexpr size_t kBatch = 64;
 
-// Rows whose memory is asked for ahead of their use. An update touches more of a row than a lookup,
+// How many rows are prefetched ahead of their use. An update touches more of a row than a lookup,
 // and a core waits for only so many cache lines at a time.
 constexpr size_t kRowsAhead = 16;
 constexpr size_t kUpdatesAhead = 4;
 
-// An update whose rows stay in a part of the second-level cache has them fetched whole while they
-// are looked up. Of a larger one only the keys are, and its rows once more as their turn comes.
+// If the rows of an update take at most so much, a part of the second-level cache, they are
+// prefetched whole while they are looked up. In a larger update only their keys are, and each row
+// is prefetched again shortly before its turn.
 constexpr size_t kNearBytes = 256 * 1024;
 
-// When the budget is full, this share of its rows goes at once: finding the least frequently pushed
-// ones takes a pass over all.
+// When the budget is full, one row in so many is evicted at once, because finding the least
+// frequently pushed rows takes a pass over all.
 constexpr size_t kEvictedShare = 16;
 
 constexpr size_t kMinCandidates = 4096;
@@ -60,8 +61,8 @@ void Table::Pull(PackedKeys keys, void* values, void* versions) const {
       });
 }
 
-// Calls found(i, row) for each key, in order. The memory of a key's index entry and of the first
-// `bytes` of its row has been asked for some keys ahead, so that cache misses overlap.
+// Calls found(i, row) for each key, in order. The key's index entry and the first `bytes` of its
+// row are prefetched some keys ahead, so that cache misses overlap.
 template <typename KeyAt, typename Found>
 void Table::ForEachFound(size_t count, const KeyAt& key_at, size_t bytes,
                          const Found& found) const {
@@ -135,7 +136,7 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
     SweepFor(admitted);
   }
 
-  // What the specification says of schedules lies elsewhere in memory.
+  // A constant rate is kept here, because the specification of schedules lies elsewhere in memory.
   const float rate =
       rate_is_constant_ ? constant_rate_ : LearningRate(spec_.optimizer(), progress_examples_);
   const bool near = RowsAreNear();
@@ -150,7 +151,8 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
   return true;
 }
 
-// By how often each row has been updated since it was pulled. False: nothing is left.
+// Weighs rows by how often each has been updated since it was pulled. Returns false if nothing is
+// left.
 bool Table::WeighRows(const v1::UpdatePolicy& policy) {
   CAPSTAN_CHECK(counts_updates());
   uint64_t dropped = 0;
@@ -193,8 +195,8 @@ void Table::FindRows() {
       });
 }
 
-// Rows that have expired, but have not been swept yet, do not exist any more. True if there were
-// any.
+// Erases those of the found rows that have expired but are not swept yet: to an update they do not
+// exist. Returns true if there were any.
 bool Table::EraseExpired() {
   if (spec_.expire_after_examples() == 0) return false;
   const auto expired = [this](uint32_t row) { return row != kMissing && Expired(row); };
@@ -208,7 +210,7 @@ bool Table::EraseExpired() {
   return true;
 }
 
-// Marks the keys that shall have a row and returns their number.
+// Marks the keys that are to get a row with kNew, and returns their number.
 size_t Table::AdmitNew() {
   size_t admitted = 0;
   const size_t max_candidates =
@@ -227,9 +229,9 @@ size_t Table::AdmitNew() {
   return admitted;
 }
 
-// Lets the rows go that have expired, then the least frequently pushed ones, those longer untouched
-// first, then by key: a choice that depends on the rows that count and on progress alone. Rows of
-// this update stay.
+// Erases the rows that have expired, then the least frequently pushed ones; of equally frequent
+// rows first those longer untouched, then those with lower keys. The choice depends only on
+// progress and the rows that count. Rows of this update stay.
 void Table::EvictFor(size_t wanted) {
   const size_t counted = counted_rows();
   const size_t excess = std::max(counted + wanted - max_rows_, max_rows_ / kEvictedShare);
@@ -256,7 +258,8 @@ void Table::EvictFor(size_t wanted) {
   FindRowsAgain();
 }
 
-// Frees the memory of rows that do not count any more: of as few as there must be room for.
+// Erases lapsed rows, which do not count any more; as few as are needed to make room for `wanted`
+// rows.
 void Table::SweepFor(size_t wanted) {
   while (index_.size() + wanted > max_rows_) SweepNext();
   FindRowsAgain();
@@ -273,7 +276,7 @@ void Table::EraseAllExpired() {
   }
 }
 
-// Rows have moved, none of this update is gone.
+// Finds the rows of this update again after rows have moved. None of them is gone.
 void Table::FindRowsAgain() {
   for (size_t group = 0; group < work_->groups.size(); ++group) {
     if (work_->found[group] >= kNew) continue;
@@ -357,8 +360,8 @@ void Table::Erase(uint32_t row) {
   if (moved != row) index_.Renumber(index_.TagOf(slabs_.at(row).key()), moved, row);
 }
 
-// Images that a copy is read from have the base that they were made by, so it stays while there are
-// any.
+// The base does not move while there is a mark, because the images of rows hold times that count
+// from the base at which they were made.
 void Table::AdvanceClock() {
   if (mark_ != nullptr) return;
   const uint64_t moved = clock_.Advance(progress_examples_);
@@ -374,14 +377,14 @@ bool Table::Expired(uint32_t row) const {
   return clock_.expiry() != 0 && Now() > slabs_.at(row).touched() + clock_.expiry();
 }
 
-// A little of it at each update. Expired rows read as missing whether swept or not; sweeping frees
-// the memory of those that do not count any more.
+// Sweeps a few rows at each update. Expired rows read as missing whether swept or not; sweeping
+// frees the memory of rows that have lapsed.
 void Table::SweepSome(size_t at_most) {
   if (spec_.expire_after_examples() == 0) return;
   for (size_t i = 0; i < at_most && slabs_.size() != 0; ++i) SweepNext();
 }
 
-// REQUIRES: there is a row.
+// Looks at one row, and erases it if it has lapsed. REQUIRES: there is a row.
 void Table::SweepNext() {
   if (sweep_next_ >= slabs_.size()) sweep_next_ = 0;
   if (!epochs_.Lapsed(slabs_.at(sweep_next_).touched(), Now())) {

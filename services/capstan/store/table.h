@@ -4,8 +4,8 @@
 // that does not exist reads as its initial values; pushes create rows, pulls never do.
 //
 // What becomes of a key depends on this partition's own history alone, never on addresses, wall
-// time or the order of rows in memory: a restore of the same rows goes on bit-equal. Nor does it
-// depend on which of the rows that have expired are swept already.
+// time or the order of rows in memory: a restored table with the same rows goes on bit-equal. Nor
+// does it depend on which of the expired rows have been swept already.
 #ifndef CAPSTAN_STORE_TABLE_H_
 #define CAPSTAN_STORE_TABLE_H_
 
@@ -40,12 +40,13 @@
 
 namespace capstan {
 
-// Since the table was made.
+// Counts since the table was made.
 struct TableCounters {
-  uint64_t updated = 0;  // Rows, once for each update of each.
+  uint64_t updated = 0;  // Updates of single rows.
   uint64_t created = 0;
-  uint64_t evicted = 0;       // To stay within the byte budget: the least frequently pushed.
-  uint64_t expired = 0;       // Untouched for expire_after_examples.
+  // Rows removed to stay within the byte budget: the least frequently pushed.
+  uint64_t evicted = 0;
+  uint64_t expired = 0;  // Rows removed because they were not touched for expire_after_examples.
   uint64_t not_admitted = 0;  // Gradients of keys not yet seen often enough.
   uint64_t refused = 0;       // Gradients of new keys for which the budget had no room.
   uint64_t stale = 0;         // Gradients of rows that were too stale.
@@ -57,7 +58,7 @@ struct RowState {
   uint32_t frequency = 0;  // Pushes that held the key; stays at its maximum.
   uint64_t touched_examples = 0;
   absl::Span<const float> state;
-  RowVersion version = RowVersion::kNoRow;  // Where it is known; see RowUpdates.
+  RowVersion version = RowVersion::kNoRow;  // If it is known; see RowUpdates.
 };
 
 // What rows are looked up for.
@@ -66,31 +67,31 @@ enum class RowUse { kPull, kApply };
 // Thread-compatible: guarded by its partition's mutex.
 class Table {
  public:
-  // INVALID_ARGUMENT names the setting that is impossible. The budget of a partition is the table's
-  // divided by partition_count. `arena`, if any, must outlive the table. `least_erased`: see
-  // ErasedKeys.
+  // INVALID_ARGUMENT: a setting is impossible; the message names it. The byte budget of a partition
+  // is the table's divided by partition_count. `arena`, if any, must outlive the table.
+  // `least_erased`: see ErasedKeys.
   static absl::StatusOr<std::unique_ptr<Table>> Create(const v1::TableSpec& spec,
                                                        uint32_t partition_count,
                                                        SlabArena* arena = nullptr,
                                                        size_t least_erased = ErasedKeys::kLeast);
 
-  // From now on rows have versions. REQUIRES: there is none yet.
+  // From now on rows have versions. REQUIRES: the table has no row yet.
   void CountUpdates();
   bool counts_updates() const { return updates_.has_value(); }
 
-  // Writes dim() floats a key, in the order of the keys, to `values`, and unless it is nullptr a
-  // RowVersion a key to `versions`; both may have any alignment. REQUIRES: rows have versions if
-  // they are wanted.
+  // Writes the weights of the keys, dim() floats for each in the given order, to `values`; and
+  // unless `versions` is nullptr, a RowVersion for each key to `versions`. Both may have any
+  // alignment. REQUIRES: if versions are wanted, rows have versions.
   void Pull(PackedKeys keys, void* values, void* versions = nullptr) const;
 
-  // One update: of every row that occurs in at least one of the gradients, with the weighted sum of
-  // these, added in the given order.
-  // REQUIRES: values (and pulled, unless empty) have dim() floats a key, `versions`, unless empty,
-  // one; with a row_policy rows have versions. False: by that policy nothing was fresh enough.
+  // One update: updates every row that occurs in at least one gradient, with the weighted sum of
+  // its gradients, added in the given order. Returns false if context.row_policy left out every
+  // gradient as too stale. REQUIRES: values (and pulled, unless empty) have dim() floats for each
+  // key, `versions`, unless empty, one number; with a row_policy rows have versions.
   bool Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context);
 
-  // Ask for memory that a use of these keys will read: of the index first, then, by what that says,
-  // of the rows. For those who go from table to table; see look_ahead.h.
+  // Prefetch memory that a use of these keys will read: first the index, then the rows that it
+  // names. For callers that go from table to table; see look_ahead.h.
   void AskForIndex(PackedKeys keys, RowUse use) const;
   void AskForRows(PackedKeys keys, RowUse use) const;
 
@@ -100,73 +101,77 @@ class Table {
   void ForEachCandidate(absl::FunctionRef<void(const Candidate&)> visit) const;
   uint64_t progress_examples() const { return progress_examples_; }
 
-  // INVALID_ARGUMENT for a state of another width, ALREADY_EXISTS for a key that is there.
+  // Adds the row. INVALID_ARGUMENT: its state has another width. ALREADY_EXISTS: the table has the
+  // key.
   absl::Status RestoreRow(const RowState& row);
   absl::Status RestoreCandidate(const Candidate& candidate);
   void RestoreProgress(uint64_t examples) {
     progress_examples_ = examples;
     AdvanceClock();
   }
-  // The rows begin another job: schedules and expiry count from 0. Those that have expired are
-  // gone.
+  // The rows begin another job: schedules and expiry count from 0. Removes the rows that have
+  // expired.
   void RestartProgress();
 
-  // Restores the weights of a row that another optimizer has left; its slots begin as those of a
-  // new row.
+  // Adds a row with weights that another optimizer may have made; its slots begin as those of a new
+  // row.
   absl::Status RestoreWeights(const RowState& row);
 
-  // What a later copy of the table holds: a key's row is replaced, or erased.
+  // Restore what a later copy of the table holds: a key's row replaces the one before, or is
+  // erased.
   absl::Status RestoreChangedRow(const RowState& row);
   void RestoreErased(uint64_t key);
   void ForgetCandidates() { admission_.Clear(); }
 
-  // The version of a key's row, and the life of the last row made, for a copy that goes to another
-  // shard. REQUIRES: counts_updates().
+  // The version of a key's row, and the life of the row that was made last, for a copy that goes to
+  // another shard. REQUIRES: counts_updates().
   RowVersion VersionOf(uint64_t key) const;
   uint32_t life() const { return updates_->life(); }
   void RestoreLife(uint32_t life) { updates_->RestoreLife(life); }
 
   // ---- a copy as of a moment, taken in pieces while updates go on ----
 
-  // From now on rows are kept as they are, by a copy of each before its first change. With
-  // `changes_only`, of those alone that have changed since the last copy that is safe.
-  // REQUIRES: the mark before has been settled; changes_only only if changes_known().
+  // Sets the mark: until Unmark() every row that has not been read yet is copied before its first
+  // change, so that the state as of now can be read. With `changes_only` this holds for the rows
+  // only that have changed since the last safe copy. REQUIRES: the mark before has been settled;
+  // changes_only only if changes_known().
   void Mark(bool changes_only);
-  // What was marked. REQUIRES: it is marked.
+  // The mark. REQUIRES: Mark() was called, and not Unmark() since.
   const TableMark& mark() const { return *mark_; }
-  // The rows that a copy holds, in no order.
+  // Returns the rows that the copy holds, in no order.
   std::vector<RowPlace> MarkedRows();
-  // Shows these rows as they were. REQUIRES: they ascend, from call to call as well, and are of
-  // MarkedRows().
+  // Calls visit() with each of these rows as of the mark. REQUIRES: `places` are from MarkedRows(),
+  // and ascend by key, also from one call to the next.
   void VisitMarked(absl::Span<const RowPlace> places,
                    absl::FunctionRef<void(const RowState&)> visit);
-  // The copy has been taken: nothing is kept any more.
+  // The copy has been read: no more rows are kept for it.
   void Unmark();
-  // It is safe, so that the next one may hold later changes alone; or it has come to nothing.
+  // Ends the mark. `safe`: the copy is safe, so that the next one may hold only the changes after
+  // it; otherwise it has come to nothing.
   void SettleMark(bool safe);
 
-  // From now on it is known what has changed: since now, where the table has been restored.
+  // From now on the table knows what has changed: since this call, if it was just restored.
   void TrackChanges() { erased_.Track(); }
   bool changes_known() const { return erased_.known(); }
   size_t kept_bytes() const { return mark_ == nullptr ? 0 : mark_->images.memory_bytes(); }
 
   // ---- facts ----
 
-  // How stale the rows of the last Apply were by their versions, as far as it was judged.
+  // How stale the rows of the last Apply were by their versions, for those that were judged.
   const StalenessCounts& row_staleness() const { return row_staleness_; }
 
   TableId id() const { return static_cast<TableId>(spec_.id()); }
   const v1::TableSpec& spec() const { return spec_; }
   size_t dim() const { return spec_.dim(); }
   size_t slot_count() const { return slot_count_; }
-  // In memory: rows that have expired are among them until they are swept.
+  // Rows in memory, with expired rows that are not swept yet.
   size_t row_count() const { return index_.size(); }
-  // Those that count for the byte budget: the same in every copy of the table, see RowEpochs.
+  // Rows that count for the byte budget: the same number in every copy of the table, see RowEpochs.
   size_t counted_rows() const { return index_.size() - epochs_.LapsedRows(Now()); }
   size_t row_bytes() const { return slabs_.row_bytes(); }
-  static constexpr uint32_t kHotPushes = HotRows::kPushes;  // That have held a row: it is hot.
+  static constexpr uint32_t kHotPushes = HotRows::kPushes;  // A row is hot after so many pushes.
   uint64_t hot_rows() const { return hot_.all(); }
-  // Those of them that have changed since the last copy that is safe.
+  // The hot rows that have changed since the last safe copy.
   uint64_t hot_rows_unsaved() const { return hot_.unsaved(); }
   size_t memory_bytes() const;  // Rows, index and candidates, with what is reserved for growth.
   const TableCounters& counters() const { return counters_; }
@@ -185,11 +190,11 @@ class Table {
     float learning_rate_scale = 1;
   };
 
-  // What Apply needs while it runs, kept for its capacity: one for each thread, as the many small
-  // tables of a job would each have to fetch its own.
+  // What Apply needs while it runs, kept for its capacity. Each thread has one, rather than each
+  // table: a job's many small tables would each have to fetch their own into the cache.
   struct Work {
     KeyGroups groups;
-    std::vector<uint32_t> found;  // By group: the number of its row, or that it has none.
+    std::vector<uint32_t> found;  // By group: the number of its row, or kMissing or kNew.
   };
 
   Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena,
@@ -222,12 +227,12 @@ class Table {
   void Write(uint32_t number, const RowState& state);
   absl::Status CheckWidth(const RowState& state) const;
   RowState StateOf(const RowSlabs::Row& row) const;
-  // Before a change of the row, by so many gradients.
+  // To be called before the row is changed by `times` gradients.
   void Touch(uint32_t row, uint32_t times);
   void KeepImage(uint32_t row);
   RowSlabs::Row FindMarked(const RowPlace& place) const;
   uint32_t Now() const { return clock_.TimeAt(progress_examples_); }
-  // After the progress has changed.
+  // To be called after progress_examples_ has changed.
   void AdvanceClock();
   bool Expired(uint32_t row) const;
 
@@ -236,9 +241,9 @@ class Table {
   const std::vector<Segment> segments_;
   const size_t slot_count_;
   const bool rate_is_constant_;
-  const float constant_rate_;             // If it is.
-  TouchClock clock_;                      // Says when rows were last touched.
-  size_t max_rows_ = RowIndex::kMaxRows;  // What the budget has room for.
+  const float constant_rate_;             // If rate_is_constant_.
+  TouchClock clock_;                      // The clock by which rows are touched and expire.
+  size_t max_rows_ = RowIndex::kMaxRows;  // How many rows the budget has room for.
 
   RowIndex index_;
   RowSlabs slabs_;
@@ -249,14 +254,14 @@ class Table {
   TableCounters counters_;
 
   RowChanges changes_;                 // What has changed in the rows of slabs_.
-  std::optional<RowUpdates> updates_;  // Likewise.
+  std::optional<RowUpdates> updates_;  // How often the rows of slabs_ were updated.
   HotRows hot_;
   std::unique_ptr<TableMark> mark_;
   ErasedKeys erased_;
 
   StalenessCounts row_staleness_;
 
-  Work* work_ = nullptr;  // While Apply runs.
+  Work* work_ = nullptr;  // Set while Apply runs.
 };
 
 }  // namespace capstan

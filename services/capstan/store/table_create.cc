@@ -122,7 +122,7 @@ absl::Status Table::CheckWidth(const RowState& state) const {
                                     " floats of state, expected ", dim() + slot_count_));
 }
 
-// A restored row is as the copy has it: clean.
+// Writes a restored row, which is as the copy has it, so unchanged.
 void Table::Write(uint32_t number, const RowState& state) {
   const RowSlabs::Row row = slabs_.at(number);
   row.key() = state.key;

@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// Rows whose memory is asked for ahead of their use.
+// How many rows are prefetched ahead of their use.
 constexpr size_t kPlacesAhead = 8;
 
 }  // namespace
@@ -40,7 +40,7 @@ void Table::SettleMark(bool safe) {
 
 void Table::KeepImage(uint32_t row) {
   const RowChange change = changes_.of(row);
-  if (change == RowChange::kFresh) return;  // It has one, or did not exist.
+  if (change == RowChange::kFresh) return;  // The row has an image, or did not exist at the mark.
   if (mark_->changes_only && change != RowChange::kMarked) return;
   const RowSlabs::Row at = slabs_.at(row);
   if (mark_->begun && at.key() <= mark_->done_key) return;
@@ -77,7 +77,7 @@ void Table::VisitMarked(absl::Span<const RowPlace> places,
   mark_->done_key = places.back().key;
 }
 
-// A row that has not changed since the mark. It may have moved.
+// Returns a row that has not changed since the mark, but may have moved.
 RowSlabs::Row Table::FindMarked(const RowPlace& place) const {
   if (place.row < slabs_.size() && slabs_.at(place.row).key() == place.key) {
     return slabs_.at(place.row);

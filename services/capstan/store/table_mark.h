@@ -1,4 +1,5 @@
-// A table's state as of a moment, while it is being copied piece by piece and goes on changing.
+// A table's state as of a moment (the mark), which is copied piece by piece while the table goes on
+// changing.
 #ifndef CAPSTAN_STORE_TABLE_MARK_H_
 #define CAPSTAN_STORE_TABLE_MARK_H_
 
@@ -14,7 +15,7 @@ namespace capstan {
 // Where a row of the marked state may be found.
 struct RowPlace {
   uint64_t key = 0;
-  uint32_t row = 0;  // A hint.
+  uint32_t row = 0;  // A hint: rows may move.
 
   friend bool operator<(const RowPlace& a, const RowPlace& b) { return a.key < b.key; }
 };
@@ -29,8 +30,8 @@ struct TableMark {
   std::vector<uint64_t> erased;  // changes_only: keys erased since the last safe copy. No order.
 
   BeforeImages images;
-  bool begun = false;     // Rows have been copied,
-  uint64_t done_key = 0;  // up to this key: their images are not wanted any more.
+  bool begun = false;     // Whether rows have been copied.
+  uint64_t done_key = 0;  // Rows up to this key have been copied, and need no image any more.
 };
 
 }  // namespace capstan

@@ -6,12 +6,13 @@
 namespace capstan {
 namespace {
 
-// Half of what 32 bits hold.
+// The base moves by half of what 32 bits hold.
 constexpr uint64_t kStep = uint64_t{1} << 31;
 
-// Fine steps for a short expiry, coarse ones for a long one.
+// Returns small units for a short expiry and large ones for a long expiry.
 int ShiftFor(uint64_t expiry_examples) {
-  constexpr int kStepBits = 20;  // An expiry is at least 2^19 steps, or exact.
+  // An expiry is at least 2^19 units long, or counted in single examples.
+  constexpr int kStepBits = 20;
   constexpr int kWithoutExpiry = 10;
   if (expiry_examples == 0) return kWithoutExpiry;
   return std::max(0, static_cast<int>(std::bit_width(expiry_examples)) - kStepBits);

@@ -1,4 +1,4 @@
-// What an update of rows or blocks is made of.
+// The gradients that an update of rows or blocks consists of.
 #ifndef CAPSTAN_STORE_UPDATE_H_
 #define CAPSTAN_STORE_UPDATE_H_
 
@@ -9,15 +9,16 @@
 
 namespace capstan {
 
-// Gradients of some rows of one table in one partition. Duplicate keys are summed first.
+// Gradients of some rows of one table in one partition. The values of duplicate keys are summed
+// first.
 struct RowGradients {
   PackedKeys keys;
-  PackedFloats values;  // dim floats a key, all finite.
+  PackedFloats values;  // dim floats for each key, all finite.
   PackedFloats
-      pulled;        // Weights that the values were computed from; only with a compensate_lambda.
+      pulled;  // The weights that the values were computed from; only with a compensate_lambda.
   float weight = 1;  // Its share of the update: staleness scale, share of the examples ...
   PackedCounts versions = {};  // RowVersions as pulled; empty: not known.
-  // How many gradients each row is the sum of, where some have been added before; empty: one each.
+  // If the values are sums: how many gradients each row is the sum of. Empty: one each.
   PackedCounts counts = {};
 };
 
@@ -29,13 +30,13 @@ struct BlockGradient {
 };
 
 struct UpdateContext {
-  // How far the job is, in examples (sync: round * lanes * batch_size): the place in learning-rate
-  // schedules, and the clock of expiry.
+  // How far the job is, in examples (sync: round * lanes * batch_size): the position in
+  // learning-rate schedules, and the clock of expiry.
   uint64_t progress_examples = 0;
   // DC-ASGD: every gradient that has `pulled` is compensated before it is weighted. 0: none.
   float compensate_lambda = 0;
-  // Judges each row's gradient by the row's own updates, where the gradients tell what they have
-  // pulled. nullptr: rows are not judged.
+  // The policy by which each row's gradient is judged by the row's own updates, if the gradients
+  // tell the versions that they pulled. nullptr: rows are not judged.
   const v1::UpdatePolicy* row_policy = nullptr;
   // What the weighted sum of the gradients is multiplied by.
   float scale = 1;

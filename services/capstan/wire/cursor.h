@@ -1,4 +1,5 @@
-// Reads the wire form of protobuf from a Message, never outside it, whatever it holds.
+// Reads the wire form of protobuf from a Message; never reads outside the Message, whatever it
+// holds.
 #ifndef CAPSTAN_WIRE_CURSOR_H_
 #define CAPSTAN_WIRE_CURSOR_H_
 
@@ -24,46 +25,48 @@ struct Tag {
   WireType type = WireType::kVarint;
 };
 
-// After the first malformed byte ok() is false for ever and nothing more is read: readers give 0
-// and empty. *Thread-compatible*.
+// After the first malformed byte ok() is false for ever, and nothing more is read: all readers
+// return 0 or empty bytes. *Thread-compatible*.
 class Cursor {
  public:
   // `message` must outlive the cursor and what it returns.
   explicit Cursor(const Message& message);
 
   bool ok() const { return ok_; }
-  // Takes the message for malformed, for a reason of the caller's.
+  // Declares the message malformed, for a reason that the caller knows.
   void Refuse() { Fail(); }
   // Returns whether the present message goes on.
   bool More() const { return left_ > 0; }
 
-  // The next field of the present message. False at its end, or when something is wrong.
-  //   for (Tag tag; cursor.NextField(tag);) ...
+  // Reads the tag of the next field of the present message. Returns false at its end, or if the
+  // message is malformed.
   bool NextField(Tag& tag);
 
   // The value of the field whose tag was read.
   uint64_t ReadVarint();
   Bytes ReadBytes();
-  // Skips the value: an unknown field, or a known one of another wire type. Gives the whole field,
-  // with its tag.
+  // Skips the value of an unknown field, or of a known one with another wire type. Returns the
+  // whole field, with its tag.
   Bytes Skip(Tag tag);
 
-  // Enters the embedded message whose tag was read: fields are its own until Leave(outer).
+  // Enter() makes the embedded message whose tag was read the present one, until Leave() is called
+  // with what Enter() returned.
   size_t Enter();
   void Leave(size_t outer);
 
-  // Where the field begins whose tag was read. REQUIRES of Since: the message that has the field is
-  // the present one again. Gives what has been read since then.
+  // Field() marks where the field begins whose tag was read last; Since() returns what has been
+  // read since then. REQUIRES, for Since: the present message is again the one that has the field.
   struct Mark {
     const grpc::Slice* slice = nullptr;
     const uint8_t* at = nullptr;
-    size_t left = 0;  // Bytes of the message that has the field, from there on.
+    size_t left = 0;  // How many bytes of that message were left, from `at` on.
   };
   Mark Field() const { return field_; }
   Bytes Since(const Mark& mark) const { return {mark.slice, mark.at, mark.left - left_}; }
 
  private:
-  // As protobuf's own parser; of the fifth byte of a tag it drops what is above the 32nd bit.
+  // The same limits as in protobuf's own parser; from the fifth byte of a tag it drops what is
+  // above the 32nd bit.
   static constexpr int kMaxGroupDepth = 100;
   static constexpr int kMostBytesOf32Bits = 5;
 
@@ -82,7 +85,7 @@ class Cursor {
   size_t left_;  // Bytes of the present message not read yet.
   bool ok_ = true;
 
-  Mark field_;  // Where the last tag began.
+  Mark field_;  // Where the field of the last tag begins.
 };
 
 }  // namespace capstan::wire

@@ -1,4 +1,4 @@
-// Floats as they travel: packed little-endian, float32 or bfloat16, at any alignment.
+// Floats as messages hold them: packed little-endian, float32 or bfloat16, at any alignment.
 #ifndef CAPSTAN_WIRE_FLOATS_H_
 #define CAPSTAN_WIRE_FLOATS_H_
 
@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "floats are copied as 
 
 inline size_t FloatSize(v1::Dtype dtype) { return dtype == v1::DTYPE_BFLOAT16 ? 2 : 4; }
 
-// Writes `count` floats to `to`, rounded as optim/bfloat16.h has it. Returns the end.
+// Writes `count` floats to `to`, rounded as in optim/bfloat16.h. Returns the end.
 char* PutFloats(v1::Dtype dtype, const float* from, size_t count, char* to);
 
 // Reads `count` floats. REQUIRES: that many are left.

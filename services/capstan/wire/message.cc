@@ -60,7 +60,7 @@ const uint8_t* BytesReader::Skip(size_t size) {
 }
 
 Message::Message(const grpc::ByteBuffer& buffer, Memory memory) {
-  // Fails only for a buffer that was never filled: a message of no bytes.
+  // Dump() fails only for a buffer that was never filled, which counts as an empty message.
   if (!buffer.Valid() || !buffer.Dump(&slices_).ok()) slices_.clear();
   for (const grpc::Slice& slice : slices_) size_ += slice.size();
   if (memory == Memory::kOwn) TakeOver();
@@ -69,7 +69,7 @@ Message::Message(const grpc::ByteBuffer& buffer, Memory memory) {
 void Message::TakeOver() {
   std::vector<grpc::Slice> own;
   own.emplace_back(size_);
-  // Nobody else has a reference to it yet.
+  // The slice may be written, because nobody else has a reference to it yet.
   uint8_t* end = const_cast<uint8_t*>(own.front().begin());
   for (const grpc::Slice& slice : slices_) end = std::copy_n(slice.begin(), slice.size(), end);
   slices_ = std::move(own);

@@ -1,5 +1,6 @@
-// A received message as gRPC hands it over: a list of slices, cut anywhere, also inside a key or a
-// float. Views into it copy nothing unless somebody needs contiguous bytes that happen to be cut.
+// A received message as gRPC hands it over: a list of slices, cut anywhere, even inside a key or a
+// float. Views into it copy bytes only if the caller needs them contiguous and they happen to be
+// cut.
 #ifndef CAPSTAN_WIRE_MESSAGE_H_
 #define CAPSTAN_WIRE_MESSAGE_H_
 
@@ -19,7 +20,7 @@ namespace capstan::wire {
 class Bytes {
  public:
   Bytes() = default;
-  // `size` bytes from `begin` on, which is in *slice; they may go on in the slices behind it.
+  // `size` bytes from `begin` on, which lies in *slice; they may go on in the slices after it.
   Bytes(const grpc::Slice* slice, const uint8_t* begin, size_t size)
       : slice_(slice), begin_(begin), size_(size) {}
 
@@ -32,12 +33,12 @@ class Bytes {
   // Calls visit(const uint8_t* piece, size_t size) for the pieces in order.
   template <typename Visit>
   void ForEachPiece(const Visit& visit) const;
-  // Writes size() bytes.
+  // Copies all size() bytes to `to`.
   void CopyTo(void* to) const;
-  // Appends slices that hold them without a copy. They keep the message's memory, and need not the
-  // message.
+  // Appends slices that share these bytes without a copy. The slices keep the memory of the bytes,
+  // so the message may go.
   void ShareAs(std::vector<grpc::Slice>& slices) const;
-  // As many bytes from where these begin. REQUIRES: the message has them.
+  // Returns `size` bytes from where these begin. REQUIRES: the message has them.
   Bytes Prolonged(size_t size) const { return {slice_, begin_, size}; }
 
  private:
@@ -56,16 +57,16 @@ class BytesReader {
   // REQUIRES: that many bytes are left.
   void Read(void* to, size_t size);
 
-  // Bytes to be read that lie in one piece. The next ones, where they lie, may be used instead of
-  // copied. REQUIRES of Skip: size <= contiguous().
+  // How many of the next bytes lie in one piece. Skip returns a pointer to the next bytes and
+  // passes over them. REQUIRES, for Skip: size <= contiguous().
   size_t contiguous() const { return std::min(left_, here_); }
   const uint8_t* Skip(size_t size);
 
  private:
   const grpc::Slice* slice_;
   const uint8_t* begin_;
-  size_t left_;  // Bytes not read yet,
-  size_t here_;  // and those of them, or more, that are in *slice_.
+  size_t left_;  // Bytes not read yet.
+  size_t here_;  // Bytes from begin_ to the end of *slice_; may be more than left_.
 };
 
 // Owns the slices of one message. *Thread-compatible*; immovable, because views point into it.
@@ -73,8 +74,10 @@ class Message {
  public:
   // Whose memory the message's bytes are in.
   enum class Memory {
-    kTransport,  // gRPC's, as they came. It counts against the server's quota as long as it lives.
-    kOwn,        // Copied, into one piece: for messages that live on after their call.
+    // gRPC's memory, as the bytes came. It counts against the server's quota as long as the Message
+    // lives.
+    kTransport,
+    kOwn,  // Copied into one piece: for messages that live longer than their call.
   };
   explicit Message(const grpc::ByteBuffer& buffer, Memory memory = Memory::kTransport);
   Message(const Message&) = delete;
@@ -83,7 +86,7 @@ class Message {
   absl::Span<const grpc::Slice> slices() const { return slices_; }
   size_t size() const { return size_; }
 
-  // The bytes in one piece: where they are, or copied once into memory that this message owns.
+  // Returns the bytes in one piece: where they are, or copied into memory that this message owns.
   const uint8_t* Contiguous(const Bytes& bytes);
 
  private:

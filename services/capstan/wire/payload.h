@@ -1,6 +1,6 @@
-// What pulls and pushes, requests and replies have in common: per partition the keys and values of
-// some tables and the values of some blocks. One reader and one writer serve all three messages of
-// ps.proto that carry them; a Schema says under which field numbers.
+// What requests and replies of pulls and pushes have in common: for each partition the keys and
+// values of some tables, and the values of some blocks. One reader and one writer serve all three
+// messages of ps.proto that carry these; a Schema says under which field numbers.
 #ifndef CAPSTAN_WIRE_PAYLOAD_H_
 #define CAPSTAN_WIRE_PAYLOAD_H_
 
@@ -13,8 +13,8 @@
 
 namespace capstan::wire {
 
-// Field numbers; 0: the message has no such field. The number of a partition, of a table and of a
-// block is field 1 of each.
+// The field numbers of a message; 0: the message has no such field. In a partition, a table and a
+// block, field 1 is always its own number.
 struct Schema {
   uint32_t partitions;
   uint32_t dense_version;
@@ -84,14 +84,14 @@ struct BlockPart {
 };
 
 struct PartitionPart {
-  Bytes field;       // As it came, with tag and length,
-  size_t place = 0;  // and where that is in the message.
+  Bytes field;       // The field as it came, with tag and length.
+  size_t place = 0;  // The offset of `field` in the message.
   uint32_t partition = 0;
   uint64_t dense_version = 0;
   uint64_t sparse_version = 0;
-  uint32_t tables_begin = 0;  // In Payload::tables.
+  uint32_t tables_begin = 0;  // Indexes in Payload::tables.
   uint32_t tables_end = 0;
-  uint32_t blocks_begin = 0;  // In Payload::blocks.
+  uint32_t blocks_begin = 0;  // Indexes in Payload::blocks.
   uint32_t blocks_end = 0;
 };
 

@@ -7,7 +7,7 @@ namespace capstan::wire {
 namespace {
 
 // A version is not known when its place is made, so it gets the longest form of a varint, padded
-// with continuation bytes; every protobuf parser takes that.
+// with continuation bytes, which every protobuf parser accepts.
 constexpr size_t kPaddedVarint = 10;
 
 size_t VarintSize(uint64_t value) {
@@ -42,7 +42,8 @@ char* PutNumber(char* at, uint32_t field, uint32_t number) {
   return PutVarint(PutTag(at, field, WireType::kVarint), number);
 }
 
-// A field of bytes, or an embedded message, of `size` bytes; left out if it is a field and empty.
+// Return the size of an embedded message, or of a field of bytes, with `size` bytes of content. An
+// empty field of bytes is left out.
 size_t EmbeddedSize(size_t size) { return 1 + VarintSize(size) + size; }
 size_t BytesSize(size_t size) { return size == 0 ? 0 : EmbeddedSize(size); }
 
@@ -50,7 +51,7 @@ char* PutEmbedded(char* at, uint32_t field, size_t size) {
   return PutVarint(PutTag(at, field, WireType::kBytes), size);
 }
 
-// Frames a field of bytes and remembers where they go.
+// Writes the frame of a field of bytes, and sets `place` to where the bytes go.
 char* PutBytes(char* at, uint32_t field, size_t size, char*& place) {
   if (size == 0) return at;
   place = PutEmbedded(at, field, size);

@@ -1,5 +1,6 @@
-// Writes a pull or push into one slice of exactly its size. First the shape, all framing at once;
-// then the caller fills keys and values straight into their places, in any order.
+// Writes a pull or push into one slice of exactly its size. The constructor writes all framing at
+// once, as the shape says; then the caller writes keys and values straight into their places, in
+// any order.
 #ifndef CAPSTAN_WIRE_PAYLOAD_WRITER_H_
 #define CAPSTAN_WIRE_PAYLOAD_WRITER_H_
 
@@ -38,7 +39,8 @@ struct PartitionShape {
   uint32_t blocks_end = 0;
 };
 
-// Built in order: a partition is opened, then its tables and blocks are added. Cleared and reused.
+// The shape is built in order: a partition is added, then its tables and blocks. Clear() keeps the
+// memory for the next message.
 struct PayloadShape {
   std::vector<PartitionShape> partitions;
   std::vector<TableShape> tables;
@@ -50,7 +52,7 @@ struct PayloadShape {
   void Add(const BlockShape& block);
 };
 
-// Where the fields are, at any alignment; nullptr for such as have size 0.
+// Where the caller writes the fields, at any alignment; nullptr for fields of size 0.
 struct TablePlace {
   char* keys = nullptr;
   char* values = nullptr;
@@ -65,19 +67,20 @@ struct BlockPlace {
 // *Thread-compatible*.
 class PayloadWriter {
  public:
-  // Frames `shape` behind `head`, which holds the message's other fields (nullptr: there are none).
-  // The bytes of keys and values are undefined until they are written.
+  // Writes `head`, which holds the message's other fields (nullptr: there are none), and the
+  // framing of `shape` after it. The bytes of keys and values are undefined until the caller writes
+  // them.
   PayloadWriter(const Schema& schema, const google::protobuf::MessageLite* head,
                 const PayloadShape& shape);
-  PayloadWriter(const PayloadWriter&) = delete;  // A small slice holds its bytes within itself.
+  PayloadWriter(const PayloadWriter&) = delete;  // A small slice holds its bytes inline.
   PayloadWriter& operator=(const PayloadWriter&) = delete;
 
-  // `i`: place in the shape's partitions, tables, blocks.
+  // `i`: index in the shape's partitions, tables or blocks.
   void SetVersions(size_t i, uint64_t dense, uint64_t sparse);
   const TablePlace& table(size_t i) const { return tables_[i]; }
   const BlockPlace& block(size_t i) const { return blocks_[i]; }
 
-  // The message. Call once, when everything has been written.
+  // Returns the message. To be called once, when everything has been written.
   grpc::ByteBuffer Finish();
 
  private:

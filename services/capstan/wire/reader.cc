@@ -8,8 +8,8 @@
 namespace capstan::wire {
 namespace {
 
-// An item of one byte takes many times that once it is read: a bound of what is read, far above
-// what any request needs.
+// A bound of how many items are read, far above what any request needs: an item of one byte takes
+// many times that in memory.
 constexpr size_t kMaxItems = size_t{1} << 20;
 
 bool Is(Tag tag, uint32_t field, WireType type) {
@@ -54,7 +54,7 @@ void ReadBlock(const Schema& schema, Cursor& cursor, BlockPart& part) {
   cursor.Leave(outer);
 }
 
-// Numbers come packed or one by one: a reader has to take both.
+// Reads block numbers, which protobuf allows to come packed or one by one.
 void ReadBlockNumbers(Tag tag, Cursor& cursor, Payload& payload) {
   if (tag.type == WireType::kVarint) {
     payload.blocks.push_back({.block = ReadNumber(cursor), .values = {}, .pulled = {}});
@@ -68,7 +68,7 @@ void ReadBlockNumbers(Tag tag, Cursor& cursor, Payload& payload) {
   cursor.Leave(outer);
 }
 
-// What is read now, for the message about it.
+// Reads one field of a partition. Returns its name for error messages.
 const char* ReadPart(const Schema& schema, Tag tag, Cursor& cursor, Payload& payload) {
   const bool number = tag.type == WireType::kVarint;
   if (Is(tag, schema.tables, WireType::kBytes)) {
@@ -97,7 +97,8 @@ const char* ReadPart(const Schema& schema, Tag tag, Cursor& cursor, Payload& pay
   return "partitions";
 }
 
-// Appends the partition whose tag was read. nullptr, or where it is malformed.
+// Appends the partition whose tag was read. Returns nullptr, or the name of the field that is
+// malformed.
 const char* ReadPartition(const Schema& schema, Cursor& cursor, Payload& payload) {
   PartitionPart& part = payload.partitions.emplace_back();
   part.tables_begin = static_cast<uint32_t>(payload.tables.size());

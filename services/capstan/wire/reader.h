@@ -9,10 +9,10 @@
 
 namespace capstan::wire {
 
-// Reads `message`, the wire form of a `head`'s type: the partitions into `payload`, as views into
-// the message, and the other fields into `head`, whose own partitions stay empty. Both are cleared
-// first. Takes what protobuf takes: fields in any order, unknown ones, the last of a repeated
-// singular one, overlong varints. INVALID_ARGUMENT names the message and the field that is
+// Reads `message`, which is the wire form of head's type: the partitions into `payload`, as views
+// into the message, and the other fields into `head`, whose own partitions stay empty. Clears both
+// first. Accepts what protobuf accepts: fields in any order, unknown fields, the last of a repeated
+// singular field, overlong varints. INVALID_ARGUMENT, with the message and the field: it is
 // malformed.
 absl::Status Read(const Schema& schema, const Message& message, google::protobuf::Message& head,
                   Payload& payload);

@@ -50,7 +50,7 @@ void OutcomeSummary::Count(v1::Outcome outcome, uint32_t times) {
     case v1::OUTCOME_DROPPED:
       settled += times;
       return;
-    default:  // BUSY, or what only a later version knows.
+    default:  // BUSY, or an outcome that only a later version knows.
       busy += times;
   }
 }
@@ -58,7 +58,8 @@ void OutcomeSummary::Count(v1::Outcome outcome, uint32_t times) {
 void Call::Wait(const Backoff& backoff, absl::Duration hint, const RunnerContext& context) {
   constexpr int kMostDoublings = 16;
   state = State::kWaiting;
-  // Those whom a peer refuses together are given the same hint, and are not to come back together.
+  // Callers that a peer refuses at the same time get the same hint; the random factor keeps them
+  // from all coming back at the same time.
   const absl::Duration hinted = hint * (1 + context.random());
   if (hint > absl::ZeroDuration() && hint < backoff.first) {
     due = context.now + hinted;

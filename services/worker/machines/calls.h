@@ -1,4 +1,4 @@
-// One call that is tried until it succeeds: its ticket, its back-off, and how its status is read.
+// A call that is repeated until it succeeds: its ticket, its back-off, and what its status means.
 #ifndef CAPSTAN_WORKER_MACHINES_CALLS_H_
 #define CAPSTAN_WORKER_MACHINES_CALLS_H_
 
@@ -12,7 +12,7 @@ namespace capstan::worker {
 
 enum class Verdict {
   kOk,
-  kAgain,      // Peer away, busy, out of time, or of another view (the newer one comes unasked).
+  kAgain,      // The peer is away, busy, slow or has another view (a newer view comes by itself).
   kRoundOver,  // Sync: the round has been closed.
   kFatal,
 };
@@ -25,7 +25,7 @@ struct Call {
   Ticket ticket = 0;  // kFlying.
   absl::Time due;     // kWaiting.
   int failures = 0;
-  uint64_t clock = 0;  // What it tells (ssp).
+  uint64_t clock = 0;  // ssp: the clock that the call carries.
 
   bool Awaits(Ticket of) const { return state == State::kFlying && ticket == of; }
   void Fly(Ticket with) {
@@ -34,9 +34,10 @@ struct Call {
   }
   void Done() { state = State::kDone; }
 
-  // Tries again after the back-off, which doubles with each failure, and at a moment between the
-  // peer's hint and twice that. By a hint that is shorter than the first back-off the peer says
-  // that it will be able to in a moment: then by the hint alone, and it counts as no failure.
+  // Makes the call wait until it is to be tried again. Without a `hint` it waits for the back-off,
+  // which doubles with each failure. With a `hint` it waits at least for a random time between
+  // `hint` and twice that. A `hint` below backoff.first means that the peer will be free in a
+  // moment: then the call waits for the hint alone, and this counts as no failure.
   void Wait(const Backoff& backoff, absl::Duration hint, const RunnerContext& context);
   char Letter() const { return "-f.d"[static_cast<int>(state)]; }
 };

@@ -1,5 +1,5 @@
-// The pulls of a lease. Those of a lane are carried out in its turn (LaneTurns): for what is pulled
-// a copy of the dense parameters is lent, and only so many lanes may have one.
+// The pulls of a lease. A lane's pulls wait for the lane's turn (LaneTurns): a pull needs a copy of
+// the dense parameters to write into, and only some lanes at a time may have one.
 #ifndef CAPSTAN_WORKER_MACHINES_LANE_PULLS_H_
 #define CAPSTAN_WORKER_MACHINES_LANE_PULLS_H_
 
@@ -19,24 +19,27 @@ namespace capstan::worker {
 // Thread-compatible.
 class LanePulls {
  public:
-  // `lane`: that of the lease, which is held until Leave(); nothing: it is no lane's. `pull`
-  // carries one out; it calls no method of this object. `turns` must outlive it.
+  // `lane`: the lane that the lease is on, which takes turns until Leave(); nullopt: the lease is
+  // on a task. `pull` carries out one pull; it must not call methods of this object. `turns` must
+  // outlive this object.
   LanePulls(LaneTurns& turns, std::optional<LaneIndex> lane,
             absl::AnyInvocable<void(const SendPull&)> pull);
   ~LanePulls() { Leave(); }
   LanePulls(const LanePulls&) = delete;
   LanePulls& operator=(const LanePulls&) = delete;
 
-  // Pulls at once, unless it is a lane's and not its turn: then when that comes, and only the last
-  // pull of each batch from each shard. REQUIRES: one of a lane comes before Leave().
+  // Carries out `action` at once if it is no lane's, or the lane has its turn. Otherwise keeps it
+  // until the turn comes; of several pulls of one batch from one shard only the last is kept.
+  // REQUIRES: pulls of a lane come before Leave().
   void Send(const SendPull& action);
-  // The turn is over, or is not waited for any longer; the pulls that wait are forgotten.
+  // Ends the lane's turn, or its waiting for one, and forgets the pulls that wait.
   void EndTurn();
-  // The lane takes no turn in this round, nor in those before it.
+  // The lane takes no turn in `round`, nor in rounds before it.
   void Pass(uint64_t round) { turns_.Pass(this, round); }
-  // Forgets the pulls that wait and are not wanted any more.
+  // Forgets those waiting pulls for which wanted(batch, shard) is false.
   void Keep(absl::FunctionRef<bool(uint64_t batch, ShardIndex shard)> wanted);
-  // The lane is not held any longer. Again, or without a lane, nothing happens.
+  // This lease does not work on the lane any longer. Does nothing when called again, or without a
+  // lane.
   void Leave() { turns_.Leave(this); }
 
  private:

@@ -76,7 +76,8 @@ void LaneRunner::OnOpened(const OpenDone& done, const RunnerContext& context) {
       return OnRound(done, context);
     default:  // WAIT
       counted_ = true;
-      // All rounds below are over for this lane. Others may wait for this trainer to say so.
+      // All rounds below done.round are over for this lane. Other trainers may be waiting until
+      // this one tells its clock.
       if (done.round > 0) context.clock.AdvanceTo(done.round - 1);
       open_.failures = 0;
       return open_.Wait(options_.backoff, {}, context);
@@ -87,8 +88,8 @@ void LaneRunner::OnRound(const OpenDone& done, const RunnerContext& context) {
   counted_ = false;
   SettleBelow(done.cursor);
   if (done.round == round_ && !repeated_) {
-    // A shard took this round for closed, or the coordinator this report for late: not at once
-    // again.
+    // The coordinator names the same round again: a shard took it for closed, or the coordinator
+    // took this lane's report for late. Waits, so as not to ask the same at once.
     repeated_ = true;
     return open_.Wait(options_.backoff, {}, context);
   }
@@ -257,19 +258,19 @@ void LaneRunner::OnReported(const ReportDone& done, const RunnerContext& context
       return Finish(Finished::Why::kLost, context);
     case v1::ReportLaneReply::ANSWER_COUNTED:
       if (!gradient_) return Finish(Finished::Why::kDone, context);
-      // The round will close with it, whoever opens the next one.
+      // The round will close with this lane's gradient, whichever lane opens the next one.
       counted_ = true;
       SettleBelow(gradient_->batch + 1);
       return OpenAgain();
-    default:  // LATE: the cursor that the next round names says which batch is to be offered.
+    default:  // LATE: the next OpenRound reply names the cursor of the batch to be offered.
       OpenAgain();
   }
 }
 
 // ---- the view ----
 
-// All that is under way is sent again by the new map, also to the coordinator, which may be
-// another.
+// If partitions have moved, everything under way is sent again by the new map. That includes calls
+// to the coordinator, which may be another shard now.
 void LaneRunner::OnView(const ViewChanged& view) {
   for (const BatchRead& plan : view.replanned) {
     const auto found = read_.find(plan.batch);
@@ -284,7 +285,8 @@ void LaneRunner::OnView(const ViewChanged& view) {
   if (stage_ == Stage::kReporting) report_ = {};
 }
 
-// Each lane stages on every shard; whoever has left holds nothing that a round could lack.
+// Each lane stages on every shard of the view. A shard that has left the view owns no partition, so
+// no round lacks its stage.
 void LaneRunner::StageOn(const std::vector<ShardIndex>& shards) {
   std::erase_if(stages_, [&shards](const auto& stage) {
     return !std::binary_search(shards.begin(), shards.end(), stage.first);

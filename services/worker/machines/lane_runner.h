@@ -50,19 +50,20 @@ class LaneRunner : public RunnerBase {
   void BeginStaging();
   void StageOn(const std::vector<ShardIndex>& shards);
   bool AtEnd() const;
-  void SettleBelow(uint64_t cursor);  // Batches below it are held by round commits.
+  void SettleBelow(uint64_t cursor);  // Batches below `cursor` are in round commits.
   LaneName Name() const;
 
   LaneLease lease_;
   Stage stage_ = Stage::kOpening;
-  uint64_t round_ = 0;     // The round last opened to this runner,
-  RoundCommit closed_;     // and what the one before consisted of.
+  // The round that was last opened to this runner, and what the round before it consisted of.
+  uint64_t round_ = 0;
+  RoundCommit closed_;
   bool repeated_ = false;  // The coordinator has named `round_` twice.
-  bool counted_ = false;   // By the round that is open, as far as is known.
+  bool counted_ = false;   // As far as is known, the open round counts this lane.
   uint64_t next_read_ = 0;
-  std::map<uint64_t, BatchRead> read_;  // From the cursor on.
-  // The gradient of the batch at the cursor, computed in `round_`. A round sees one computation of
-  // a lane, so it is kept until a later round opens.
+  std::map<uint64_t, BatchRead> read_;  // Batches from the cursor on.
+  // The gradient of the batch at the cursor, computed in `round_`. It is kept until a later round
+  // opens, so that a round never gets two different computations of a lane.
   std::optional<Computed> gradient_;
   Call open_;
   ShardCalls pulls_;

@@ -58,7 +58,7 @@ void LaneTurns::BeginNext() {
   }
 }
 
-// Returns the lane that is next among those that wait: the lowest, or the one that has asked first.
+// Returns the waiting lane whose turn is next: the lowest, or the one that asked first.
 LaneTurns::Lanes::iterator LaneTurns::Next() {
   const auto comes_first = [this](const Lane& a, const Lane& b) {
     return order_ == Order::kOfLanes ? a.lane < b.lane : a.asked < b.asked;

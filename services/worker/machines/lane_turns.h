@@ -1,6 +1,6 @@
-// Which lanes of a trainer are between their pull and their report. Every one of them holds a copy
-// of the dense parameters and their gradient, so with large models it is some lanes at a time, and
-// the others wait for their turn.
+// Which lanes of a trainer are between their pull and their report. Each of these lanes holds a
+// copy of the dense parameters and a gradient of them. So with large models only some lanes work at
+// a time, and the others wait for their turn.
 #ifndef CAPSTAN_WORKER_MACHINES_LANE_TURNS_H_
 #define CAPSTAN_WORKER_MACHINES_LANE_TURNS_H_
 
@@ -13,40 +13,41 @@
 
 namespace capstan::worker {
 
-// Who has a lane is named by an address. Thread-compatible.
+// `who`, an address, names the holder of a lane. Thread-compatible.
 class LaneTurns {
  public:
   enum class Order {
     kOfAsking,
-    // In each round a lane's turn comes after those of all lower lanes that have joined. Shards add
-    // gradients in the order of the lanes, hold what comes before its turn, and where they are full
-    // take in the lowest lane alone that is still to come (docs/spec, rule 21). A lane below all of
-    // those at work never waits for them, who may be waiting for it: it may have joined late.
+    // In each round a lane's turn comes after the turns of all lower lanes that have joined. Shards
+    // add gradients in the order of the lanes, hold a gradient that comes before its turn, and when
+    // they are full take in only the lowest lane that is still missing (docs/spec, rule 21). A lane
+    // that is lower than all lanes at work begins even when these are as many as may work: they may
+    // be waiting for its gradient, as it may have joined late.
     kOfLanes,
   };
-  // As many lanes at a time as LanesAtWork says.
+  // At most LanesAtWork(dense_bytes) lanes work at a time.
   LaneTurns(uint64_t dense_bytes, Order order);
 
-  // The lane is held from now on, until Leave().
+  // `who` holds `lane` from now on, until Leave().
   void Join(const void* who, LaneIndex lane);
   void Leave(const void* who);
 
-  // Calls begin() when it is their turn: at once, or from a later call of anybody's. REQUIRES: they
-  // have joined, and asked for none since their last End().
+  // Calls begin() when the turn of `who` comes: within this call, or within a later call of any
+  // holder. REQUIRES: `who` has joined, and has not asked since its last End().
   void Ask(const void* who, uint64_t round, absl::AnyInvocable<void()> begin);
-  // They take no turn in this round, nor in those before it: another runner of the lane has.
-  // Nothing happens if they have left.
+  // `who` takes no turn in `round`, nor in rounds before it: another runner of the lane has taken
+  // it. Does nothing if `who` has left.
   void Pass(const void* who, uint64_t round);
-  // Their turn is over, or they do not wait for one any longer. Nothing happens if neither was so.
+  // Ends the turn of `who`, or its waiting for one. Does nothing if it has neither.
   void End(const void* who);
 
  private:
   struct Lane {
     LaneIndex lane{};
-    uint64_t had = 0;  // The latest round in which it has had its turn, or passed it.
+    uint64_t had = 0;  // The latest round in which the lane had its turn, or passed it.
     bool at_work = false;
-    uint64_t asked = 0;  // The number of its question; 0: it does not wait.
-    uint64_t round = 0;  // That it waits for.
+    uint64_t asked = 0;  // The number of the lane's Ask(); 0: it does not wait.
+    uint64_t round = 0;  // The round whose turn the lane waits for.
     absl::AnyInvocable<void()> begin;
   };
   using Lanes = std::map<const void*, Lane>;

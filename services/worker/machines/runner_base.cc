@@ -71,7 +71,7 @@ void RunnerBase::OnClockDone(const ClockDone& done, const RunnerContext& context
   }
 }
 
-// A shard that has been told less than is true would make others wait for this trainer in vain.
+// A shard that knows less of this trainer's clock than is true makes others wait for it in vain.
 void RunnerBase::PumpClocks(const RunnerContext& context) {
   for (ShardIndex shard : AllShards()) {
     Call& call = clock_calls_[shard];

@@ -15,7 +15,7 @@
 
 namespace capstan::worker {
 
-// A call a shard.
+// One call for each shard.
 using ShardCalls = std::map<ShardIndex, Call>;
 bool AllDone(const ShardCalls& calls);
 std::string DebugString(const ShardCalls& calls);
@@ -31,16 +31,17 @@ class RunnerBase : public RunnerMachine {
  protected:
   explicit RunnerBase(const RunnerOptions& options) : options_(options) {}
 
-  // Carries out what the event means; afterwards Pump() starts whatever can be started.
+  // Handle() changes the state as the event says; afterwards Pump() starts whatever can be started.
   virtual void Handle(const Event& event, const RunnerContext& context) = 0;
   virtual void Pump(const RunnerContext& context) = 0;
-  // Every step that has begun and is not over.
+  // Returns every step that has begun and is not over.
   virtual std::vector<uint64_t> OpenSteps() const = 0;
-  // The calls that are to be tried when their time has come.
+  // Returns all calls of which some may be waiting to be tried again.
   virtual std::vector<const Call*> Calls() const = 0;
-  // Returns whether data pushes to the shard are under way, which tell the clock as well.
+  // Returns whether pushes of gradients to `shard` are yet to be done; these tell it the clock,
+  // too.
   virtual bool Pushing(ShardIndex shard) const = 0;
-  // Names the lease under which the clock is told.
+  // Writes into `told` the name of the lease.
   virtual void NameLease(SendClock& told) const = 0;
 
   template <typename A>
@@ -51,14 +52,15 @@ class RunnerBase : public RunnerMachine {
   void Finish(Finished::Why why, const RunnerContext& context,
               absl::Status status = absl::OkStatus());
 
-  // After a failed call: waits, asks for a view, or ends the lease. Not for kOk and kRoundOver.
+  // After a failed call: makes it wait to be tried again, or ends the lease if `verdict` is kFatal.
+  // REQUIRES: `verdict` is kAgain or kFatal.
   void Again(Call& call, Verdict verdict, const absl::Status& status, absl::Duration hint,
              const RunnerContext& context);
-  // Returns whether it is time to (re)try the call.
+  // Returns whether the call is to be made now, for the first time or again.
   bool Due(const Call& call, const RunnerContext& context) const;
-  // The clock that a push of `step` tells; 0 unless clocks are told.
+  // Returns the clock that a push of `step` carries; 0 unless the job has an ssp part.
   uint64_t ClockOfPush(ShardIndex shard, uint64_t step, const RunnerContext& context) const;
-  // Those of the newest view.
+  // The shards of the newest view.
   const std::vector<ShardIndex>& AllShards() const { return options_.shards; }
   std::string BaseDebugString() const;
 
@@ -71,7 +73,7 @@ class RunnerBase : public RunnerMachine {
   void OnClockDone(const ClockDone& done, const RunnerContext& context);
   void PumpClocks(const RunnerContext& context);
 
-  bool view_changed_ = false;  // By the present event: what waits is tried at once.
+  bool view_changed_ = false;  // The present event is a view: calls that wait are tried at once.
   absl::Time drain_deadline_ = absl::InfiniteFuture();
   bool finished_ = false;
   Ticket last_ticket_ = 0;

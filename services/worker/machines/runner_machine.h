@@ -1,31 +1,28 @@
 // A worker's work on one lease. The shell turns what happens into events and carries out the
 // actions; the machine knows no thread, socket, file or clock.
 //
-//   Task runner (async, ssp, evaluation): batches of a task, from `first_batch` on. The pull of
-//   batch k+1 overlaps the computation of k, but begins only when at most `push_window` steps
-//   before it are not settled: a single worker's gradients are at most so many updates stale. Lane
-//   runner (sync, and the hybrid): open a round at the coordinator -> batch = the coordinator's
-//   cursor -> pull -> compute -> stage on every shard -> report -> open. A batch that came too late
-//   is offered again. In the hybrid the same push carries the asynchronous part by its stream name,
-//   where a repetition is SETTLED.
+//   Task runner (async, ssp, evaluation): computes the batches of a task, from `first_batch` on.
+//   The pull of batch k+1 overlaps the computation of k, but begins only when at most `push_window`
+//   steps before it are not settled: a single worker's gradients are at most so many updates stale.
+//   Lane runner (sync, and the hybrid): open a round at the coordinator -> take the batch that the
+//   coordinator's cursor names -> pull -> compute -> stage on every shard -> report -> open the
+//   next. A batch whose gradient came too late for its round is offered again in a later one. In
+//   the hybrid the same push also carries the gradients of the parts that are not synchronous,
+//   under a stream name; a shard answers a repetition of those with SETTLED.
 //
 // The contract between shell and machine:
-//  - Feed Start{} first. After each event carry out the actions in their order. Events come one at
-//  a time.
-//  - Every Send* and Refresh is answered by exactly one *Done event with its ticket, also when the
-//  call
-//    failed or ran out of time (give each call a deadline; see the action). Stale tickets are
-//    ignored.
-//    A pull or push that is followed by another one of the same batch to the same shard may be
-//    cancelled, and is not answered then.
+//  - Feed Start{} first. After each event carry out the actions in their order. Feed one event at a
+//    time.
+//  - Every Send* is answered by exactly one *Done event with its ticket, also when the call failed
+//    or ran out of time (give each call a deadline; see the action). The machine ignores tickets
+//    that it does not wait for. When a pull or push is followed by another one of the same batch to
+//    the same shard, the shell may cancel the earlier one, and then does not answer it.
 //  - Every ReadBatch is answered by BatchRead or EndOfData; every Compute by Computed.
 //  - Call On(Tick{}) when NextWake() has come.
-//  - Forget{batch} says that the machine will not speak of the batch again: free it. Calls for it
-//  that are
-//    still under way must keep alive what they need.
+//  - Forget{batch} says that the machine will not name the batch again: free it. Calls for it that
+//    are still under way must keep alive what they need.
 //  - After Finished{} the machine is over: it answers every event with no action. Calls under way
-//  may be
-//    cancelled.
+//    may be cancelled.
 //  - A batch is named by its number in the task (its seq), or in the lane (its cursor).
 #ifndef CAPSTAN_WORKER_MACHINES_RUNNER_MACHINE_H_
 #define CAPSTAN_WORKER_MACHINES_RUNNER_MACHINE_H_
@@ -57,7 +54,7 @@ struct ReadBatch {
   uint64_t batch = 0;
 };
 
-// The name of a synchronous pull or stage.
+// What a synchronous pull or stage is named by. `closed`: the commit of the round before `round`.
 struct LaneName {
   LaneIndex lane{};
   Generation generation;
@@ -69,13 +66,13 @@ struct SendPull {
   Ticket ticket = 0;
   ShardIndex shard{};
   uint64_t batch = 0;
-  uint64_t clock = 0;  // ssp: header.clock, the step it is for.
+  uint64_t clock = 0;  // ssp: header.clock, the step that the pull is for.
   bool evaluation = false;
   std::optional<LaneName> lane;  // sync: PullRequest.round and .closed.
 };
 
-// Forward and backward (evaluation: forward only), once every shard's values are there. Several
-// runners of a trainer may ask at once; the shell computes them one after another.
+// Forward and backward (evaluation: forward only). Comes once the values of every shard are there.
+// Several runners of a trainer may ask at once; the shell computes their batches one after another.
 struct Compute {
   uint64_t batch = 0;
 };
@@ -84,28 +81,29 @@ struct SendPush {
   Ticket ticket = 0;
   ShardIndex shard{};
   uint64_t batch = 0;
-  uint64_t clock = 0;  // ssp: header.clock of the last call; otherwise 0, and none is told.
-  bool empty = false;  // Without gradients: this step has none, or none for this shard.
-  std::optional<StreamPush> stream;  // Parts that are not synchronous.
-  std::optional<LaneName> stage;     // Parts that are.
+  uint64_t clock = 0;  // ssp: header.clock of the push's last call. 0: carries no clock.
+  bool empty = false;  // Without gradients: none were computed, or none are this shard's.
+  std::optional<StreamPush> stream;  // The name for parts that are not synchronous.
+  std::optional<LaneName> stage;     // The name for synchronous parts.
 };
 
-// ssp: a push of nothing, only header.clock, under the name of the lease: nobody else may tell it.
+// ssp: a push without gradients, which tells a shard header.clock. It goes under the name of the
+// lease, so that only the lease's holder can tell a clock.
 struct SendClock {
   Ticket ticket = 0;
   ShardIndex shard{};
   uint64_t clock = 0;
-  std::optional<StreamPush> stream;  // What the push is called, if it is of a task.
-  std::optional<LaneName> stage;     // What it is called, if it is of a lane; no round has it.
+  std::optional<StreamPush> stream;  // The push's name, if the lease is a task's.
+  std::optional<LaneName> stage;     // The same, if it is a lane's; names no round.
 };
 
-// OpenRound at the coordinator; its deadline is `wait` and some seconds.
+// OpenRound at the coordinator. The call's deadline is `wait` and some seconds more.
 struct SendOpen {
   Ticket ticket = 0;
   LaneIndex lane{};
   Generation generation;
   absl::Duration wait;
-  // The round that is open counts the lane already, so this is answered when the next one opens.
+  // The open round counts the lane already, so the coordinator answers when the next one opens.
   bool counted = false;
 };
 
@@ -120,15 +118,15 @@ struct SendReport {
 
 struct Forget {
   uint64_t batch = 0;
-  bool settled =
-      false;  // Acknowledged by every shard, or (lane) held by a round commit: count its examples.
+  // Every shard has acknowledged the batch, or (lane) a round commit holds it: count its examples.
+  bool settled = false;
 };
 
 struct Finished {
   enum class Why {
     kDone,      // All batches settled: LeaseReport.finished, total_batches.
     kReturned,  // Drained: LeaseReport.returned.
-    kLost,  // Revoked, or a shard or the coordinator knows a later generation. Report nothing more.
+    kLost,  // Revoked, or a shard or the coordinator knows a later generation: report nothing more.
     kFailed,  // The job cannot go on as it is: `status` says why.
   };
   Why why{};
@@ -146,21 +144,23 @@ struct Start {};
 struct BatchRead {
   uint64_t batch = 0;
   uint32_t examples = 0;
-  std::vector<ShardIndex>
-      shards;  // That hold keys or blocks of it: pulled from and, if asynchronous, pushed to.
+  // The shards that hold keys or blocks of the batch: it is pulled from them and, in asynchronous
+  // parts, pushed to them.
+  std::vector<ShardIndex> shards;
   // Lane runner in the hybrid: the batch's name in the streams.
   StreamId stream;
   uint64_t seq = 0;
 };
 
-// The task, or the lane, has exactly `batches` batches. Not to be said of a lane while
-// lane_tasks_complete is false: the shell then holds the answer back.
+// The task, or the lane, has exactly `batches` batches. The shell does not say so of a lane while
+// lane_tasks_complete is false: it holds the answer back until then.
 struct EndOfData {
   uint64_t batches = 0;
 };
 
-// OK; ABORTED: the round is over; UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and the like
-// are tried again; FAILED_PRECONDITION: refresh the view, then again; others end the lease.
+// OK: all values are there. ABORTED: the round is over. UNAVAILABLE, DEADLINE_EXCEEDED,
+// RESOURCE_EXHAUSTED and the like: the machine tries again. FAILED_PRECONDITION: the views differ,
+// so it tries again, at the latest when a newer view comes. Other codes end the lease.
 struct PullDone {
   Ticket ticket = 0;
   absl::Status status;
@@ -173,7 +173,7 @@ struct Computed {
   bool nonfinite = false;  // Gradient or loss holds NaN/Inf: nothing is pushed.
 };
 
-// With an OK status the outcomes decide. `outcomes`: how many partition parts had each outcome.
+// What became of a push whose call was OK: how many partition parts had each outcome.
 struct OutcomeSummary {
   uint32_t old_generation = 0;
   uint32_t not_owner = 0;
@@ -182,8 +182,8 @@ struct OutcomeSummary {
   uint32_t outside_window = 0;
   uint32_t settled = 0;  // Applied, queued, staged, settled before, or dropped.
 
-  // Counts one outcome so many times. What this version does not know counts as busy: it may not be
-  // settled.
+  // Counts `outcome`, `times` times. An outcome that this version does not know counts as busy, for
+  // it may not be settled.
   void Count(v1::Outcome outcome, uint32_t times = 1);
 };
 struct PushDone {
@@ -202,7 +202,7 @@ struct OpenDone {
   Ticket ticket = 0;
   absl::Status status;
   v1::OpenRoundReply::Answer answer = v1::OpenRoundReply::ANSWER_UNSPECIFIED;
-  uint64_t round = 0;  // Also with WAIT: the first that the lane may still compute.
+  uint64_t round = 0;  // Also with WAIT: the first round that the lane may still compute.
   RoundCommit closed;
   uint64_t cursor = 0;
 };
@@ -213,20 +213,21 @@ struct ReportDone {
   v1::ReportLaneReply::Answer answer = v1::ReportLaneReply::ANSWER_UNSPECIFIED;
 };
 
-// A newer view. `restarted`: shards whose incarnation has changed. `replanned`: if it has `moved`
-// partitions, for every batch that has been read and not forgotten its shards by the new map.
-// What was asked for and sent by the old one is asked for and sent again: pulls and pushes under
-// way may be cancelled.
+// A newer view. If partitions have `moved`, the machine sends again what it had asked for and sent
+// by the old map; the shell may cancel pulls and pushes that are under way.
 struct ViewChanged {
-  std::vector<ShardIndex> shards;  // Those of the view, ascending.
+  std::vector<ShardIndex> shards;  // All shards of the view, ascending.
   std::vector<ShardIndex> restarted;
-  // Partitions have other owners, of whom one is the coordinator, or an owner has begun anew.
+  // A partition has another owner, perhaps partition 0 (the coordinator), or an owner has
+  // restarted.
   bool moved = false;
-  std::vector<BatchRead> replanned;  // Only `batch` and `shards` are read. Not moved: empty.
+  // If `moved`: every batch that was read and not forgotten, with its shards by the new map. Only
+  // `batch` and `shards` are used.
+  std::vector<BatchRead> replanned;
 };
 
 struct Revoked {};
-struct Drain {  // Begin nothing new; be over by the deadline.
+struct Drain {  // Begin nothing new; be over by `deadline`.
   absl::Time deadline;
 };
 struct Tick {};
@@ -244,8 +245,8 @@ struct Backoff {
 struct RunnerOptions {
   Generation generation;
   std::vector<ShardIndex> shards = {ShardIndex{0}};  // All shards of the view, ascending.
-  bool ssp = false;    // A part is ssp: clocks are told, and every step is pushed to every shard.
-  int read_ahead = 1;  // Batches read before they are needed.
+  bool ssp = false;    // A part is ssp: every step is pushed to every shard and tells its clock.
+  int read_ahead = 1;  // How many batches are read before they are needed.
   Backoff backoff;
 };
 
@@ -254,29 +255,31 @@ struct TaskLease {
   StreamId stream;
   uint64_t first_batch = 0;
   bool evaluation = false;  // Pulls with evaluation = true, pushes nothing.
-  int push_window = 1;      // Steps begun and not settled when the next one pulls; at most
-                            // StreamLedger::kWindow.
+  // A pull begins only while at most so many steps before it are not settled. At most
+  // StreamLedger::kWindow.
+  int push_window = 1;
 };
 
 struct LaneLease {
   RunnerOptions options;
   LaneIndex lane{};
-  bool has_stream = false;  // The hybrid: a part is not synchronous.
+  bool has_stream = false;  // The hybrid: some parts are not synchronous.
   absl::Duration open_wait = absl::Seconds(5);
 };
 
 // What a LeaseReport tells.
 struct RunnerProgress {
-  uint64_t batches_done = 0;  // Task: contiguous settled prefix. Lane: cursor as last heard of.
-  // Records in those batches of the prefix that this runner has settled.
+  // Task: the contiguous settled prefix. Lane: the cursor as last known.
+  uint64_t batches_done = 0;
+  // How many records there are in those of these batches that this runner itself has settled.
   uint64_t examples = 0;
   double loss_sum = 0;
-  uint64_t late = 0;       // Lane: gradients that came too late.
-  uint64_t nonfinite = 0;  // Steps not pushed.
+  uint64_t late = 0;       // Lane: gradients that came too late for their round.
+  uint64_t nonfinite = 0;  // Steps whose gradient or loss was NaN/Inf.
   std::optional<uint64_t> total_batches;
 };
 
-// What a machine is handed with each event. `clock` is the trainer's, the same for all its runners;
+// What a machine is handed with each event. `clock` is the trainer's, shared by all its runners;
 // `random` draws from [0, 1).
 struct RunnerContext {
   absl::Time now;
@@ -289,12 +292,12 @@ class RunnerMachine {
  public:
   virtual ~RunnerMachine() = default;
   virtual Actions On(const Event& event, const RunnerContext& context) = 0;
-  virtual absl::Time NextWake() const = 0;  // InfiniteFuture: only events matter.
+  virtual absl::Time NextWake() const = 0;  // InfiniteFuture: no Tick is needed.
   virtual RunnerProgress progress() const = 0;
   virtual bool finished() const = 0;
 
-  // For the explorer: a copy; whether an answer with this ticket is waited for; the state in one
-  // line, equal for equal states (tickets and times do not show).
+  // For the explorer of the simulation: a copy of the machine, and its state in one line, equal for
+  // equal states (tickets and times do not show).
   virtual std::unique_ptr<RunnerMachine> Clone() const = 0;
   virtual std::string DebugString() const = 0;
 };

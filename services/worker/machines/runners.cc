@@ -25,7 +25,7 @@ RunnerOptions OptionsOf(const v1::JobSpec& job, const v1::Lease& lease,
                         std::vector<ShardIndex> shards) {
   return {.generation = SealedGenerationFromProto(lease.generation()),
           .shards = std::move(shards),
-          // Under the lease of an evaluation no clock may be told.
+          // The lease of an evaluation must tell no clock.
           .ssp = lease.kind() != v1::LEASE_KIND_EVALUATION && AnyPart(job, v1::POLICY_KIND_SSP),
           .read_ahead = static_cast<int>(job.train().prefetch_batches())};
 }

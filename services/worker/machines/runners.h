@@ -15,7 +15,8 @@ namespace capstan::worker {
 std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease& lease,
                                          std::vector<ShardIndex> shards);
 
-// Returns whether a push carries the weights as pulled, for stale gradients to be compensated.
+// Returns whether each push carries the weights that were pulled, from which shards compensate
+// stale gradients.
 bool Compensates(const v1::JobSpec& job);
 
 }  // namespace capstan::worker

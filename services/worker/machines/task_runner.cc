@@ -40,7 +40,8 @@ void TaskRunner::Pump(const RunnerContext& context) {
   PumpPulls(context);
   PumpCompute();
   PumpReads();
-  PumpPulls(context);  // Pulls for the batch after the one that has just begun to compute.
+  // After PumpCompute(): pulls the batch after the one that has just begun to compute.
+  PumpPulls(context);
   PumpPushes(context);
   if (!finished()) PumpEnd(context);
 }
@@ -71,8 +72,8 @@ void TaskRunner::OnEnd(const EndOfData& end) {
 
 // ---- pulling ----
 
-// The batch that is to be computed next is pulled while the one before it computes, but not before
-// enough pushes have been acknowledged: a pull that overtook them would miss their updates.
+// Batch `number` is pulled while the one before it computes, but not before enough pushes have been
+// acknowledged: a pull that overtook these pushes would miss their updates.
 bool TaskRunner::MayPull(uint64_t number) const {
   return !Trains() || number <= progress_.batches_done + static_cast<uint64_t>(lease_.push_window);
 }
@@ -102,8 +103,8 @@ void TaskRunner::OnPulled(const PullDone& done, const RunnerContext& context) {
       const Verdict verdict = Judge(done.status);
       if (verdict == Verdict::kOk) return call.Done();
       if (absl::IsDeadlineExceeded(done.status)) {
-        // It may have waited for slower trainers; if for this one, then because of what the shard
-        // was told.
+        // The pull may have waited at the shard for slower trainers. If the shard took this trainer
+        // for one of them, it has forgotten what it was told of the clock: tell it again.
         context.clock.ToldNothing(shard);
         call.failures = 0;
       }
@@ -167,7 +168,7 @@ void TaskRunner::PumpPushes(const RunnerContext& context) {
     if (AllDone(batch.pushes)) settled.push_back(number);
   }
   for (uint64_t number : settled) Settle(number, context);
-  // The prefix has moved: what waited for the window may begin.
+  // The settled prefix has grown, so pulls and pushes that waited for the window may begin.
   if (!settled.empty()) Pump(context);
 }
 
@@ -225,7 +226,8 @@ void TaskRunner::OnView(const ViewChanged& view) {
     if (found == batches_.end() || found->second.stage == Stage::kReading) continue;
     Batch& batch = found->second;
     batch.shards = plan.shards;
-    // Exactly once is the ledgers' affair: all of the batch is asked and sent again.
+    // The shards' ledgers see to it that each gradient is applied exactly once, so the whole batch
+    // may be pulled and pushed again.
     if (batch.stage == Stage::kPulling) {
       batch.pulls.clear();
       for (ShardIndex shard : batch.shards) batch.pulls[shard] = {};
@@ -234,7 +236,8 @@ void TaskRunner::OnView(const ViewChanged& view) {
   }
 }
 
-// ssp: every step is pushed to every shard of the view, and to no other.
+// ssp: every step is pushed to all shards of the view, so pushes to shards that left it are dropped
+// and pushes to new ones added.
 void TaskRunner::TellShards(const std::vector<ShardIndex>& shards) {
   for (auto& [number, batch] : batches_) {
     if (batch.stage != Stage::kPushing || !Trains()) continue;

@@ -31,7 +31,7 @@ class TaskRunner : public RunnerBase {
     ShardCalls pulls;
     ShardCalls pushes;
   };
-  struct Settled {  // Above the prefix.
+  struct Settled {  // A settled batch above the settled prefix.
     uint32_t examples = 0;
     double loss_sum = 0;
   };
@@ -66,7 +66,7 @@ class TaskRunner : public RunnerBase {
   uint64_t next_compute_;
   bool computing_ = false;
   std::map<uint64_t, Batch> batches_;    // Not settled yet.
-  std::map<uint64_t, Settled> settled_;  // Settled above the prefix, progress_.batches_done.
+  std::map<uint64_t, Settled> settled_;  // Settled, with numbers above progress_.batches_done.
 };
 
 }  // namespace capstan::worker

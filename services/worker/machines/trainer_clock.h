@@ -1,6 +1,6 @@
-// The clock of one trainer under ssp: which of its steps each shard has finished, and what each
-// shard has been told of it. Shared by the runners of the trainer's leases, which follow one
-// another and overlap.
+// The clock of one trainer under ssp: which of its steps are finished at each shard, and which
+// clock each shard has been told. The runners of the trainer's leases, which follow one another and
+// overlap, share it.
 #ifndef CAPSTAN_WORKER_MACHINES_TRAINER_CLOCK_H_
 #define CAPSTAN_WORKER_MACHINES_TRAINER_CLOCK_H_
 
@@ -14,47 +14,49 @@
 namespace capstan::worker {
 
 // Steps are counted absolutely: a trainer that joins begins at the start_clock that the chief
-// gives. In synchronous rounds step r - 1 is round r. A trainer that holds several lanes counts it
-// as finished at a shard with the first lane's push: nobody runs ahead of the others by that, for
-// the next round opens when all of them are in, or without them. Confined to the trainer's event
-// loop.
+// gives. In synchronous rounds step r - 1 is round r. When a trainer holds several lanes, the first
+// lane's push to a shard counts the step as finished there. Nobody runs ahead of the other lanes by
+// that: the next round opens only when all of them are in, or without them. Confined to the
+// trainer's event loop.
 class TrainerClock {
  public:
   explicit TrainerClock(uint64_t start_clock = 0) : floor_(start_clock), next_(start_clock) {}
 
-  // The trainer's next step begins. Its number; pulls for it carry it.
+  // Begins the trainer's next step and returns its number, which the pulls for it carry.
   uint64_t BeginStep() { return next_++; }
 
-  // The step is over everywhere: settled, or given up.
+  // `step` is over at every shard: settled, or given up.
   void Over(uint64_t step);
 
-  // All steps below `clock` are over: a later round has opened, or a lease begins later.
+  // All steps below `clock` are over, because a later round has opened or a lease begins later.
   void AdvanceTo(uint64_t clock);
 
-  // The clock that a push of `step` to `shard` carries: once it is carried out, all steps below are
-  // finished there.
+  // Returns the clock that a push of `step` to `shard` carries: once the shard has carried out that
+  // push, all steps below the clock are finished there.
   uint64_t ClockOfPush(ShardIndex shard, uint64_t step) const;
 
-  // `shard` has carried out a push of `step`, which told it `told`.
+  // `shard` has carried out a push of `step`, which carried the clock `told`.
   void Finished(ShardIndex shard, uint64_t step, uint64_t told);
 
-  // Steps finished at `shard`; whether it has been told less, and so needs a push of nothing.
+  // Returns how many steps are finished at `shard`; and whether it has been told fewer, so that it
+  // needs a push that carries only the clock.
   uint64_t ClockOf(ShardIndex shard) const;
   bool Behind(ShardIndex shard) const;
   void Told(ShardIndex shard, uint64_t clock);
-  void ToldNothing(ShardIndex shard);  // It may have forgotten: a new incarnation, or a long wait.
+  void ToldNothing(ShardIndex shard);  // The shard may have forgotten what it was told.
 
-  // Partitions have moved: what a shard has finished of the steps under way is not all that it has
-  // to finish now, and what it was told does not hold for what has come to it.
+  // Partitions have moved. A shard that finished a step may now own partitions for which it has
+  // not, and what it was told does not hold for these: forgets all of that, so that it is told
+  // again.
   void FinishAgain();
 
-  // Steps over everywhere: what heartbeats report.
+  // How many steps are over at every shard; heartbeats report this.
   uint64_t clock() const { return floor_; }
   std::string DebugString() const;
 
  private:
   struct ShardClock {
-    std::set<uint64_t> finished;  // At or above the floor; at most the steps under way.
+    std::set<uint64_t> finished;  // Steps at or above floor_; at most the steps under way.
     uint64_t told = 0;
   };
   uint64_t Prefix(const ShardClock* clock, uint64_t and_step) const;
@@ -62,7 +64,7 @@ class TrainerClock {
 
   uint64_t floor_;  // All steps below are over.
   uint64_t next_;
-  std::set<uint64_t> over_;  // Above the floor.
+  std::set<uint64_t> over_;  // Steps above floor_ that are over.
   std::map<ShardIndex, ShardClock> shards_;
 };
 

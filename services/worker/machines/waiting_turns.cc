@@ -17,8 +17,9 @@ void WaitingTurns::Ask(Begin begin) {
   BeginNext(queue_);
 }
 
-// A turn that ends within its own begin() comes back here: the loop below goes on with the next,
-// so that a long queue of those who want nothing any more is no deep recursion.
+// A turn that ends within its own begin() calls this function again, which then returns at once:
+// the loop of the outer call goes on with the next. So a long queue of turns that end at once is no
+// deep recursion.
 void WaitingTurns::BeginNext(const std::shared_ptr<Queue>& queue) {
   if (std::exchange(queue->beginning, true)) return;
   while (queue->held < queue->most && !queue->asked.empty()) {

@@ -1,6 +1,6 @@
-// How many calls of a worker may wait at a shard for something that is yet to happen. A connection
-// carries a fixed number of calls at a time (rpc/server.h, max_streams_per_connection): were all of
-// them to wait, the one that they wait for could not be sent.
+// Limits how many calls of a worker wait at a shard for something that is yet to happen. A
+// connection carries a fixed number of calls at a time (rpc/limits.h, kMaxStreamsPerConnection). If
+// all of these were waiting, the call that would end the waiting could not be sent.
 #ifndef CAPSTAN_WORKER_MACHINES_WAITING_TURNS_H_
 #define CAPSTAN_WORKER_MACHINES_WAITING_TURNS_H_
 
@@ -12,12 +12,12 @@
 
 namespace capstan::worker {
 
-// Turns are taken in the order of asking. Thread-compatible; turns may outlive the object.
+// Turns begin in the order of the Ask() calls. Thread-compatible; turns may outlive the object.
 class WaitingTurns {
   struct Queue;
 
  public:
-  // Belongs to whoever holds it, and ends with it.
+  // The right to have one call wait; it ends when the Turn is destroyed.
   class Turn {
    public:
     explicit Turn(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
@@ -32,7 +32,8 @@ class WaitingTurns {
 
   explicit WaitingTurns(size_t most);
 
-  // Calls begin(turn) as soon as fewer than `most` turns are held: at once, or when another ends.
+  // Calls begin(turn) as soon as fewer than `most` turns are held: within this call, or when
+  // another turn ends.
   void Ask(Begin begin);
 
  private:

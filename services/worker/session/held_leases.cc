@@ -8,7 +8,7 @@
 namespace capstan::worker {
 namespace {
 
-// A task at work and a spare one.
+// The task that is worked on, and a spare one.
 constexpr size_t kTasks = 2;
 
 v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
@@ -36,14 +36,14 @@ bool HeldLeases::HasTask() const {
 }
 
 void HeldLeases::Grant(const v1::Lease& lease) {
-  if (lease.timeline() < timeline_) return;  // Void: the chief will say so.
+  if (lease.timeline() < timeline_) return;  // Void; the chief will revoke it.
   waiting_.push_back(lease);
   BeginWaiting();
 }
 
 bool HeldLeases::MayBegin(const v1::Lease& lease) const {
   if (!placed_ || draining_) return false;
-  if (lease.timeline() != timeline_) return false;  // The view is on its way.
+  if (lease.timeline() != timeline_) return false;  // The view of its timeline is on its way.
   return lease.kind() != v1::LEASE_KIND_TASK || !HasTask();
 }
 
@@ -94,7 +94,7 @@ void HeldLeases::ForgetBefore(uint64_t timeline) {
     held->second.work->Deliver(Revoked());
     held = held_.erase(held);
   }
-  clock_ = TrainerClock();  // Rounds come again.
+  clock_ = TrainerClock();  // The new timeline repeats rounds, so clocks begin anew.
 }
 
 void HeldLeases::OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) {

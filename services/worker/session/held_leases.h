@@ -1,5 +1,6 @@
-// The leases of one trainer: which are worked on, which wait, and what the chief is told of them.
-// One task at a time, and a spare one; all lanes and evaluations at once.
+// The leases of one trainer: which are worked on, which wait, and what the chief is told of them. A
+// trainer works on one task at a time and holds a spare one; it works on all its lanes and
+// evaluations at once.
 #ifndef CAPSTAN_WORKER_SESSION_HELD_LEASES_H_
 #define CAPSTAN_WORKER_SESSION_HELD_LEASES_H_
 
@@ -32,19 +33,22 @@ class HeldLeases {
   void Grant(const v1::Lease& lease);
   void Extend(const v1::Lease& lease);
   void Revoke(const Generation& generation);
-  // What was granted in an earlier timeline than this is void. Comes before the timeline's view.
+  // Drops all leases of timelines before `timeline`, which are void. To be called before OnView()
+  // with the view of `timeline`.
   void ForgetBefore(uint64_t timeline);
-  // Steps under way are finished, everything else is given back by the deadline.
+  // Leases finish the steps that are under way and are given back by `deadline`; no other begins.
   void BeginDrain(absl::Time deadline);
-  // A newer view, which those at work go by already.
+  // A newer view, which the trainer's client has already. `restarted`: the shards with a new
+  // incarnation.
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted);
 
   absl::Time NextWake() const;
   void Wake(absl::Time now);
 
-  bool HasEnded() const;  // A lease is over and not yet reported.
+  bool HasEnded() const;  // A lease is over (or given back), and not reported yet.
   bool HasNews() const;   // See LeaseWork.
-  // Tells the session of all leases and of the trainer, and forgets those that are over.
+  // Tells `session` the state of all leases, the trainer's clock and `step_seconds`, and whether it
+  // wants a lease; then forgets the leases that are over.
   void ReportTo(SessionMachine& session, double step_seconds);
 
  private:
@@ -62,10 +66,11 @@ class HeldLeases {
   TrainerClock& clock_;
   BeginWork begin_;
   std::map<Generation, Held> held_;
-  // Not begun: spare tasks, and whatever comes before the view that says where the partitions are.
+  // Leases that have not begun: spare tasks, and any lease that comes before the view that says
+  // where the partitions are.
   std::deque<v1::Lease> waiting_;
   uint64_t timeline_ = 0;  // The timeline of the view.
-  bool placed_ = false;    // It says where the partitions are.
+  bool placed_ = false;    // The view says where the partitions are.
   bool draining_ = false;
 };
 

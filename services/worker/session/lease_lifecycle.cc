@@ -43,7 +43,8 @@ bool LeaseLifecycle::OnFinished(const Finished& finished) {
   lost_ = finished.why == Finished::Why::kLost;
   returned_ = finished.why == Finished::Why::kReturned;
   if (finished.why == Finished::Why::kFailed) failure_.Update(finished.status);
-  // The coordinator may know of the lane's end from a former runner.
+  // The machine may be done before this worker has read the lane up to its end: the coordinator may
+  // know the end from a former runner.
   const bool reads_on = lease_.kind() == v1::LEASE_KIND_LANE &&
                         finished.why == Finished::Why::kDone && machine_->progress().total_batches;
   over_ = !reads_on;
@@ -85,8 +86,8 @@ v1::LeaseReport LeaseLifecycle::Report() {
   report.set_examples(progress.examples);
   report.set_loss_sum(progress.loss_sum);
   report.set_finished(over_ && !lost_ && !returned_ && failure_.ok());
-  // What is lost may be held by nobody: a chief that has adopted it has to hear that this one is
-  // not at work on it.
+  // A lost lease is reported as returned: it may be held by nobody, and a chief that has taken over
+  // and adopted it has to hear that this worker does not work on it.
   report.set_returned(returned_ || lost_);
   if (!failure_.ok()) report.set_error(std::string(failure_.message()));
   report.set_bad_data(bad_data_);
@@ -96,7 +97,8 @@ v1::LeaseReport LeaseLifecycle::Report() {
     if (report.finished()) FillTask(tasks_.OnlyTask(), report);
   }
   if (lease_.kind() != v1::LEASE_KIND_LANE) return report;
-  // A checkpoint of the last round closed does not hold what is only staged.
+  // While the lane goes on, only batches of closed rounds count: a checkpoint of the last closed
+  // round does not hold batches that are only staged.
   const uint64_t cursor = report.finished() ? progress.batches_done : closed_;
   for (v1::LaneTaskDone& task : tasks_.TakeDone(cursor)) tasks_done_.push_back(std::move(task));
   *report.mutable_lane_tasks_done() = {tasks_done_.begin(), tasks_done_.end()};

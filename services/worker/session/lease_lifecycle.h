@@ -1,6 +1,6 @@
-// The lifecycle of a lease, apart from how its work is carried out: events reach the runner machine
-// in their order, and the chief is told what has come of them. A shell carries the machine's
-// actions out.
+// The lifecycle of a lease, apart from how its work is carried out: it hands events to the runner
+// machine in their order, and makes the reports of the lease to the chief. A shell carries the
+// machine's actions out.
 #ifndef CAPSTAN_WORKER_SESSION_LEASE_LIFECYCLE_H_
 #define CAPSTAN_WORKER_SESSION_LEASE_LIFECYCLE_H_
 
@@ -18,13 +18,14 @@
 
 namespace capstan::worker {
 
-// Tells what a lease's tasks have brought so far, as they are read.
+// Tells what is known so far of the tasks of a lease, which become known as they are read.
 class TasksRead {
  public:
   virtual ~TasksRead() = default;
 
-  // A lane's tasks whose batches all lie below `cursor`, each named by one call only; whether there
-  // are such; and the ordinal after the last task that is known.
+  // TakeDone returns those tasks of a lane whose batches all lie below `cursor`, each task in one
+  // call only. HasDone says whether there are such. tasks_known is the ordinal after the last known
+  // task.
   virtual std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor) = 0;
   virtual bool HasDone(uint64_t cursor) const = 0;
   virtual uint64_t tasks_known() const = 0;
@@ -35,7 +36,7 @@ class TasksRead {
 // Thread-compatible.
 class LeaseLifecycle {
  public:
-  // `max_rounds`: of the job; 0: any number. `tasks` must outlive this.
+  // `max_rounds`: how many rounds the job has; 0: any number. `tasks` must outlive this object.
   LeaseLifecycle(v1::Lease lease, uint64_t max_rounds, std::unique_ptr<RunnerMachine> machine,
                  TasksRead& tasks);
 
@@ -44,29 +45,34 @@ class LeaseLifecycle {
   RunnerMachine& machine() { return *machine_; }
   const RunnerMachine& machine() const { return *machine_; }
 
-  // Calls handle(event), once those that wait before it have been handled: one at a time, for an
-  // action may bring about the next event at once. Nothing happens once the machine is over.
+  // Calls handle(event) when all events before it have been handled: a call from within `handle`,
+  // for an action may bring about the next event at once, only queues the event. Does nothing once
+  // the machine is over.
   void Deliver(Event event, absl::FunctionRef<void(const Event&)> handle);
 
   // ---- what has happened, beside the machine's events ----
 
   void OnOpened(const OpenDone& done);
-  // The machine has said so. True: the work is over. False: a lane's tasks are still to be read up
-  // to their end, for the chief is told of each; then End().
+  // The machine has said Finished. Returns true if the lease is over. Returns false for a lane
+  // whose tasks are still to be read up to their end, since the chief is told of each task; call
+  // End() after that.
   bool OnFinished(const Finished& finished);
   void End() { over_ = true; }
-  // `bad_data`: no other worker could do better.
+  // The lease has failed: `why`. `bad_data`: no other worker could do better.
   void Fail(const absl::Status& why, bool bad_data);
-  // The chief does not need to hear any more of the tasks before the first of these.
+  // The chief has sent the lane's tasks again: reports need not name tasks before the first of
+  // these.
   void OnExtended(const v1::Lease& lease);
 
   // ---- what is so ----
 
-  bool machine_over() const { return machine_over_; }  // It has said Finished.
-  bool over() const { return over_; }                  // And there is nothing to wait for.
+  // The machine has said Finished, or the lease failed.
+  bool machine_over() const { return machine_over_; }
+  bool over() const { return over_; }  // Also, all that is to be reported is known.
   bool lost() const { return lost_; }
   bool HasNews() const { return news_; }
-  // All but what only the shell knows: losses that are no numbers, and results of evaluations.
+  // The report to the chief, without what LeaseResults adds: losses that are not finite, and
+  // results of evaluations.
   v1::LeaseReport Report();
 
  private:
@@ -80,9 +86,9 @@ class LeaseLifecycle {
   std::deque<Event> events_;
   bool delivering_ = false;
   std::vector<v1::LaneTaskDone> tasks_done_;
-  uint64_t round_ = 0;   // Open, as far as the coordinator has told.
-  uint64_t closed_ = 0;  // So many of the lane's batches are in rounds that have been closed.
-  bool news_ = false;    // Since the last report.
+  uint64_t round_ = 0;   // The open round, as the coordinator said last.
+  uint64_t closed_ = 0;  // How many of the lane's batches are in closed rounds.
+  bool news_ = false;    // There is news since the last report.
   bool machine_over_ = false;
   bool over_ = false;
   bool lost_ = false;

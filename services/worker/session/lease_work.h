@@ -16,21 +16,23 @@ class LeaseWork {
  public:
   virtual ~LeaseWork() = default;
 
-  // What happens to it from outside: it is to be given back, it is lost, its time has come.
+  // Hands the lease an event from outside: it is revoked, it is to be given back, or its time has
+  // come.
   virtual void Deliver(Event event) = 0;
-  // Further tasks of the lane, from the first that the chief does not know to be done.
+  // `lease` names the lane's tasks anew, from the first that the chief does not know to be done.
   virtual void Extend(const v1::Lease& lease) = 0;
-  // There is a newer view; `restarted`: the shards with a new incarnation.
+  // There is a newer view. `restarted`: the shards with a new incarnation.
   virtual void OnView(const std::vector<ShardIndex>& restarted) = 0;
 
-  // When it is to be woken by a Tick, for waits and retries.
+  // When Deliver(Tick()) is to be called, for waits and retries.
   virtual absl::Time NextWake() const = 0;
   // The work is over: finished, returned, lost or failed.
   virtual bool over() const = 0;
-  // The chief shall not wait for the next heartbeat to hear of it: a task of the lane is done, the
-  // job's last round is closed. Until the next Report.
+  // Returns true if the chief should hear of this lease before the next regular heartbeat: a task
+  // of the lane is done, or the job's last round is closed. Report() sets it back to false.
   virtual bool HasNews() const = 0;
-  // What the chief is told. A lane's finished tasks are told until it is seen to know of them.
+  // Returns what the chief is told. A lane's finished tasks are in each report until Extend() shows
+  // that the chief knows of them.
   virtual v1::LeaseReport Report() = 0;
 };
 

@@ -1,4 +1,5 @@
-// What a newer view means for work under way: who is there, and whether partitions have moved.
+// What a newer view means for work under way: which shards there are, and whether partitions have
+// moved.
 #ifndef CAPSTAN_WORKER_SESSION_MAP_WATCH_H_
 #define CAPSTAN_WORKER_SESSION_MAP_WATCH_H_
 
@@ -17,11 +18,12 @@ std::vector<ShardIndex> ShardsOf(const v1::View& view);
 // Thread-compatible.
 class MapWatch {
  public:
-  // `view`: by which the work has begun.
+  // `view`: the one by which the work has begun.
   explicit MapWatch(const v1::View& view) : owners_(view.owners().begin(), view.owners().end()) {}
 
-  // The event of a newer view; where `moved` says so its receiver adds the plans by the new map.
-  // `restarted`: shards whose incarnation has changed, to whom all is sent again as well.
+  // Makes the event of a newer view. Where it says `moved`, the caller adds `replanned` by the new
+  // map. `restarted`: shards whose incarnation has changed; these count as moved, for all is sent
+  // to them again.
   ViewChanged Take(const v1::View& view, const std::vector<ShardIndex>& restarted);
 
  private:

@@ -16,7 +16,7 @@ void ProgressGrain::Add(uint64_t length, uint64_t until) {
   if (length > 0) spans_.push_back({length, until});
 }
 
-// Steps and exponential decay go on for ever; a cosine ends at its floor.
+// Step and exponential decays go on for ever; a cosine decay ends at its floor.
 void ProgressGrain::Add(const v1::ScheduleSpec& schedule) {
   Add(schedule.warmup_examples(), schedule.warmup_examples());
   if (schedule.kind() == v1::SCHEDULE_KIND_UNSPECIFIED) return;

@@ -1,5 +1,5 @@
-// What a lane's runner asks the coordinator, and what it hears, as messages of the wire. Of each
-// request the caller adds the header.
+// The calls of a lane's runner to the coordinator and their answers, as messages of the wire. The
+// caller adds the header of each request.
 #ifndef CAPSTAN_WORKER_SESSION_ROUND_CALLS_H_
 #define CAPSTAN_WORKER_SESSION_ROUND_CALLS_H_
 
@@ -12,7 +12,7 @@ namespace capstan::worker {
 v1::OpenRoundRequest ToRequest(const SendOpen& action);
 v1::ReportLaneRequest ToRequest(const SendReport& action);
 
-// The event's status is the call's, or says that the round commit in the reply is none.
+// The event's status is the call's, or an error if the round commit in the reply is malformed.
 OpenDone ToEvent(Ticket ticket, const absl::StatusOr<v1::OpenRoundReply>& reply);
 ReportDone ToEvent(Ticket ticket, const absl::StatusOr<v1::ReportLaneReply>& reply);
 

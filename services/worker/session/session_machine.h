@@ -1,11 +1,12 @@
-// What a worker process tells the chief and is told: its trainers, its leases, its wishes. All of
-// it goes through one call, the heartbeat, which is sent every `heartbeat` and at once when
+// What a worker process tells the chief and is told: its trainers, its leases, its wishes for more.
+// All of it goes through one call, the heartbeat, which is sent every `heartbeat` and at once when
 // something is urgent: a trainer wants a lease, a lease has ended, or so much has been trained that
 // whatever follows the job's progress would come late.
 //
 // Reports are cumulative per lease, so a heartbeat that is lost or repeated changes nothing. The
 // last report of a lease is repeated until a heartbeat that carried it has been answered by a chief
-// that knows this process; a chief that has come after another is told of all that is held.
+// that knows this process; a chief that has taken over from another is told of all leases that are
+// held.
 #ifndef CAPSTAN_WORKER_SESSION_SESSION_MACHINE_H_
 #define CAPSTAN_WORKER_SESSION_SESSION_MACHINE_H_
 
@@ -21,7 +22,7 @@
 
 namespace capstan::worker {
 
-// Between two urgent heartbeats.
+// The shortest time between two urgent heartbeats.
 inline constexpr absl::Duration kSoonest = absl::Milliseconds(2);
 
 struct SessionOptions {
@@ -30,19 +31,19 @@ struct SessionOptions {
   std::vector<TrainerId> trainers;
   absl::Duration heartbeat = absl::Seconds(1);
   absl::Duration soonest = kSoonest;
-  absl::Duration patience =
-      absl::Milliseconds(25);  // Before a wish that was not met is repeated; doubles.
+  // How long a trainer's unmet wish for a lease waits before it is repeated; doubles each time.
+  absl::Duration patience = absl::Milliseconds(25);
 };
 
-// What the chief wants done after a heartbeat.
+// What the chief's answer to a heartbeat says is to be done.
 struct Orders {
-  bool known = true;  // false: the chief does not know this incarnation; it is to be registered.
+  bool known = true;  // False: the chief does not know this incarnation; register it.
   std::vector<v1::Lease> granted;
   std::vector<v1::Lease> extended;  // Further tasks of a lane that is held already.
   std::vector<Generation> revoked;
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
   JobProgress progress;
-  uint64_t trainers = 0;  // How many trainers all workers have; 0: the chief has not said.
+  uint64_t trainers = 0;  // How many trainers all workers have together; 0: the chief has not said.
 };
 
 // Thread-compatible.
@@ -54,30 +55,32 @@ class SessionMachine {
 
   void SetClock(TrainerId trainer, uint64_t clock);
   void SetStepSeconds(TrainerId trainer, double seconds);
-  // The trainer could begin another lease, or hold a spare one.
+  // Whether the trainer wants a lease, to begin it or to hold it as a spare one.
   void SetWantsLease(TrainerId trainer, bool wants);
   void SetReport(const v1::WorkerReport& report) { report_ = report; }
-  // Replaces what was known of that generation. With `finished`, `returned` or `error` the lease
-  // has ended. A generation that is not held is ignored: it has been revoked.
+  // Replaces the last report of the same generation. With `finished`, `returned` or `error` the
+  // lease has ended. A report of a generation that is not held is ignored: its lease has been
+  // revoked.
   void Report(const v1::LeaseReport& report);
-  // From now on everything is given back and nothing is asked for.
+  // From now on the worker asks for no lease and tells the chief that it leaves.
   void Drain();
-  // What was granted in an earlier timeline than this is void.
+  // Forgets all leases of timelines before `timeline`, which are void.
   void ForgetBefore(uint64_t timeline);
-  // This process has trained so many examples since it began.
+  // `examples`: how many this process has trained since it began.
   void SetTrained(uint64_t examples);
-  // The chief is told whenever so many more have been, but not sooner than `gap` after the
-  // heartbeat before; 0: heartbeats are often enough.
+  // A heartbeat is due whenever `examples` more have been trained, but not sooner than `gap` after
+  // the heartbeat before. With 0 examples only the regular heartbeats are sent.
   void SetTellEvery(uint64_t examples, absl::Duration gap) {
     tell_every_ = examples;
     tell_gap_ = gap;
   }
-  // The next heartbeat goes out at once.
+  // The next heartbeat is urgent.
   void Hurry() { urgent_ = true; }
 
   // ---- the heartbeat ----
 
-  // At most one heartbeat is under way. InfiniteFuture while one is.
+  // When to call BeginHeartbeat(). InfiniteFuture while a heartbeat is under way, for at most one
+  // is. EndHeartbeat() or HeartbeatFailed() ends it.
   absl::Time NextHeartbeat() const;
   v1::WorkerHeartbeatRequest BeginHeartbeat(absl::Time now);
   Orders EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl::Time now);
@@ -87,8 +90,8 @@ class SessionMachine {
 
   bool draining() const { return draining_; }
   size_t leases() const { return leases_.size(); }
-  // True when the process may end without anybody waiting for it: it holds nothing, and the chief
-  // has been told that it leaves, or has said that the job is over.
+  // True when the process may end without anybody waiting for it: it holds no lease, and the chief
+  // has heard that it leaves, or has said that the job is over.
   bool Settled() const { return leases_.empty() && (leave_told_ || over_); }
 
  private:
@@ -100,7 +103,7 @@ class SessionMachine {
   struct Held {
     v1::LeaseReport report;
     bool ended = false;
-    bool sent_end = false;  // In the heartbeat under way.
+    bool sent_end = false;  // The heartbeat under way tells that it has ended.
   };
 
   const SessionOptions options_;
@@ -112,9 +115,9 @@ class SessionMachine {
   uint64_t tell_every_ = 0;
   absl::Duration tell_gap_;
   bool draining_ = false;
-  bool leave_sent_ = false;  // In the heartbeat under way.
+  bool leave_sent_ = false;  // The heartbeat under way says that the worker leaves.
   bool leave_told_ = false;
-  bool over_ = false;  // The job, as the chief said last.
+  bool over_ = false;  // The job is over, as the chief said last.
   bool under_way_ = false;
   bool urgent_ = true;
   absl::Time last_sent_ = absl::InfinitePast();

@@ -16,10 +16,10 @@ class TrainerWork {
   virtual ~TrainerWork() = default;
 
   virtual HeldLeases& leases() = 0;
-  // There is a newer view, which its leases are to go by. `restarted`: the shards with a new
-  // incarnation.
+  // There is a newer view, by which the trainer's leases go from now on. `restarted`: the shards
+  // with a new incarnation.
   virtual void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) = 0;
-  // How long one of its steps takes, as the chief is told.
+  // How long one of the trainer's steps takes, in seconds, as the chief is told.
   virtual double StepSeconds() const = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace capstan::worker {
 namespace {
 
-// What is left of a drain when the leases are over: to tell the chief.
+// The last part of a drain, after the leases are over, in which the chief is told of it.
 constexpr absl::Duration kFarewell = absl::Seconds(1);
 
 SessionOptions SessionOptionsOf(const WorkerMachineOptions& options,
@@ -48,7 +48,7 @@ std::vector<ShardIndex> WorkerMachine::RestartedIn(const v1::View& view) const {
 
 void WorkerMachine::OnView(const v1::View& view) {
   if (EpochOf(view) <= EpochOf(view_)) return;
-  // A chief that begins anew does not know yet where the partitions are to be.
+  // A chief that has just started does not know yet where the partitions are to be.
   if (view.owners().empty() && !view_.owners().empty()) return;
   if (view.timeline() > view_.timeline()) {
     session_.ForgetBefore(view.timeline());
@@ -59,8 +59,9 @@ void WorkerMachine::OnView(const v1::View& view) {
   for (auto& [id, trainer] : trainers_) trainer->OnView(view_, restarted);
 }
 
-// Each trainer tells of its share, and none so often that the chief is told by all of them together
-// more than every other millisecond.
+// Each worker tells the chief after its share of the grain, which is divided by the number of all
+// trainers. It waits so long between two heartbeats that all workers together send at most about
+// one every kSoonest.
 void WorkerMachine::FollowProgress() {
   const uint64_t grain = options_.progress_grain.At(progress_.examples);
   session_.SetTellEvery((grain + trainers_of_all_ - 1) / trainers_of_all_,
@@ -127,7 +128,7 @@ void WorkerMachine::CarryOut(const Orders& orders) {
     return;
   }
   progress_ = orders.progress;
-  // A chief that another one has taken over from does not say it.
+  // A chief that another one has replaced does not tell the number.
   if (orders.trainers > 0) trainers_of_all_ = orders.trainers;
   FollowProgress();
   state_ = orders.state;
@@ -150,7 +151,7 @@ bool WorkerMachine::job_over() const {
 
 // ---- registering again ----
 
-// Another chief has come, or this one has given the worker up.
+// The chief does not know this incarnation: it is a new chief, or it has given the worker up.
 void WorkerMachine::RegisterAgain() {
   if (registering_) return;
   registering_ = true;
@@ -164,7 +165,7 @@ void WorkerMachine::RegisterAgain() {
 
 void WorkerMachine::OnRegistered(const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
   registering_ = false;
-  if (IsWorthRepeating(reply.status())) return;  // At the next beat.
+  if (IsWorthRepeating(reply.status())) return;  // Registers again after the next heartbeat.
   known_ = reply.ok() && IsOfThisWork(*reply);
   session_.Hurry();
 }

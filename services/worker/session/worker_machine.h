@@ -38,22 +38,22 @@ class WorkerShell {
   virtual void SendHeartbeat(const v1::WorkerHeartbeatRequest& request) = 0;
   // Answered by WorkerMachine::OnRegistered.
   virtual void SendRegistration(const v1::RegisterWorkerRequest& request) = 0;
-  // What the next heartbeat tells of the process.
+  // Returns what the next heartbeat tells of the process.
   virtual v1::WorkerReport MakeReport() = 0;
-  // Examples that the process has trained since it began.
+  // Returns how many examples the process has trained since it began.
   virtual uint64_t trained() const = 0;
 };
 
-// How a worker's life ended.
+// How the life of one worker incarnation ended.
 enum class WorkerEnd {
-  kDrained,  // Asked to stop: everything has been given back, or the time for it is over.
-  kUnknown,  // The chief does not want this incarnation any more: register another.
+  kDrained,  // Asked to stop: every lease was given back, or the time is over.
+  kUnknown,  // The chief has given this incarnation up: register another one.
 };
 
 struct WorkerMachineOptions {
   std::string name;
   Incarnation incarnation{};
-  // All workers together tell the chief whenever they have trained so many examples.
+  // Says after how many examples that all workers together have trained the chief is told of them.
   ProgressGrain progress_grain;
 };
 
@@ -70,17 +70,19 @@ class WorkerMachine {
 
   // ---- what happened ----
 
-  // A view that is not newer, or that knows less than the present one, is ignored.
+  // Ignores a view that is not newer, or that does not say where the partitions are when the
+  // present one does.
   void OnView(const v1::View& view);
   void OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply, absl::Time now);
   void OnRegistered(const absl::StatusOr<v1::RegisterWorkerReply>& reply);
-  // Steps under way are finished, the rest is given back; over by the deadline.
+  // Leases finish the steps that are under way and are given back; the worker's life is over by
+  // `deadline`.
   void Drain(absl::Time deadline);
 
   // ---- what is to be done ----
 
-  // Wakes the leases whose time has come and sends a heartbeat if one is due. Says when the
-  // worker's life is over, and how it ended.
+  // Wakes the leases whose time has come and sends a heartbeat if one is due. Returns how the
+  // worker's life ended if it is over, and nullopt otherwise.
   std::optional<WorkerEnd> Turn(absl::Time now);
   absl::Time NextTurn() const;
 
@@ -88,9 +90,9 @@ class WorkerMachine {
 
   bool draining() const { return session_.draining(); }
   bool job_over() const;                                     // As the chief said last.
-  size_t leases() const { return session_.leases(); }        // Held, as the chief knows them.
-  const v1::View& view() const { return view_; }             // Empty: none has come yet.
-  const JobProgress& progress() const { return progress_; }  // At one place for ever.
+  size_t leases() const { return session_.leases(); }        // How many leases are held.
+  const v1::View& view() const { return view_; }             // Empty if no view has come yet.
+  const JobProgress& progress() const { return progress_; }  // The address never changes.
 
  private:
   void FollowProgress();
@@ -102,13 +104,13 @@ class WorkerMachine {
   bool IsOfThisWork(const v1::RegisterWorkerReply& reply) const;
 
   const WorkerMachineOptions options_;
-  const std::string job_;  // As it is on the wire: the work under way is for this one.
+  const std::string job_;  // The job that the work is for, serialized.
   WorkerShell& shell_;
   SessionMachine session_;
   std::map<TrainerId, TrainerWork*> trainers_;
   v1::View view_;
   JobProgress progress_;
-  uint64_t trainers_of_all_ = 1;  // Workers, as the chief said last.
+  uint64_t trainers_of_all_ = 1;  // How many all workers have, as the chief said last.
   v1::JobState state_ = v1::JOB_STATE_UNSPECIFIED;
   bool known_ = true;
   bool registering_ = false;

@@ -54,7 +54,7 @@ void BatchFeed::Append(const v1::LaneTask& task) {
 }
 
 void BatchFeed::OpenAt(uint64_t number) {
-  if (!base_known_) base_ = number;  // A lane all of whose tasks are done.
+  if (!base_known_) base_ = number;  // All tasks of the lane are done.
   base_known_ = true;
   told_cursor_ = base_;
   feed_ = prefetcher_.Open(number - base_);
@@ -92,7 +92,7 @@ void BatchFeed::Serve() {
     } else {
       on_read(read->status());
     }
-    if (*self == nullptr) return;  // The answer ended the lease.
+    if (*self == nullptr) return;  // on_read() ended the lease.
   }
 }
 
@@ -104,7 +104,8 @@ LeaseBatch BatchFeed::Translate(const FedBatch& fed) {
       .batch = fed.batch, .stream = tasks_[fed.task - forgotten_].stream, .seq = fed.batch_in_task};
 }
 
-// Numbers ascend: what lies before the task that was read last is not read again.
+// Forgets tasks that TakeDone() has returned and that lie before the task that was read last: as
+// numbers ascend, nothing reads them again.
 void BatchFeed::Forget() {
   const uint64_t place = std::min(told_, reached_);
   if (forgotten_ == place) return;

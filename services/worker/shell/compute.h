@@ -7,7 +7,7 @@
 
 namespace capstan::worker {
 
-// Fills the step's results from its batch and what was pulled; see StepGradients.
+// Fills the step's results from its batch and the pulled parameters; see StepGradients.
 // Thread-compatible: each thread has a network of its own.
 void ComputeGradients(Network& network, double clip_norm, Step& step);
 

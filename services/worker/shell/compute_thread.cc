@@ -40,7 +40,7 @@ void ComputeThread::Run() {
     job.step->marks.idle_from = idle_from;
     Compute(job);
     idle_from = SteadyClock().Now();
-    // The step goes back with the closure: its last runner must let go of it on the event loop.
+    // The closure takes the step along, so that it is let go of on the event loop.
     loop_.Post([step = std::move(job.step), done = std::move(job.done)]() mutable { done(); });
   }
 }

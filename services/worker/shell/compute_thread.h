@@ -21,7 +21,7 @@ class ComputeThread final : public Computer {
  public:
   // `loop` must outlive this object.
   ComputeThread(std::unique_ptr<Network> network, ComputeOptions options, EventLoop& loop);
-  ~ComputeThread() override;  // Finishes the step it is at.
+  ~ComputeThread() override;  // Waits until the step that is being computed is done.
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;
 

@@ -1,5 +1,5 @@
-// Who computes the steps of a trainer: towers of ours on a thread, or the user's own program. The
-// event loop goes on meanwhile: it receives the next batch's parameters and sends the last one's
+// Computes the steps of a trainer: the job's towers on a thread of the worker, or the user's own
+// program. Meanwhile the event loop receives the next batch's parameters and sends the last one's
 // gradients.
 #ifndef CAPSTAN_WORKER_SHELL_COMPUTER_H_
 #define CAPSTAN_WORKER_SHELL_COMPUTER_H_
@@ -14,7 +14,7 @@ namespace capstan::worker {
 
 struct ComputeOptions {
   double clip_norm = 0;
-  // Each computation takes at least so long, by sleeping: a pace that depends on no machine.
+  // Each computation takes at least so long, by sleeping, so that the pace depends on no machine.
   absl::Duration min_step;
 };
 
@@ -23,11 +23,12 @@ class Computer {
  public:
   enum class Kind { kGradients, kLogits };
 
-  // Drops what is queued. `done` of a step that is being computed may run after this.
+  // Drops the steps that are queued. `done` of a step that is being computed may still run after
+  // this.
   virtual ~Computer() = default;
 
-  // Steps are computed in the order given; `done` runs on the event loop. The queue is bounded by
-  // the leases of the trainer, each of which has one step here at most.
+  // Computes `step` after all steps submitted before; `done` then runs on the event loop. The queue
+  // is bounded by the leases of the trainer, each of which has at most one step here.
   virtual void Submit(std::shared_ptr<Step> step, Kind kind, absl::AnyInvocable<void()> done) = 0;
 };
 

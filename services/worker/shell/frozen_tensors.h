@@ -1,4 +1,5 @@
-// Tensors that never change: one step of a timeline pulls them, and the others copy them from here.
+// Tensors that never change: one step of a timeline pulls them, and the other steps copy them from
+// here.
 #ifndef CAPSTAN_WORKER_SHELL_FROZEN_TENSORS_H_
 #define CAPSTAN_WORKER_SHELL_FROZEN_TENSORS_H_
 
@@ -11,24 +12,25 @@
 
 namespace capstan::worker {
 
-// The worker's copy. Vectors of parameters are flat ones of all tensors. Thread-compatible.
+// The worker's copy of the frozen tensors. `parameters` is always the flat vector of all tensors.
+// Thread-compatible.
 class FrozenTensors {
  public:
-  // `map` must outlive it.
+  // `map` must outlive this object.
   explicit FrozenTensors(const ParameterMap& map) : map_(map) {}
 
-  // Whether they are known as they are in this timeline; where there are none, always.
+  // Returns whether the frozen tensors of `timeline` are known; true if the job has none.
   bool Know(Timeline timeline) const { return map_.frozen().empty() || timeline_ == timeline; }
 
-  // All of `parameters` was pulled in this timeline.
+  // Copies the frozen tensors from `parameters`, all of which was pulled in `timeline`.
   void Learn(Timeline timeline, absl::Span<const float> parameters);
 
-  // Writes them to their places. REQUIRES: they are known.
+  // Writes the frozen tensors to their places in `parameters`. REQUIRES: they are known.
   void Fill(absl::Span<float> parameters) const;
 
  private:
   const ParameterMap& map_;
-  std::optional<Timeline> timeline_;  // The one of `values_`; nothing: they are not known.
+  std::optional<Timeline> timeline_;  // The timeline of `values_`; nullopt: they are not known.
   std::vector<float> values_;         // One tensor after another.
 };
 

@@ -1,6 +1,6 @@
-// A step of the user's program that does not come back: the worker's heartbeats go on, so its lease
-// would be kept for ever. Where the program stands only another thread of it can tell, and that
-// only if the one that hangs lets go of the interpreter's lock.
+// Watches for a step of the user's program that does not come back: as the worker's heartbeats go
+// on, its lease would be kept for ever. Where the program hangs, only another thread of the program
+// can tell, and only if the thread that hangs lets go of the interpreter's lock.
 #ifndef CAPSTAN_WORKER_SHELL_HANG_WATCH_H_
 #define CAPSTAN_WORKER_SHELL_HANG_WATCH_H_
 
@@ -21,21 +21,23 @@ namespace capstan::worker {
 // Thread-safe.
 class HangWatch {
  public:
-  // So long the program has to say where it stands.
+  // How long the program has to say where it hangs.
   static constexpr absl::Duration kForPlace = absl::Seconds(5);
 
-  // Both must outlive it.
+  // `steps` and `clock` must outlive this object.
   HangWatch(UserSteps& steps, const Clock& clock) : steps_(steps), clock_(clock) {}
 
-  // To be called all the while. Fails the step that the program, `program` by its name, has had for
-  // `limit` or longer, once it is known where it hangs or nobody has said so for kForPlace: then
-  // returns what was told, and `then` runs as UserSteps::Fail has it. A limit of 0 is none.
+  // To be called again and again. Looks for a step that the program has had for `limit` or longer,
+  // and fails it once Answer() has told where it hangs, or after kForPlace without an answer: then
+  // returns the error, and `then` runs as UserSteps::Fail says. Otherwise returns nullopt.
+  // `program`: the program's name. A `limit` of 0 means that there is none.
   std::optional<v1::UserCodeError> Look(absl::Duration limit, const std::string& program,
                                         absl::AnyInvocable<void()> then);
 
-  // Whether a step hangs of which it is to be told where, at the latest after `timeout`.
+  // Waits until a step hangs whose place nobody has told yet, for `timeout` at the most. Returns
+  // whether there is one; the caller then calls Answer().
   bool AwaitQuestion(absl::Duration timeout);
-  // `place` as UserCodeError has it; `stack` is the thread's.
+  // Tells where the step hangs: `place` as in UserCodeError, `stack` of the thread that hangs.
   void Answer(std::string place, std::string stack);
 
  private:

@@ -1,5 +1,5 @@
-// What a compute thread waited for before a step: the only waits that make training slower, for the
-// others go on beside a computation.
+// What a compute thread waited for before a step. Only these waits make training slower; all other
+// waits go on beside a computation.
 #ifndef CAPSTAN_WORKER_SHELL_IDLE_TIME_H_
 #define CAPSTAN_WORKER_SHELL_IDLE_TIME_H_
 
@@ -9,24 +9,26 @@
 
 namespace capstan::worker {
 
-// When a step came to where. The times are in this order.
+// When a step reached each point of its way. The times ascend, except that `idle_from` may lie
+// anywhere before `compute_began`.
 struct StepMarks {
-  absl::Time asked;          // Its batch was asked for,
-  absl::Time read;           // was there,
-  absl::Time pull_began;     // its parameters were asked for,
-  absl::Time pulled;         // and were there;
-  absl::Time idle_from;      // since when the thread had nothing to compute,
-  absl::Time compute_began;  // until it began with this step.
+  absl::Time asked;          // Its batch was asked for.
+  absl::Time read;           // Its batch was there.
+  absl::Time pull_began;     // Its first parameters were asked for.
+  absl::Time pulled;         // Its last parameters were there.
+  absl::Time idle_from;      // The compute thread had nothing to do from here on.
+  absl::Time compute_began;  // The thread began to compute this step.
 };
 
 struct IdleTime {
-  absl::Duration work;  // For a lease.
+  absl::Duration work;  // Waited for a lease.
   absl::Duration data;
-  absl::Duration turn;  // For the next round, or for pushes of steps before.
+  absl::Duration turn;  // Waited for the next round, or for pushes of earlier steps.
   absl::Duration pull;
 };
 
-// Divides the time in which the thread stood by what the step was at meanwhile.
+// Divides the time for which the compute thread stood idle by what the step was waiting for
+// meanwhile.
 inline IdleTime DivideIdle(const StepMarks& step) {
   const auto within = [&step](absl::Time from, absl::Time until) {
     return std::max(absl::ZeroDuration(),

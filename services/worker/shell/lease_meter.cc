@@ -24,7 +24,8 @@ void LeaseMeter::OnPullBegun(Step& step, absl::Time now) {
   if (step.marks.pull_began == absl::InfinitePast()) step.marks.pull_began = now;
 }
 
-// Not at the last answer: what was pulled may have waited for the computation before.
+// Counts the time up to the last answer, not up to now: the pulled step may have waited for the
+// computation of the one before.
 void LeaseMeter::OnReady(const Step& step) {
   const absl::Duration pulled = step.marks.pulled - step.marks.pull_began;
   Count(std::max(absl::ZeroDuration(), pulled), times_.pull, metrics_.pull_seconds);

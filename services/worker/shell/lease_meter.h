@@ -1,4 +1,4 @@
-// What the steps of a lease cost and what becomes of them, as metrics and as the moving averages
+// What the steps of a lease cost and what becomes of them: as metrics, and as the moving averages
 // that heartbeats report.
 #ifndef CAPSTAN_WORKER_SHELL_LEASE_METER_H_
 #define CAPSTAN_WORKER_SHELL_LEASE_METER_H_
@@ -13,7 +13,8 @@
 
 namespace capstan::worker {
 
-// It writes the marks of steps, and reads all else of them. Confined to the event loop.
+// The meter writes the marks and push_began of steps, and only reads the rest of them. Confined to
+// the event loop.
 class LeaseMeter {
  public:
   // `times` and `metrics` must outlive the meter.
@@ -22,24 +23,25 @@ class LeaseMeter {
 
   // ---- the way of a step ----
 
-  // Its batch was asked for at `asked`, and is there now.
+  // The step's batch was asked for at `asked`, and has been read at `now`.
   void OnRead(Step& step, absl::Time asked, absl::Time now);
-  // A step waits from its first pull until the last one is answered.
+  // The step waits for its pulls from now on; its later pulls change nothing.
   void OnPullBegun(Step& step, absl::Time now);
   void OnPulled(Step& step, absl::Time now) { step.marks.pulled = now; }
-  // All that it needs is there: it is to be computed.
+  // All that the step needs has been pulled; it is to be computed.
   void OnReady(const Step& step);
   void OnComputed(const Step& step);
   // The step is pushed; its later pushes change nothing.
   void OnPushBegun(Step& step, absl::Time now);
-  // Every shard has acknowledged it. Those of an evaluation train nothing, and do not count.
+  // Every shard has acknowledged the step. Steps of an evaluation train nothing, and are not
+  // counted.
   void OnSettled(const Step& step, absl::Time now);
 
   // ---- the lease ----
 
   void OnRoundAsked(absl::Time now) { round_asked_ = now; }
   void OnRoundOpen(absl::Time now);
-  // So many gradients of the lease have come too late up to now.
+  // `late`: how many gradients of the lease have come too late up to now.
   void OnLate(uint64_t late);
   void OnFinished(bool lost) { (lost ? metrics_.leases_lost : metrics_.leases_finished).Add(); }
 
@@ -50,7 +52,7 @@ class LeaseMeter {
   StepTimes& times_;
   WorkerMetrics& metrics_;
   absl::Time round_asked_;
-  uint64_t late_ = 0;  // Counted so far.
+  uint64_t late_ = 0;  // Late gradients counted so far.
 };
 
 }  // namespace capstan::worker

@@ -1,5 +1,5 @@
-// What the computed steps of a lease come to: for its machine, and for the chief beside all that
-// LeaseLifecycle reports.
+// What the computed steps of a lease come to: the events for its machine, and what the report to
+// the chief needs beside all that LeaseLifecycle reports.
 #ifndef CAPSTAN_WORKER_SHELL_LEASE_RESULTS_H_
 #define CAPSTAN_WORKER_SHELL_LEASE_RESULTS_H_
 
@@ -21,14 +21,15 @@ class LeaseResults {
   LeaseResults(const v1::JobSpec& job, v1::LeaseKind kind)
       : job_(job), scores_(job), evaluates_(kind == v1::LEASE_KIND_EVALUATION) {}
 
-  // Takes in one more step that has been computed: to an evaluation it adds its logits, and else
-  // the event tells its loss, as of a mean of the examples, however heavy they are.
+  // Takes in one more step that has been computed, and returns the event for the machine. Under an
+  // evaluation the step's logits are added to the result. Otherwise the event tells the loss of the
+  // step, summed over its examples and divided by their mean weight.
   Computed Take(uint64_t batch, const Step& step);
-  // The user's program has failed, and with it the lease.
+  // The user's program has failed with `error`, and with it the lease.
   void Fail(const v1::UserCodeError& error) { user_code_ = error; }
 
-  // The sums of an evaluation are told with its end alone. REQUIRES: `report` says whether the
-  // lease is finished.
+  // Adds the results to `report`; those of an evaluation only if the lease is finished. REQUIRES:
+  // `report` says whether it is.
   void Fill(v1::LeaseReport& report) const;
 
  private:

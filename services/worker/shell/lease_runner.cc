@@ -17,7 +17,7 @@ namespace {
 
 constexpr absl::Duration kReportTimeout = absl::Seconds(5);
 constexpr absl::Duration kOpenSlack =
-    absl::Seconds(3);  // Over the wait that the coordinator imposes.
+    absl::Seconds(3);  // Added to the wait that OpenRound asks the coordinator for.
 
 OutcomeSummary Summarize(const PushResult& result) {
   OutcomeSummary outcomes;
@@ -27,7 +27,7 @@ OutcomeSummary Summarize(const PushResult& result) {
   return outcomes;
 }
 
-// The lane that the lease is on; nothing: it is on a task.
+// Returns the lane that the lease is on; nullopt if it is on a task.
 std::optional<LaneIndex> LaneOf(const v1::Lease& lease) {
   if (lease.kind() != v1::LEASE_KIND_LANE) return std::nullopt;
   return static_cast<LaneIndex>(lease.lane());
@@ -53,10 +53,12 @@ LeaseRunner::LeaseRunner(const TrainerContext& trainer, v1::Lease lease)
 
 LeaseRunner::~LeaseRunner() {
   *alive_ = false;
-  // Before another lane may begin: each call holds the memory of its step.
+  // Before lane_pulls_.Leave(), with which another lane may begin: each call holds the memory of
+  // its step.
   pulls_.CancelAll();
   pushes_.CancelAll();
-  // A coordinator may leave one unanswered for seconds, and whoever ends the worker waits for it.
+  // A coordinator may leave such a call unanswered for seconds, and the worker's end would wait for
+  // it.
   for (const auto& [ticket, call] : coordinator_calls_) trainer_.loop.Cancel(call);
   lane_pulls_.Leave();
 }
@@ -70,8 +72,8 @@ auto LeaseRunner::Guard(Callback callback) {
 
 void LeaseRunner::Deliver(Event event) {
   lifecycle_.Deliver(std::move(event), [this](const Event& next) { Handle(next); });
-  // Whether a shard said so or the coordinator: the machine knows when a round went by without its
-  // gradient.
+  // Asked after every event: the machine learns in several ways that a round went by without its
+  // gradient, from a shard or from the coordinator.
   meter_.OnLate(lifecycle_.machine().progress().late);
 }
 
@@ -102,7 +104,7 @@ void LeaseRunner::OnBatch(uint64_t number, absl::Time asked, absl::StatusOr<Leas
     Deliver(EndOfData{read->end});
     return;
   }
-  const absl::Time read_at = Now();  // Making a step of it takes time as well.
+  const absl::Time read_at = Now();  // Before Take(), which takes time as well.
   std::shared_ptr<Step> step =
       trainer_.steps.Take(std::move(read->batch), trainer_.client.owners());
   meter_.OnRead(*step, asked, read_at);
@@ -159,7 +161,7 @@ void LeaseRunner::Do(const Compute& action) {
 
 void LeaseRunner::OnComputed(uint64_t number) {
   auto found = batches_.find(number);
-  if (found == batches_.end()) return;  // Forgotten meanwhile: a round was closed without it.
+  if (found == batches_.end()) return;  // Forgotten meanwhile.
   CAPSTAN_FAILPOINT("worker.computed");
   const Step& step = *found->second;
   if (step.user_code) return OnUserCodeError(*step.user_code);
@@ -167,7 +169,7 @@ void LeaseRunner::OnComputed(uint64_t number) {
   Deliver(results_.Take(number, step));
 }
 
-// No repetition on this worker would do better: the chief is told, and decides.
+// The lease fails: this worker would fail again, so the chief is told, and decides.
 void LeaseRunner::OnUserCodeError(const v1::UserCodeError& error) {
   results_.Fail(error);
   lane_pulls_.EndTurn();
@@ -199,7 +201,7 @@ void LeaseRunner::OnPushed(const SendPush& push, const PushResult& result) {
 }
 
 void LeaseRunner::Do(const SendClock& action) {
-  auto plan = std::make_shared<RequestPlan>(trainer_.parameters);  // A plan of no parameters.
+  auto plan = std::make_shared<RequestPlan>(trainer_.parameters);  // A plan without parameters.
   PushOptions options{
       .clock = action.clock, .empty = true, .stream = action.stream, .timeout = kPushTimeout};
   if (action.stage) options.stage = StageName{action.stage->lane, action.stage->generation, {}};
@@ -225,7 +227,7 @@ void LeaseRunner::Do(const SendOpen& action) {
       Guard([this, action](WaitingTurns::Turn turn) { Open(action, std::move(turn)); }));
 }
 
-// The turn lasts until the answer has come, or is not waited for any longer.
+// `turn` is held until the answer has come, or is not waited for any longer.
 void LeaseRunner::Open(const SendOpen& action, std::optional<WaitingTurns::Turn> turn) {
   coordinator_calls_[action.ticket] = trainer_.client.Call<v1::OpenRoundReply>(
       Coordinator(), "OpenRound", ToRequest(action), action.wait + kOpenSlack,
@@ -265,7 +267,7 @@ void LeaseRunner::OnView(const std::vector<ShardIndex>& restarted) {
     }
   }
   if (!event.moved) return Deliver(std::move(event));
-  // What the machine asks for and sends again takes their place.
+  // The machine pulls and pushes again what these calls were for.
   pulls_.CancelAll();
   pushes_.CancelAll();
   for (auto& [number, step] : batches_) {

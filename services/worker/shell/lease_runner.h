@@ -43,7 +43,8 @@ struct TrainerContext {
   BatchPrefetcher& prefetcher;
   StepPool& steps;
   LaneTurns& turns;
-  WaitingTurns& waiting_opens;  // The worker's: where lanes wait that the open round counts.
+  // The worker's limit on OpenRound calls that wait at the coordinator for the next round.
+  WaitingTurns& waiting_opens;
   TrainerClock& trainer_clock;
   StepTimes& times;
   const JobProgress& progress;
@@ -53,7 +54,7 @@ struct TrainerContext {
 // Confined to the event loop.
 class LeaseRunner final : public LeaseWork {
  public:
-  // Begins at once. `trainer` must outlive the runner.
+  // Begins to work at once. `trainer` must outlive the runner.
   LeaseRunner(const TrainerContext& trainer, v1::Lease lease);
   ~LeaseRunner() override;
   LeaseRunner(const LeaseRunner&) = delete;
@@ -101,16 +102,16 @@ class LeaseRunner final : public LeaseWork {
   const TrainerContext& trainer_;
   BatchFeed feed_;
   LeaseLifecycle lifecycle_;
-  MapWatch map_;  // By which what is under way was sent.
+  MapWatch map_;  // The map by which calls under way were sent.
   LeaseMeter meter_;
   LeaseResults results_;
   LanePulls lane_pulls_;
   absl::BitGen random_;
 
-  std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Read and not forgotten.
+  std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Batches that were read and not forgotten.
   StepCalls pulls_{trainer_.client};
   StepCalls pushes_{trainer_.client};
-  std::map<Ticket, CallId> coordinator_calls_;                  // Under way.
+  std::map<Ticket, CallId> coordinator_calls_;  // Calls under way to the coordinator.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with callbacks under way.
 };
 

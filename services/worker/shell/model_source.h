@@ -1,4 +1,4 @@
-// Where a worker's computing comes from: the job's towers, or the user's own program.
+// What a worker's trainers compute with: the job's towers, or the user's own program.
 #ifndef CAPSTAN_WORKER_SHELL_MODEL_SOURCE_H_
 #define CAPSTAN_WORKER_SHELL_MODEL_SOURCE_H_
 
@@ -26,15 +26,16 @@ class ModelSource {
  public:
   virtual ~ModelSource() = default;
 
-  // What the user's program wants to train in this job, which is without tensors yet. Owned by the
-  // source. FAILED_PRECONDITION: there is no program. CANCELLED: the worker is to end.
+  // Returns the tensors that the user's program wants to train; `job` has none yet. Waits for the
+  // program. The result is owned by this object. FAILED_PRECONDITION: there is no program.
+  // CANCELLED: the worker is to end, or the program has failed.
   virtual absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) = 0;
 
-  // Why the user's program could not declare anything; nothing: it has not failed.
+  // Why the user's program could not declare its tensors; nullopt: it has not failed.
   virtual std::optional<v1::UserCodeError> failure() const { return std::nullopt; }
 
-  // One a trainer. FAILED_PRECONDITION, INVALID_ARGUMENT: the job's model cannot be computed here.
-  // `loop` must outlive the computer.
+  // Makes the computer of one trainer. FAILED_PRECONDITION, INVALID_ARGUMENT: the job's model
+  // cannot be computed here. `loop` must outlive the computer.
   virtual absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
                                                                 const ComputeOptions& options,
                                                                 EventLoop& loop) = 0;
@@ -43,7 +44,7 @@ class ModelSource {
   virtual void OnEnd() {}
 };
 
-// The towers of the job, each trainer's on a thread of its own.
+// Computes the towers of the job, on one thread for each trainer.
 class TowerSource final : public ModelSource {
  public:
   absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) override;

@@ -1,4 +1,4 @@
-// Asking the chief for a place in the job.
+// Registers a worker with the chief, and declares the model of a user's program.
 #ifndef CAPSTAN_WORKER_SHELL_REGISTRATION_H_
 #define CAPSTAN_WORKER_SHELL_REGISTRATION_H_
 
@@ -18,27 +18,28 @@ struct RegistrationOptions {
   std::string chief;  // host:port, for messages.
   std::string name;
   Incarnation incarnation{};
-  Incarnation former{};  // This process's incarnation before, if it begins anew.
+  Incarnation former{};  // The incarnation that this process had before, if it registers anew.
   absl::Duration give_up_after = absl::Minutes(5);
   // What the user's program has declared; null: nothing yet.
   const v1::ModelDeclaration* declaration = nullptr;
 };
 
-// Waits for the chief, with a line in the log every few seconds, and registers. CANCELLED:
-// `shutdown` was requested meanwhile. DEADLINE_EXCEEDED: no chief in time. Others: what the chief
-// answered.
+// Registers with the chief, and waits for it meanwhile, with a line in the log every few seconds.
+// CANCELLED: `shutdown` was requested meanwhile. DEADLINE_EXCEEDED: no chief answered in time.
+// Other codes: what the chief answered.
 absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel& channel,
                                                  const RegistrationOptions& options,
                                                  const Shutdown& shutdown);
 
-// Tells the chief, where it can be reached, that the program of the worker of this name has failed
+// Tells the chief, if it can be reached, that the user's program of the worker `name` has failed
 // before it could take a step.
 void TellFailure(EventLoop& loop, const Channel& channel, const std::string& name,
                  const v1::UserCodeError& error);
 
-// Tells the chief the job's model, and the values it begins with, where another worker may do the
-// same. CANCELLED: `shutdown` was requested meanwhile. FAILED_PRECONDITION: another model is the
-// job's. UNAVAILABLE: no answer came, by IsWorthRepeating; the caller is to declare it again.
+// Tells the chief the job's model and the values that its tensors begin with; other workers may do
+// the same. CANCELLED: `shutdown` was requested meanwhile. FAILED_PRECONDITION: the job has another
+// model already. UNAVAILABLE: no answer came, by IsWorthRepeating; the caller is to declare it
+// again.
 absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model,
                           const Shutdown& shutdown);
 

@@ -94,8 +94,8 @@ absl::Status Runtime::Work() {
   }
 }
 
-// A worker whose computing is the user's own program hears of the job first, and has no trainers
-// before the chief knows its model.
+// A worker that runs the user's own program registers more than once: the first answer tells it the
+// job, and it gets no trainers before the chief knows the program's model.
 absl::StatusOr<v1::RegisterWorkerReply> Runtime::RegisterWithModel(EventLoop& loop,
                                                                    const Channel& chief,
                                                                    Incarnation incarnation,

@@ -27,12 +27,13 @@ struct RuntimeOptions {
   ServiceOptions service;
   absl::Duration chief_deadline = absl::Minutes(5);
   absl::Duration min_step;  // See ComputeOptions.
-  // From the shutdown to the end, at the most: steps that are not done by then are given back, and
-  // others compute them again. At least a second, in which the chief is told.
+  // The longest time from the shutdown request to the worker's end. Steps that are not done a
+  // second before that are given back, and other workers compute them; in the last second the chief
+  // is told. Must be at least a second.
   absl::Duration drain = absl::Seconds(4);
 };
 
-// Installs no handler of a signal: `shutdown` is whoever's the process is. Thread-safe.
+// Installs no signal handlers: whoever owns the process requests `shutdown`. Thread-safe.
 class Runtime {
  public:
   // Sets the process up (SetUpProcess, LimitHeaps), opens its ports, and begins. `model` and
@@ -40,13 +41,14 @@ class Runtime {
   static absl::StatusOr<std::unique_ptr<Runtime>> Start(const RuntimeOptions& options,
                                                         ModelSource& model,
                                                         const Shutdown& shutdown);
-  ~Runtime();  // Waits for the end. REQUIRES: it has come, or the shutdown has been requested.
+  // Waits for the worker's end. REQUIRES: the worker has ended, or the shutdown has been requested.
+  ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // Waits until the worker has ended, after having given back what it held: OK, it was asked to.
+  // Waits until the worker has ended. OK: it was asked to end, and has given back its leases.
   absl::Status Wait();
-  // Waits until then, `timeout` at the most. Returns whether the worker has ended.
+  // The same, but waits for `timeout` at the most. Returns whether the worker has ended.
   bool AwaitEnd(absl::Duration timeout);
 
  private:
@@ -64,7 +66,7 @@ class Runtime {
   metrics::Registry registry_;
   WorkerMetrics metrics_;
   std::unique_ptr<SidePorts> side_;
-  const DeclaredModel* declared_ = nullptr;  // Only the thread uses it.
+  const DeclaredModel* declared_ = nullptr;  // Only used by thread_.
   absl::Mutex mu_;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status end_ ABSL_GUARDED_BY(mu_);

@@ -1,4 +1,4 @@
-// For how long the thread that reads has been in one and the same read.
+// Measures for how long the thread that reads data has been in one and the same read.
 #ifndef CAPSTAN_WORKER_SHELL_STALL_METER_H_
 #define CAPSTAN_WORKER_SHELL_STALL_METER_H_
 
@@ -12,14 +12,14 @@ namespace capstan::worker {
 
 struct Stall {
   std::string on;         // The file.
-  absl::Duration length;  // 0: it reads on, or has nothing to read.
+  absl::Duration length;  // 0: the thread gets on, or has nothing to read.
 };
 
 // Thread-compatible.
 class StallMeter {
  public:
-  // What the thread is at `now`; the length counts from when that read was seen first, so whoever
-  // looks every second is wrong by a second.
+  // `read`: the read that the thread is in at `now`. The length counts from the first Look() that
+  // saw this read, so a caller that looks every second is wrong by up to a second.
   Stall Look(const std::optional<ReadUnderWay>& read, absl::Time now) {
     if (!read) {
       number_.reset();

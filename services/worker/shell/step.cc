@@ -116,7 +116,7 @@ std::vector<size_t> TablesOfFeatures(const v1::JobSpec& job) {
     const auto found =
         std::find_if(job.tables().begin(), job.tables().end(),
                      [&feature](const auto& table) { return table.name() == feature.table(); });
-    CAPSTAN_CHECK(found != job.tables().end());  // LayOutModel has made it.
+    CAPSTAN_CHECK(found != job.tables().end());  // LayOutModel has made the table.
     tables.push_back(static_cast<size_t>(found - job.tables().begin()));
   }
   return tables;

@@ -1,5 +1,5 @@
-// One batch on its way through a step, and the memory it needs. Steps are used again, so that a
-// worker allocates nothing once it is warm.
+// One batch on its way through a training step, and the memory that this needs. Step objects are
+// used again, so that a worker allocates nothing once it is warm.
 #ifndef CAPSTAN_WORKER_SHELL_STEP_H_
 #define CAPSTAN_WORKER_SHELL_STEP_H_
 
@@ -25,37 +25,39 @@ namespace capstan::worker {
 
 // The rows of one table that a batch needs.
 struct StepTable {
-  // Those of the table's features, feature by feature, and behind them of the batch's negatives; or
-  // of all of a record's.
+  // The distinct keys of the batch in this table: those of the table's features, one feature after
+  // another, then those of the batch's negatives. If the job names no features, the keys of its
+  // records.
   UniqueKeys keys;
 
-  // Pulled: a row for each unique key, and their versions, where rows have versions.
+  // Pulled: a row for each unique key, and its version, where rows have versions.
   std::vector<float> rows;
   std::vector<uint32_t> row_versions;
 
   std::vector<float> row_gradients;  // Computed.
 };
 
-// Written by one thread at a time: the event loop, or between Compute and Computed the compute
-// thread.
+// Written by one thread at a time: by the event loop, and between Compute and Computed by the
+// thread that computes the step.
 struct Step {
   explicit Step(const ParameterMap& map) : plan(map) {}
 
   std::shared_ptr<const Batch> batch;  // Shared with the prefetcher's feed.
-  StreamId stream;                     // The batch's name among all of the job,
-  uint64_t seq = 0;                    // whoever works on it.
-  std::vector<StepTable> tables;       // Those of the job, or one without rows.
-  std::vector<size_t> feature_begin;   // Where a feature's keys begin in its table's `keys.index`.
-  size_t negatives_begin = 0;          // The same of the batch's negatives.
+  StreamId stream;   // With `seq`, names the batch within the whole job, whoever works on it.
+  uint64_t seq = 0;  // whoever works on it.
+  std::vector<StepTable> tables;      // The job's tables, or one without rows if it has none.
+  std::vector<size_t> feature_begin;  // Where a feature's keys begin in its table's `keys.index`.
+  size_t negatives_begin = 0;         // The same for the batch's negatives.
   RequestPlan plan;
 
-  // Pulled: all tensors, and the versions that the partitions had.
+  // Pulled: all tensors, flat, and the versions that the partitions had.
   std::vector<float> parameters;
   PartitionVersions versions;
-  // The timeline of which `parameters` has the frozen tensors, which are not pulled again then.
+  // `parameters` holds the frozen tensors of this timeline, so they need not be pulled again in it.
   std::optional<Timeline> frozen_of;
 
-  // Which partitions have answered pulls and pushes that failed in part and are to be repeated.
+  // Which partitions have answered a pull or a push that failed in part; its repetition leaves them
+  // out.
   AnsweredPartitions pulled;
   AnsweredPartitions pushed;
 
@@ -65,49 +67,50 @@ struct Step {
   bool nonfinite = false;
   bool clipped = false;  // Its gradient was longer than `clip_norm`.
   std::vector<float> parameter_gradients;
-  std::vector<float> logits;                   // Evaluation only.
-  std::optional<v1::UserCodeError> user_code;  // In place of a result: the user's program failed.
+  std::vector<float> logits;  // Evaluation only.
+  // Set instead of a result: the user's program failed.
+  std::optional<v1::UserCodeError> user_code;
 
-  // For the phases' times.
+  // For measuring how long each phase takes.
   StepMarks marks;
   absl::Time push_began = absl::InfinitePast();
   absl::Duration compute_time;
 };
 
-// Makes steps, and keeps those that are not in use. A step goes back when the last of its owners, a
-// lease, a call under way or the user's program, lets go of it: on any thread, also after the pool
-// has gone. Otherwise confined to the event loop.
+// Makes steps, and keeps those that are not in use. A step returns to the pool when the last of its
+// owners (a lease, a call under way, the user's program) lets go of it: this may happen on any
+// thread, and even after the pool is gone. Otherwise confined to the event loop.
 class StepPool {
  public:
-  // `map` must outlive the pool, and whatever plans with a step of it. `table_of_feature`: the
-  // place in map.tables() of each of data.features; without features all keys are the first
-  // table's.
+  // `map` must outlive the pool and all its steps. `table_of_feature`: for each of data.features
+  // the index of its table in map.tables(); if empty, all keys belong to the first table.
   explicit StepPool(const ParameterMap& map, std::vector<size_t> table_of_feature = {})
       : map_(map), table_of_feature_(std::move(table_of_feature)), frozen_(map) {}
 
-  // A step for this batch: duplicates removed, planned, routed to the partitions' owners, with room
-  // for the rows that are pulled. Shared by the lease's runner and the calls under way for it.
+  // Returns a step for `batch`: its duplicate keys are removed, its requests are planned and routed
+  // to the partitions' `owners`, and it has room for the rows that are pulled. The lease's runner
+  // and the calls under way for the step share it.
   std::shared_ptr<Step> Take(std::shared_ptr<const Batch> batch, absl::Span<const uint32_t> owners);
 
-  // Gives the step room for all tensors, unless it has it, and the frozen ones of this timeline, if
-  // another step has pulled them. To be called before it is pulled for: batches that are read ahead
-  // need no copy of the model.
+  // Gives the step room for all tensors, unless it has room already, and the frozen tensors of
+  // `timeline`, if another step has pulled them. To be called just before the step is pulled, so
+  // that batches that are only read ahead hold no copy of the model.
   void LendDense(Step& step, Timeline timeline);
 
-  // All that the step needs has been pulled, in this timeline.
+  // Everything that the step needs has been pulled, in `timeline`.
   void OnPulled(Step& step, Timeline timeline);
 
  private:
   struct Dense {
     std::vector<float> parameters;
     std::vector<float> gradients;
-    std::optional<Timeline> frozen_of;  // As Step's.
+    std::optional<Timeline> frozen_of;  // As Step::frozen_of.
   };
 
   // Keeps steps and their dense parameters that are not in use. Thread-safe.
   class Shelf {
    public:
-    std::unique_ptr<Step> TakeStep();  // Without room for tensors; null: there is none.
+    std::unique_ptr<Step> TakeStep();  // Without room for tensors; null if the shelf is empty.
     std::optional<Dense> TakeDense();
     void PutBack(std::unique_ptr<Step> step);
 
@@ -118,7 +121,6 @@ class StepPool {
   };
 
   std::shared_ptr<Step> TakeFree();
-  // Finds the distinct keys of each table.
   void Deduplicate(Step& step);
 
   const ParameterMap& map_;
@@ -129,7 +131,7 @@ class StepPool {
   const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();  // Shared with steps in use.
 };
 
-// For StepPool: the place of each feature's table among job.tables.
+// Returns, for StepPool, the index in job.tables of each feature's table.
 std::vector<size_t> TablesOfFeatures(const v1::JobSpec& job);
 
 }  // namespace capstan::worker

@@ -1,7 +1,7 @@
-// The pulls, or the pushes, that are under way for the steps of a lease: one for each batch and
-// shard at the most. A later one takes the place of the one before; otherwise a pull that the
-// lease's machine has given up (its round is over, the view has changed) would write into a step
-// that is being computed, and a push would read what is being computed anew.
+// The pulls, or the pushes, that are under way for the steps of a lease: at most one for each batch
+// and shard. A later call cancels the one before. Otherwise a pull that the lease's machine has
+// given up (its round is over, or the view has changed) would write into a step that is being
+// computed, and a push would read gradients that are being computed anew.
 #ifndef CAPSTAN_WORKER_SHELL_STEP_CALLS_H_
 #define CAPSTAN_WORKER_SHELL_STEP_CALLS_H_
 
@@ -20,12 +20,12 @@ class StepCalls {
  public:
   // `client` must outlive the calls.
   explicit StepCalls(PsClient& client) : client_(client) {}
-  // Cancels what is under way.
   ~StepCalls() { CancelAll(); }
   StepCalls(const StepCalls&) = delete;
   StepCalls& operator=(const StepCalls&) = delete;
 
-  // Cancels the call before it, then begins this one. REQUIRES: `begin` does not run its callback.
+  // Cancels the call under way for `batch` and `shard`, if there is one, then begins another by
+  // `begin`. REQUIRES: `begin` does not run the new call's callback.
   void Begin(uint64_t batch, ShardIndex shard, absl::FunctionRef<RequestId()> begin) {
     if (const auto found = calls_.find({batch, shard}); found != calls_.end()) {
       client_.Cancel(found->second);

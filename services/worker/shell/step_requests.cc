@@ -12,7 +12,7 @@ namespace {
 
 RoundName NameOf(const LaneName& lane) { return {.round = lane.round, .closed = &lane.closed}; }
 
-// A step has a table without rows where the job has none.
+// Not step.tables.size(): a step of a job without tables has one table without rows.
 size_t TablesOf(const v1::JobSpec& job) { return static_cast<size_t>(job.tables_size()); }
 
 }  // namespace

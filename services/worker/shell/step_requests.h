@@ -1,5 +1,5 @@
-// What a step pulls from a shard and pushes to it, as its client takes that. Both point into the
-// step and into themselves, so each lives as long as its call does.
+// What a step pulls from a shard and pushes to it, in the form that PsClient takes. Both objects
+// hold pointers into the step and into themselves, so each must live as long as its call.
 #ifndef CAPSTAN_WORKER_SHELL_STEP_REQUESTS_H_
 #define CAPSTAN_WORKER_SHELL_STEP_REQUESTS_H_
 
@@ -16,16 +16,17 @@
 
 namespace capstan::worker {
 
-// Longer than any wait that a shard imposes by policy: those are answered in time with "again".
+// Longer than any wait that a shard imposes by policy: a shard answers such a call in time, with
+// "again".
 inline constexpr absl::Duration kPullTimeout = absl::Seconds(15);
 inline constexpr absl::Duration kPushTimeout = absl::Seconds(15);
 
 // Confined to the event loop.
 class StepPull {
  public:
-  // Versions of rows are asked for where gradients are judged by them, and never to evaluate;
-  // tensors that never change if `frozen`.
-  // REQUIRES: the step has room for all tensors (StepPool::LendDense).
+  // Asks for versions of rows if gradients are judged by them, except to evaluate; asks for the
+  // tensors that never change if `frozen`. REQUIRES: the step has room for all tensors
+  // (StepPool::LendDense).
   StepPull(const v1::JobSpec& job, std::shared_ptr<Step> step, const SendPull& action, bool frozen);
   StepPull(const StepPull&) = delete;
   StepPull& operator=(const StepPull&) = delete;
@@ -47,8 +48,8 @@ class StepPull {
 // Confined to the event loop.
 class StepPush {
  public:
-  // What the gradient was computed from goes with it where shards compensate for staleness.
-  // REQUIRES: the step is computed, or the push is empty.
+  // Where shards compensate for staleness, the pulled parameters go with the gradient that was
+  // computed from them. REQUIRES: the step is computed, or the push is empty.
   StepPush(const v1::JobSpec& job, std::shared_ptr<Step> step, const SendPush& action,
            const JobProgress& progress);
   StepPush(const StepPush&) = delete;

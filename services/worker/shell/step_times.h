@@ -1,4 +1,5 @@
-// Moving averages of a trainer's phases: what heartbeats report and stragglers are told by.
+// Moving averages of how long each phase of a trainer's steps takes: heartbeats report them, and
+// the chief finds stragglers by them.
 #ifndef CAPSTAN_WORKER_SHELL_STEP_TIMES_H_
 #define CAPSTAN_WORKER_SHELL_STEP_TIMES_H_
 
@@ -28,7 +29,7 @@ struct StepTimes {
   MovingAverage push;
   MovingAverage round_wait;
 
-  // A step without the waits that policies impose: what a slow machine makes longer.
+  // The time of a step without the waits that policies impose: only a slow machine makes it longer.
   double BusySeconds() const { return data.seconds() + compute.seconds() + push.seconds(); }
 };
 

@@ -1,4 +1,4 @@
-// One trainer of the job: who computes, and the leases it works on.
+// One trainer of the job: its computer, its client of the shards, and the leases it works on.
 #ifndef CAPSTAN_WORKER_SHELL_TRAINER_H_
 #define CAPSTAN_WORKER_SHELL_TRAINER_H_
 
@@ -25,8 +25,8 @@ struct WorkerContext {
   WorkerMetrics& metrics;
 };
 
-// The first batch of a spare task is read while another is worked on; the computations of lanes and
-// evaluations take turns. Confined to the event loop.
+// Its leases overlap: the computations of lanes and evaluations take turns. Confined to the event
+// loop.
 class Trainer final : public TrainerWork {
  public:
   // What `worker` refers to must outlive the trainer.

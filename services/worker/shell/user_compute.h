@@ -1,5 +1,5 @@
-// Steps that the user's own program computes: it asks for the next one, on whichever thread it
-// likes, and hands back what came out. No thread of ours ever calls it.
+// Steps that the user's own program computes: the program takes the next one, on whichever of its
+// threads it likes, and hands back the results. No thread of the worker ever calls the program.
 #ifndef CAPSTAN_WORKER_SHELL_USER_COMPUTE_H_
 #define CAPSTAN_WORKER_SHELL_USER_COMPUTE_H_
 
@@ -24,30 +24,32 @@ namespace capstan::worker {
 // The steps of all trainers of a process, in the order in which they were submitted. Thread-safe.
 class UserSteps {
  public:
-  // A step that has been taken. Its memory is valid for as long as `step` is held, whatever becomes
-  // of the worker meanwhile.
+  // A step that the program has taken. Its memory is valid for as long as `step` is held, even if
+  // the worker is gone meanwhile.
   struct Taken {
     std::shared_ptr<Step> step;
     Computer::Kind kind{};
-    uint64_t number = 0;  // Among all that have been taken.
+    uint64_t number = 0;  // Counts all steps ever taken.
   };
 
-  explicit UserSteps(const Clock& clock) : clock_(clock) {}  // Must outlive it.
+  explicit UserSteps(const Clock& clock) : clock_(clock) {}  // `clock` must outlive this object.
 
-  // The next step; nothing: none has come within `timeout`, or none will come any more.
+  // Waits for the next step and returns it; nullopt if none has come within `timeout`, or after
+  // Close().
   std::optional<Taken> Take(absl::Duration timeout);
 
-  // The results lie in the step (StepGradients; logits). Goes nowhere if the lease is gone. The
-  // caller may go on reading what it was given, and must not write any more.
+  // The program has written the results into the step (by StepGradients, or into its logits). Does
+  // nothing if the step was handed back before or its lease is gone. The caller may go on reading
+  // the step, but must not write to it any more.
   void Finish(Taken taken);
-  // The program has failed at this step; `then` runs when its lease knows, or if it is gone. False:
-  // the step had been handed back before, and nothing comes of this.
+  // The program has failed at this step. `then` runs once the step's lease knows of it, or at once
+  // if the lease is gone. Returns false, and does nothing, if the step was handed back before.
   bool Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<void()> then);
 
-  // The step that the program has had for the longest time, if that is `limit` or more.
+  // Returns the step that the program has had for the longest time, if that is `limit` or more.
   std::optional<Taken> Overdue(absl::Duration limit) const;
 
-  // None will come any more.
+  // Drops the steps that wait; none will come any more.
   void Close();
   bool closed() const;
 
@@ -64,7 +66,7 @@ class UserSteps {
 
   // Takes the step away from the program. Returns nothing if the program did not have it.
   std::optional<Submitted> TakeBack(const Taken& taken);
-  // Hands the step to the event loop of its computer. Returns false if that is gone.
+  // Hands the step to the event loop of its computer. Returns false if the computer is gone.
   bool HandBack(Submitted submitted);
   uint64_t Join(EventLoop& loop);
   void Leave(uint64_t computer);
@@ -75,20 +77,20 @@ class UserSteps {
   const Clock& clock_;
   mutable absl::Mutex mu_;
   std::deque<Submitted> queue_ ABSL_GUARDED_BY(mu_);
-  std::map<uint64_t, Submitted> taken_ ABSL_GUARDED_BY(mu_);  // By their numbers.
+  std::map<uint64_t, Submitted> taken_ ABSL_GUARDED_BY(mu_);  // By Taken::number.
   uint64_t last_taken_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<uint64_t, EventLoop*> computers_ ABSL_GUARDED_BY(mu_);  // Those that are there.
+  std::map<uint64_t, EventLoop*> computers_ ABSL_GUARDED_BY(mu_);  // Those that have not left.
   uint64_t last_computer_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time idle_from_ ABSL_GUARDED_BY(mu_) = clock_.Now();
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-// One trainer's. Thread-safe.
+// Hands the steps of one trainer to the user's program. Thread-safe.
 class UserCompute final : public Computer {
  public:
-  // Both must outlive it.
+  // `steps` and `loop` must outlive this object.
   UserCompute(UserSteps& steps, EventLoop& loop) : steps_(steps), id_(steps.Join(loop)) {}
-  ~UserCompute() override { steps_.Leave(id_); }  // What is taken comes to nothing.
+  ~UserCompute() override { steps_.Leave(id_); }  // Results of steps that are taken are dropped.
   UserCompute(const UserCompute&) = delete;
   UserCompute& operator=(const UserCompute&) = delete;
 

@@ -48,7 +48,7 @@ absl::StatusOr<const DeclaredModel*> UserProgram::Declare(const v1::JobSpec& job
     absl::MutexLock lock(&mu_);
     job_ = job;
   }
-  // The program builds its module meanwhile, which may take any time.
+  // Meanwhile the program builds its model and declares it, which may take any time.
   for (;;) {
     {
       absl::MutexLock lock(&mu_);

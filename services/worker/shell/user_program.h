@@ -1,5 +1,5 @@
-// The user's own program as a worker's model: it hears of the job, declares its tensors, and then
-// takes steps.
+// The user's own program as the model of a worker: the program hears of the job, declares its
+// tensors, and then takes steps and computes them.
 #ifndef CAPSTAN_WORKER_SHELL_USER_PROGRAM_H_
 #define CAPSTAN_WORKER_SHELL_USER_PROGRAM_H_
 
@@ -19,28 +19,28 @@
 
 namespace capstan::worker {
 
-// Each worker has one. Thread-safe: the worker calls what ModelSource names, the program the
-// others.
+// Each worker has one. Thread-safe: the worker calls the methods of ModelSource, the program calls
+// the others.
 class UserProgram final : public ModelSource {
  public:
-  // `shutdown` must outlive it.
+  // `shutdown` must outlive this object.
   explicit UserProgram(const Shutdown& shutdown) : shutdown_(shutdown) {}
 
-  // The job, as soon as the chief has told it; nothing: not within `timeout`.
+  // Waits until the chief has told the job, and returns it; nullopt after `timeout`.
   std::optional<v1::JobSpec> AwaitJob(absl::Duration timeout);
-  // Once, after AwaitJob.
+  // Gives the worker the tensors that the program trains. To be called once, after AwaitJob.
   void Declare(DeclaredModel model);
-  // In place of it: the program has failed.
+  // To be called instead of Declare() if the program has failed.
   void Fail(v1::UserCodeError error);
   UserSteps& steps() { return steps_; }
-  // What the job says of programs that hang, once it is known.
+  // The job's limit on the time of a step; nullopt until the job is known.
   struct StepLimit {
     std::string program;  // model.user
     absl::Duration timeout;
   };
   std::optional<StepLimit> step_limit() const;
-  // The job with the tensors that the chief has made of the declaration. REQUIRES: a step has been
-  // taken.
+  // The job, with the tensors that the chief has made from the declaration. REQUIRES: a step has
+  // been taken.
   v1::JobSpec job() const;
 
   absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) override;
@@ -57,7 +57,7 @@ class UserProgram final : public ModelSource {
   mutable absl::Mutex mu_;
   std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);
   std::optional<v1::UserCodeError> failure_ ABSL_GUARDED_BY(mu_);
-  std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is there.
+  std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is set.
 };
 
 }  // namespace capstan::worker

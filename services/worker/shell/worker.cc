@@ -13,9 +13,10 @@
 namespace capstan::worker {
 namespace {
 
-// They share connections to the shards: one trainer's calls do not fill one, and each connection
-// costs memory at both ends. Of ssp's pulls, which wait for slower trainers, each has a few under
-// way, so they never take all streams of a connection (rpc/limits.h) from those others.
+// So many trainers share their connections to the shards: one trainer's calls do not fill a
+// connection, and each costs memory at both ends. Under ssp each trainer has only a few pulls
+// waiting for slower trainers, so waiting pulls never take all streams of a connection
+// (rpc/limits.h) from the others' calls.
 constexpr size_t kTrainersPerConnection = 8;
 constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
@@ -65,14 +66,14 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
                .metrics = metrics_} {}
 
 Worker::~Worker() {
-  source_->Cancel();  // Lest the prefetcher waits for it.
+  source_->Cancel();  // So that the prefetcher does not wait for a read.
   loop_.Cancel(view_call_);
   loop_.Cancel(heartbeat_call_);
   loop_.Cancel(registration_call_);
   machine_.RemoveTrainers();
   trainers_.clear();
-  // The callbacks of what has been cancelled or posted run here, while what they refer to still
-  // stands.
+  // Runs the callbacks of calls that were cancelled and of what was posted, while what they refer
+  // to still exists.
   while (loop_.Poll(absl::Milliseconds(10)) || loop_.calls_under_way() > 0) {
   }
 }
@@ -107,7 +108,7 @@ WorkerEnd Worker::Run(const Shutdown& shutdown) {
 }
 
 absl::Duration Worker::UntilNextTurn() const {
-  // SIGTERM is noticed within a fifth of a second.
+  // A shutdown request is noticed within this time.
   constexpr absl::Duration kLongest = absl::Milliseconds(200);
   const absl::Time next = std::min(machine_.NextTurn(), view_retry_);
   return std::clamp(next - Now(), absl::ZeroDuration(), kLongest);

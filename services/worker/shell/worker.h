@@ -23,7 +23,8 @@ struct WorkerOptions {
   std::string name;
   Incarnation incarnation{};
   absl::Duration min_step;  // See ComputeOptions.
-  // What the user's program has declared; null: the job's towers compute. Must outlive the worker.
+  // What the user's program has declared; null: the job's towers are computed. Must outlive the
+  // worker.
   const v1::ModelDeclaration* declaration = nullptr;
   absl::Duration drain;  // See RuntimeOptions.
 };
@@ -39,9 +40,9 @@ class Worker final : public WorkerShell {
                                                         Channel chief, WorkerMetrics& metrics);
   ~Worker() override;
 
-  // Works until `shutdown` is requested, or the chief has given this worker up. A chief that comes
-  // after another is told of this worker and of what it holds, and the work goes on. A job that is
-  // over leaves the worker idle: it parks.
+  // Works until `shutdown` is requested and the worker has drained, or the chief has given this
+  // worker up. When another chief takes over, the worker registers with it, tells what it holds,
+  // and goes on. When the job is over the worker stays, idle.
   WorkerEnd Run(const Shutdown& shutdown);
 
  private:
@@ -66,7 +67,7 @@ class Worker final : public WorkerShell {
   EventLoop& loop_;
   const Channel chief_;
   WorkerMetrics& metrics_;
-  const std::shared_ptr<const Source> source_;  // Owned by the prefetcher, too.
+  const std::shared_ptr<const Source> source_;  // Shared with the prefetcher.
   StepPool steps_;
   WaitingTurns waiting_opens_;
   BatchPrefetcher prefetcher_;

@@ -20,7 +20,7 @@ metrics::Counter& Idle(metrics::Registry& registry, const std::string& awaited) 
                              {{"awaited", awaited}});
 }
 
-// Powers of ten, as a gradient's norm spans many of them.
+// Powers of ten, because the norms of gradients span many of them.
 std::vector<double> NormBuckets() {
   return {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4};
 }

@@ -21,7 +21,8 @@ class WorkerMetrics {
   explicit WorkerMetrics(metrics::Registry& registry);
 
   void CountRetry(ShardIndex shard, absl::StatusCode code);
-  // Before a step, of a lane or of a task.
+  // Counts the time for which a compute thread stood idle before a step. `of_lane`: the step is a
+  // lane's.
   void CountIdle(const IdleTime& idle, bool of_lane);
 
   metrics::Counter& steps;

@@ -69,7 +69,7 @@ Remedy RemedyOf(int status, std::string_view code) {
   if (IsOneOf(code, {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})) {
     return Remedy::kNewCredentials;
   }
-  // A key that has been replaced: its owner may have the new one by now.
+  // The key has been replaced: the new one may be there by now.
   if (status == 403 &&
       IsOneOf(code, {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken"})) {
     return Remedy::kNewCredentials;
@@ -85,7 +85,8 @@ Remedy RemedyOf(int status, std::string_view code) {
   return passing ? Remedy::kRetry : Remedy::kNone;
 }
 
-// Whither a redirect would have led: a hint, not followed, as it would carry our signature away.
+// Returns a hint where a redirect leads. It is not followed, because it would carry the signature
+// to another server.
 std::string RedirectHint(const HttpResponse& response) {
   const std::string_view region = response.Header("x-amz-bucket-region");
   if (region.empty()) return "";
@@ -100,7 +101,7 @@ S3Failure ReadFailure(const HttpResponse& response, std::string_view what) {
   S3Failure failure;
   failure.remedy = RemedyOf(response.status, error.code);
   absl::StatusCode code = CodeOf(response.status, error.code);
-  // Also where an answer with status 200 says so, or a refusal that passes.
+  // So also if an answer with status 200 holds the error, or if it is a refusal that passes.
   if (failure.remedy == Remedy::kRetry && code == absl::StatusCode::kInvalidArgument) {
     code = absl::StatusCode::kUnavailable;
   }

@@ -1,4 +1,4 @@
-// What an answer of S3 means: a status, and what could be done about it.
+// What an error answer of S3 means: a status, and what could help against it.
 #ifndef CAPSTAN_OBJECTSTORE_S3_ANSWER_H_
 #define CAPSTAN_OBJECTSTORE_S3_ANSWER_H_
 
@@ -13,19 +13,19 @@ namespace capstan {
 
 enum class Remedy {
   kNone,
-  kRetry,           // The server or the way to it is at fault.
-  kNewCredentials,  // They have expired, or have been replaced.
-  kCorrectClock,    // Ours and the server's differ too much.
+  kRetry,           // The server or the network is at fault: try again.
+  kNewCredentials,  // The credentials have expired, or have been replaced.
+  kCorrectClock,    // The clocks of this machine and the server differ too much.
 };
 
 struct S3Failure {
   absl::Status status;
   Remedy remedy = Remedy::kNone;
-  absl::Duration retry_after = absl::ZeroDuration();  // The server's wish.
+  absl::Duration retry_after = absl::ZeroDuration();  // As the server asks.
 };
 
-// Makes a status of an answer that is an error, by its HTTP status and the <Error> in its body. The
-// message begins with `what`, and holds S3's code and message.
+// Makes a status from an error answer, by its HTTP status and the <Error> in its body. The message
+// begins with `what`, and holds S3's code and message.
 //
 //   NOT_FOUND no such object   ABORTED a condition does not hold   OUT_OF_RANGE
 //   PERMISSION_DENIED   UNAUTHENTICATED   FAILED_PRECONDITION no such bucket, or it is elsewhere
@@ -33,15 +33,14 @@ struct S3Failure {
 //   INVALID_ARGUMENT the rest
 S3Failure ReadFailure(const HttpResponse& response, std::string_view what);
 
-// Returns whether an answer with status 200 holds an <Error> nevertheless, as those of slow
-// operations may.
+// Returns whether an answer with status 200 holds an <Error>, as answers of slow operations may.
 bool HoldsError(const HttpResponse& response);
 
-// Reads a date such as "Sun, 06 Nov 1994 08:49:37 GMT". Returns InfinitePast for what is none.
+// Reads a date such as "Sun, 06 Nov 1994 08:49:37 GMT". Returns InfinitePast if it is no date.
 absl::Time ParseHttpDate(std::string_view text);
 
-// How long to wait before attempt n + 1, n >= 1: drawn by `unit` in [0, 1) from the whole range
-// ("full jitter"), so that many who failed together do not come back together.
+// Returns how long to wait before attempt n + 1, n >= 1: `unit`, in [0, 1), picks a time from the
+// whole range ("full jitter"), so that clients that failed together do not come back together.
 absl::Duration RetryPause(const S3Options& options, int n, double unit, absl::Duration retry_after);
 
 }  // namespace capstan

@@ -13,7 +13,7 @@ namespace capstan {
 namespace {
 
 constexpr absl::Duration kRenewAhead = absl::Minutes(5);
-constexpr absl::Duration kTooLate = absl::Seconds(30);  // A request takes time as well.
+constexpr absl::Duration kTooLate = absl::Seconds(30);  // Because a request takes time as well.
 constexpr absl::Duration kMostWait = absl::Seconds(30);
 constexpr absl::Duration kLookForCancel = absl::Milliseconds(100);
 constexpr absl::Duration kKeysAreReadEvery = absl::Seconds(10);
@@ -85,8 +85,8 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   return absl::FailedPreconditionError(absl::StrCat(path, ": no token can be read from it"));
 }
 
-// Kubernetes replaces all files of a Secret at once, by another folder behind a link: those that
-// are read here are of one folder.
+// Kubernetes replaces all files of a Secret at once, by pointing a link to another folder.
+// Resolving the link once makes sure that all files are read from the same folder.
 absl::StatusOr<S3Credentials> ReadKeys(const S3Options& options, absl::Time now) {
   const std::filesystem::path named =
       std::filesystem::path(options.keys_folder) / "AWS_ACCESS_KEY_ID";

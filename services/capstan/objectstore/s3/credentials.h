@@ -1,4 +1,4 @@
-// Who we are for S3: keys that are given, or temporary ones that are fetched and renewed.
+// The credentials for S3: keys that are given, or temporary ones that are fetched and renewed.
 #ifndef CAPSTAN_OBJECTSTORE_S3_CREDENTIALS_H_
 #define CAPSTAN_OBJECTSTORE_S3_CREDENTIALS_H_
 
@@ -19,20 +19,20 @@ namespace capstan {
 using WallClock = std::function<absl::Time()>;
 using FetchCredentials = std::function<absl::StatusOr<S3Credentials>()>;
 
-// Keeps credentials until shortly before they expire. One caller fetches; meanwhile the others go
-// on with those that are still good, or wait. Thread-safe.
+// Keeps credentials until shortly before they expire. Then one caller fetches new ones; meanwhile
+// the other callers use the old ones if these are still good, and otherwise wait. Thread-safe.
 class S3CredentialsCache {
  public:
-  // `cancelled`: once true, nobody waits any longer; may be null, and must outlive the cache.
+  // `cancelled`: once true, no caller waits any longer; may be null, and must outlive the cache.
   S3CredentialsCache(FetchCredentials fetch, WallClock now,
                      const std::atomic<bool>* cancelled = nullptr)
       : fetch_(std::move(fetch)), now_(std::move(now)), cancelled_(cancelled) {}
 
-  // Credentials that are good now. Where fetching fails, the old ones as long as they are good,
-  // then the error. CANCELLED: see the constructor.
+  // Returns credentials that are good now. If fetching fails, returns the old ones as long as they
+  // are good, and then the error. CANCELLED: see the constructor.
   absl::StatusOr<S3Credentials> Get() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The server says that these are good no longer: they are not given out again.
+  // The server says that these credentials are not good any more: they are not given out again.
   void Refuse(const S3Credentials& credentials) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -48,30 +48,30 @@ class S3CredentialsCache {
   bool fetching_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-// The credentials that `options` name: a folder of keys (read anew
-// every few seconds), static keys, web identity (AssumeRoleWithWebIdentity; the
-// token file is read anew each time), or a container's. FAILED_PRECONDITION if they name none.
-// `http` and `cancelled`, which may be null, must outlive the result.
+// Makes the credentials that `options` name: a folder of keys (read anew every few seconds), static
+// keys, web identity (AssumeRoleWithWebIdentity; the token file is read anew each time), or a
+// container's. FAILED_PRECONDITION: they name none. `http` and `cancelled`, which may be null, must
+// outlive the result.
 absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(
     const S3Options& options, Http& http, WallClock now,
     const std::atomic<bool>* cancelled = nullptr);
 
-// How the two kinds of temporary credentials are fetched, once. UNAVAILABLE is worth a retry. No
-// message holds a token or a key. `cancelled`: see HttpRequest.
+// Fetch one of the two kinds of temporary credentials, without retries. UNAVAILABLE: worth a retry.
+// No message holds a token or a key. `cancelled`: see HttpRequest.
 absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& http,
                                                const std::atomic<bool>* cancelled = nullptr);
 absl::StatusOr<S3Credentials> FetchContainerCredentials(
     const S3Options& options, Http& http, const std::atomic<bool>* cancelled = nullptr);
 
-// The keys in options.keys_folder, good for a few seconds beyond `now`. UNAUTHENTICATED: there are
-// none.
+// Reads the keys in options.keys_folder, which are good for a few seconds after `now`.
+// UNAUTHENTICATED: there are none.
 absl::StatusOr<S3Credentials> ReadKeys(const S3Options& options, absl::Time now);
 
-// "2026-11-21T12:00:00Z". DATA_LOSS for what is no time.
+// Parses "2026-11-21T12:00:00Z". DATA_LOSS: it is no time.
 absl::StatusOr<absl::Time> ParseExpiration(std::string_view text);
 
-// The content of a token file without white space at its ends. FAILED_PRECONDITION if it cannot be
-// read or is empty.
+// Returns the content of a token file without white space at its ends. FAILED_PRECONDITION: it
+// cannot be read, or is empty.
 absl::StatusOr<std::string> ReadToken(const std::string& path);
 
 }  // namespace capstan

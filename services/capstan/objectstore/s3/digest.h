@@ -14,14 +14,14 @@ std::string Md5(std::string_view bytes);
 std::string Hex(std::string_view bytes);     // In lower case.
 std::string Base64(std::string_view bytes);  // With padding.
 
-// Base64 of the CRC32C, as in the header x-amz-checksum-crc32c.
+// Returns the CRC32C in Base64, as in the header x-amz-checksum-crc32c.
 std::string Crc32cText(std::string_view bytes);
 
-// Everything but letters, digits and "-._~" as %XX; "/" too, unless it is kept.
+// Writes all but letters, digits and "-._~" as %XX; kKeep leaves "/" as it is.
 enum class Slash { kEncode, kKeep };
 std::string UriEncode(std::string_view text, Slash slash);
 
-// %XX and "+", which is a space, as in the keys of a listing; what is neither stays.
+// Decodes %XX, and "+" as a space, as in the keys of a listing. All else stays as it is.
 std::string UriDecode(std::string_view text);
 
 }  // namespace capstan

@@ -13,10 +13,10 @@
 namespace capstan {
 namespace {
 
-// The host of ECS, for relative addresses.
+// The host of ECS, to which relative addresses refer.
 constexpr char kContainerHost[] = "http://169.254.170.2";
 
-// The first that is set and not empty.
+// Returns the first variable that is set and not empty.
 std::string First(const Environment& get, std::initializer_list<const char*> names,
                   std::string otherwise = "") {
   for (const char* name : names) {

@@ -1,4 +1,5 @@
-// Where S3 is and how one talks to it, from the environment that AWS's own tools read.
+// Where S3 is and how to talk to it: options from the environment variables that AWS's own tools
+// read.
 #ifndef CAPSTAN_OBJECTSTORE_S3_OPTIONS_H_
 #define CAPSTAN_OBJECTSTORE_S3_OPTIONS_H_
 
@@ -12,14 +13,15 @@
 
 namespace capstan {
 
-// In virtual-host style the bucket is a part of the host's name, in path style of the path.
+// In virtual-host style the bucket is a part of the host's name; in path style, of the path.
 enum class S3Addressing { kAutomatic, kPath, kVirtualHost };
 
 struct S3Options {
   std::string region = "us-east-1";
-  std::string endpoint = {};      // "https://host[:port]"; empty: AWS's of the region.
-  std::string sts_endpoint = {};  // Likewise, of the token service.
-  S3Addressing addressing = S3Addressing::kAutomatic;  // Path at an endpoint of one's own.
+  std::string endpoint = {};      // "https://host[:port]"; empty: AWS's endpoint of the region.
+  std::string sts_endpoint = {};  // The same for the token service.
+  // kAutomatic: kPath if `endpoint` is set or the bucket's name has a dot.
+  S3Addressing addressing = S3Addressing::kAutomatic;
   bool allow_http = false;
   bool checksums = true;  // Send CRC32C with every object; old servers refuse it.
   std::string ca_file = {};
@@ -28,16 +30,18 @@ struct S3Options {
   std::string access_key = {};
   std::string secret_key = {};
   std::string session_token = {};
-  std::string keys_folder = {};  // Files named as the three variables, read anew again and again.
-  std::string role_arn = {};     // Web identity.
+  // Its files have the names of the three variables; they are read anew every few seconds.
+  std::string keys_folder = {};
+  std::string role_arn = {};  // Web identity.
   std::string web_identity_token_file = {};
   std::string role_session_name = "capstan";
   std::string container_credentials_uri = {};
   std::string container_token_file = {};
 
-  // Retries: at most so many requests, and none begins after the deadline. A pause is drawn from
-  // [0, first_pause * 2^n), at most most_pause; a server that names a time is obeyed. Of objects
-  // that are read, each byte that comes is kept, and the rest has all of that anew.
+  // Retries: a call makes at most `attempts` requests, and none begins after the deadline. A pause
+  // is drawn from [0, first_pause * 2^n), at most most_pause; if a server names a time, that is
+  // kept. When a read has received some bytes, these are kept, and the rest of the read gets all
+  // attempts and time anew.
   int attempts = 8;
   absl::Duration deadline = absl::Minutes(2);
   absl::Duration request_timeout = absl::Minutes(1);
@@ -46,7 +50,7 @@ struct S3Options {
 
   // The size of a part of an upload; S3 wants 5 MiB at least.
   uint64_t part_bytes = uint64_t{8} << 20;
-  size_t parts_at_once = 4;  // At least 1: so many of one upload are in memory.
+  size_t parts_at_once = 4;  // At least 1: so many parts of one upload are in memory.
 };
 
 // CAPSTAN_S3_KEYS, a folder with the keys; AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or
@@ -54,8 +58,9 @@ struct S3Options {
 // AWS_SESSION_TOKEN; AWS_ROLE_ARN, AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_SESSION_NAME;
 // AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE;
 // AWS_REQUEST_CHECKSUM_CALCULATION=when_required; CAPSTAN_S3_ADDRESSING=path|virtual;
-// CAPSTAN_S3_ALLOW_HTTP=true. INVALID_ARGUMENT for values that are none of these; no message holds
-// a secret. `get` gives the value of a variable, or null; the default is that of the process.
+// CAPSTAN_S3_ALLOW_HTTP=true. INVALID_ARGUMENT: a variable has another value; no message holds a
+// secret. `get` returns the value of a variable, or null; without it, the environment of the
+// process is read.
 using Environment = std::function<const char*(const char* name)>;
 absl::StatusOr<S3Options> S3OptionsFromEnvironment(const Environment& get);
 absl::StatusOr<S3Options> S3OptionsFromEnvironment();
@@ -65,7 +70,7 @@ struct S3Location {
   std::string prefix;  // Without a slash at either end; empty: the whole bucket.
 };
 
-// Reads an address "s3://bucket[/prefix]". INVALID_ARGUMENT for what is none.
+// Parses an address "s3://bucket[/prefix]". INVALID_ARGUMENT: it is no such address.
 absl::StatusOr<S3Location> ParseS3Uri(std::string_view uri);
 
 // Where the objects of a bucket are.
@@ -75,7 +80,7 @@ struct S3Endpoint {
   std::string base;    // In front of every key: "/" or "/bucket/".
 };
 
-// INVALID_ARGUMENT for an endpoint that is no address; FAILED_PRECONDITION for http:// unless it is
+// INVALID_ARGUMENT: the endpoint is no address. FAILED_PRECONDITION: it is http://, and that is not
 // allowed.
 absl::StatusOr<S3Endpoint> FindEndpoint(const S3Options& options, const std::string& bucket);
 

@@ -12,17 +12,17 @@
 namespace capstan {
 namespace {
 
-// For messages: without the query, whose upload ids and tokens are nobody's business.
+// Describes the call for messages, without the query, whose upload ids and tokens must not be seen.
 std::string Describe(const S3Call& call) {
   return absl::StrCat("S3 ", call.method, " ", call.key.empty() ? "bucket" : call.key);
 }
 
 constexpr absl::Duration kLineEvery = absl::Seconds(30);
 
-// A body that a slow connection does not take within the time of a request.
+// A larger body may take a slow connection longer than the timeout of a request.
 constexpr size_t kLargeBody = size_t{1} << 20;
 
-// Whether what has come of a broken answer can be gone on from.
+// Returns whether a read can go on after what has come of a broken answer.
 bool CanBeResumed(const HttpResponse& partial) {
   return (partial.status == 200 || partial.status == 206) && !partial.body.empty() &&
          !partial.Header("etag").empty();
@@ -89,7 +89,7 @@ S3Result S3Client::Send(const S3Call& call) {
   }
 }
 
-// A store that is away is tried for minutes, and many are at it: one of them says so, now and then.
+// A store that is away is tried for minutes, by many threads: one of them logs it now and then.
 void S3Client::TellOfTrouble(const absl::Status& why) {
   const int64_t now = absl::ToUnixMillis(world_.clock.Now());
   int64_t next = next_line_.load();

@@ -20,7 +20,7 @@
 
 namespace capstan {
 
-// The world around a client. `http` and `clock` must outlive it.
+// What a client needs of the world around it. `http` and `clock` must outlive it.
 struct S3World {
   Http& http;
   const Clock& clock;  // For deadlines.
@@ -35,21 +35,21 @@ struct S3Call {
   std::vector<std::pair<std::string, std::string>> query = {};  // Not encoded.
   HttpHeaders headers = {};
   std::string_view body = {};
-  uint64_t most_body = uint64_t{4} << 20;  // The answer has at most so many bytes.
-  bool xml_answer = false;                 // An <Error> in an answer with status 200 counts.
-  // What has come of an answer that broke is given to the caller, who asks for the rest; without
-  // this it is dropped, and asked for again.
+  uint64_t most_body = uint64_t{4} << 20;  // The most bytes that the answer may have.
+  bool xml_answer = false;                 // Look for an <Error> also in an answer with status 200.
+  // If an answer breaks, the caller gets what has come of it, and asks for the rest. If false, that
+  // is dropped, and the whole answer asked for again.
   bool keeps_partial = false;
-  bool once = false;  // A failure is not tried again.
+  bool once = false;  // Failures are not tried again.
 };
 
 struct S3Result {
-  // An answer with a status of the two hundreds, or what ReadFailure and Http::Send say.
+  // An answer with status 2xx, or an error from ReadFailure or Http::Send.
   absl::StatusOr<HttpResponse> response;
-  // An earlier attempt, whose answer did not come or was a server's error, may have been carried
-  // out. What the last one says may then be a consequence of our own doing.
+  // An earlier attempt may have been carried out although its answer was lost or a server error. So
+  // the result of the last attempt may be a consequence of this client's own earlier one.
   bool repeated = false;
-  // With keeps_partial, where the response is an error: the front of a good answer, with its ETag.
+  // With keeps_partial, if the response is an error: the front of a good answer, with its ETag.
   // Without a body: nothing has come.
   HttpResponse partial = {};
 };
@@ -57,18 +57,19 @@ struct S3Result {
 // Thread-safe.
 class S3Client {
  public:
-  // Makes a client of `bucket`. Fails as FindEndpoint and MakeCredentials do.
+  // Makes a client of `bucket`. The errors are those of FindEndpoint and MakeCredentials.
   static absl::StatusOr<std::unique_ptr<S3Client>> Create(const S3Options& options,
                                                           const std::string& bucket,
                                                           const S3World& world);
 
-  // Retries as S3Options say: failures that pass, once with new credentials, once with a corrected
-  // clock. A request whose body is large may take as long as bytes move, and what it takes beyond
-  // the timeout of others does not count against the deadline. The log tells of the first failure
-  // that is tried again, at most twice a minute.
+  // Sends the call, and retries as S3Options say: failures that pass, once with new credentials,
+  // and once with a corrected clock. A request with a large body may take as long as bytes move;
+  // the time it takes beyond the usual timeout does not count against the deadline. The first
+  // failure that is tried again is logged, at most twice a minute.
   S3Result Send(const S3Call& call);
 
-  // What is under way, and every later call, fails with CANCELLED. Pauses are the world's to end.
+  // Calls under way, and all later ones, fail with CANCELLED. Ending the sleeps of S3World is up to
+  // the caller.
   void Cancel() { cancelled_ = true; }
 
   const S3Options& options() const { return options_; }
@@ -82,7 +83,7 @@ class S3Client {
 
   struct Attempt {
     absl::StatusOr<HttpResponse> response;
-    S3Failure failure;  // If the response is none of success.
+    S3Failure failure;  // If the response is no success.
     bool sent = true;
     HttpResponse partial = {};
   };

@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<ObjectInfo>> ListS3Objects(S3Client& client, const st
     if (!after.empty()) call.query.emplace_back("start-after", after);
     CAPSTAN_ASSIGN_OR_RETURN(S3Listing page, FetchPage(client, std::move(call), token));
     for (ObjectInfo& object : page.objects) {
-      // Each page begins behind the one before it, or we would list for ever.
+      // Each page must begin after the one before it, or this loop would never end.
       if (object.key <= last || !absl::StartsWith(object.key, prefix)) {
         return absl::DataLossError(absl::StrCat("a listing of '", prefix, "' holds '", object.key,
                                                 "' behind '", last, "'"));

@@ -20,7 +20,8 @@ namespace {
 
 constexpr size_t kMostKeyBytes = 1024;
 
-// Data that others have put there may have any names; only what would be another path is refused.
+// Data that others have stored may have any names; only names that would mean another path are
+// refused.
 absl::Status CheckReadKey(std::string_view key) {
   bool good = !key.empty() && key.size() <= kMostKeyBytes &&
               std::none_of(key.begin(), key.end(), [](char c) { return absl::ascii_iscntrl(c); });
@@ -101,11 +102,11 @@ class Sleeper {
   }
 
  private:
-  absl::Mutex mu_;  // One notifies.
+  absl::Mutex mu_;  // Only one thread notifies.
   absl::Notification ended_;
 };
 
-// The store over libcurl, with the world it stands in.
+// The store over libcurl, together with all that it uses.
 class OwningStore : public S3ObjectStore {
  public:
   OwningStore(std::unique_ptr<Http> http, std::unique_ptr<Clock> clock,
@@ -139,7 +140,7 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenS3ObjectStore(const S3Location&
 
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenS3ObjectStore(const S3Location& location,
                                                                const S3Options& options) {
-  // The token service may be named by an http:// endpoint as well; FindEndpoint checks ours,
+  // The token service, too, may have an http:// endpoint. FindEndpoint checks the endpoint of S3,
   // libcurl all others. A container's agent is on this machine.
   auto http =
       NewCurlHttp({.allow_http = options.allow_http || !options.container_credentials_uri.empty(),

@@ -1,8 +1,8 @@
 // Objects in a bucket of S3, or of a server that speaks its protocol.
 //
 // Conditional writes are S3's own (If-None-Match, If-Match). Every write carries a random id as
-// metadata: where the answer to an attempt was lost and the next one is refused, the id tells
-// whether what is stored there is our own write or a rival's.
+// metadata. If the answer to an attempt is lost and the next attempt is refused, the id tells
+// whether the stored object is this writer's own or a rival's.
 #ifndef CAPSTAN_OBJECTSTORE_S3_S3_OBJECT_STORE_H_
 #define CAPSTAN_OBJECTSTORE_S3_S3_OBJECT_STORE_H_
 
@@ -18,12 +18,12 @@
 
 namespace capstan {
 
-// FAILED_PRECONDITION without credentials, or for an http:// endpoint that is not allowed. Requests
-// are sent over libcurl. Thread-safe; so is a store's use from many threads at once.
+// Sends requests over libcurl. FAILED_PRECONDITION: there are no credentials, or the endpoint is
+// http:// and that is not allowed. Thread-safe, and so is the store.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenS3ObjectStore(const S3Location& location,
                                                                const S3Options& options);
 
-// With another world, as tests have it.
+// The same with another S3World, for tests.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenS3ObjectStore(const S3Location& location,
                                                                const S3Options& options,
                                                                const S3World& world);
@@ -31,21 +31,22 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenS3ObjectStore(const S3Location&
 // The header that carries the id of a write.
 inline constexpr char kWriteIdHeader[] = "x-amz-meta-capstan-write";
 
-// The object's version if it is the write with that id; ABORTED if it is not.
+// Returns the object's version if it was written with this id; ABORTED: it was not.
 absl::StatusOr<ObjectVersion> FindWrite(S3Client& client, const std::string& full_key,
                                         const std::string& write_id);
 
-// Streams to `full_key`: in one request if it turns out small, else as a multipart upload, which is
-// aborted unless it is committed. `client` must outlive the result.
+// Returns a writer that streams to `full_key`: in one request if the object turns out small,
+// otherwise as a multipart upload, which is aborted unless it is committed. `client` must outlive
+// the result.
 std::unique_ptr<ObjectWriter> NewS3Writer(S3Client& client, std::string full_key);
 
-// Puts an object with one request. As ObjectStore::Write, `full_key` in place of the key.
+// Puts an object with one request. As ObjectStore::Write, with the full key in the bucket.
 absl::StatusOr<ObjectVersion> PutS3Object(S3Client& client, const std::string& full_key,
                                           std::string_view bytes, const WriteCondition& condition);
 
-// As ObjectStore::Read, `full_key` in place of the key. Where a connection breaks within the
-// answer, or it takes longer than a request may, the rest is asked for, of the same version: it
-// fails only after attempts of which none has brought a byte.
+// As ObjectStore::Read, with the full key in the bucket. If the connection breaks within the
+// answer, or the answer takes longer than a request may, the rest of the same version is asked for.
+// The read fails only after a run of attempts that have brought no byte.
 absl::StatusOr<Object> ReadS3Object(S3Client& client, const std::string& full_key,
                                     const ReadRange& range);
 
@@ -56,12 +57,12 @@ struct S3Listing {
 };
 absl::StatusOr<S3Listing> ReadS3Listing(const XmlElement& answer);
 
-// The first `limit` objects behind `after`, with full keys. DATA_LOSS if the server sends pages in
-// no order or a page twice.
+// Returns the first `limit` objects after `after`, with full keys. DATA_LOSS: the server sends
+// pages out of order, or a page twice.
 absl::StatusOr<std::vector<ObjectInfo>> ListS3Objects(S3Client& client, const std::string& prefix,
                                                       const std::string& after, size_t limit);
 
-// At most 1000 at once are asked for.
+// Deletes at most 1000 objects with one request.
 absl::Status DeleteS3Objects(S3Client& client, std::span<const std::string> full_keys);
 
 }  // namespace capstan

@@ -12,13 +12,13 @@
 namespace capstan {
 namespace {
 
-// One read has at most so many bytes: it is in memory whole.
+// The most bytes of one read, which is in memory as a whole.
 constexpr uint64_t kMostBytes = uint64_t{16} << 30;
 constexpr uint64_t kMostErrorBytes = uint64_t{1} << 20;
-// So often is an object read anew that is replaced while it is read.
+// How often a read begins anew because the object was replaced meanwhile.
 constexpr int kMostVersions = 3;
 
-// What a header "Content-Range: bytes 0-9/443" says.
+// The content of a header such as "Content-Range: bytes 0-9/443".
 struct ContentRange {
   uint64_t first = 0;
   uint64_t last = 0;
@@ -41,15 +41,15 @@ class S3Read {
       : client_(client), key_(key), range_(range), version_(range.version) {}
 
   absl::StatusOr<Object> Run();
-  // Something has come of a version that was not asked for by name.
+  // Returns whether something has come, and the caller did not ask for a certain version.
   bool begun() const { return !bytes_.empty() && range_.version.token.empty(); }
 
  private:
   bool whole() const { return range_.offset == 0 && range_.length == ReadRange::kToTheEnd; }
-  // Servers do not count that far.
+  // So long a range is asked for without its end, because servers do not count that far.
   bool to_the_end() const { return range_.length > kMostBytes; }
   S3Call NextCall() const;
-  // Keeps what an answer holds; `complete`: all of it has come.
+  // Keeps what the answer holds. `complete`: all of the answer has come.
   absl::Status Take(HttpResponse& response, bool complete);
   absl::Status TakeFirst(const HttpResponse& response);
   absl::Status TakePiece(const HttpResponse& response, bool complete);
@@ -84,7 +84,7 @@ S3Call S3Read::NextCall() const {
 absl::Status S3Read::TakeFirst(const HttpResponse& response) {
   if (response.status != 200) return Wrong();
   const std::string_view checksum = response.Header("x-amz-checksum-crc32c");
-  // With "-" it is one of a multipart upload's parts' checksums, not of these bytes.
+  // With "-" it is a checksum of the checksums of a multipart upload's parts, not of these bytes.
   const bool of_all = checksum.find('-') == std::string_view::npos &&
                       response.Header("x-amz-checksum-type") != "COMPOSITE";
   if (of_all) checksum_ = std::string(checksum);
@@ -137,7 +137,7 @@ absl::StatusOr<Object> S3Read::Run() {
   }
 }
 
-// HTTP has no range of no bytes.
+// Reads no bytes, which HTTP ranges cannot express.
 absl::StatusOr<Object> ReadNothing(S3Client& client, const std::string& key,
                                    const ReadRange& range) {
   const S3Result result = client.Send({.method = "HEAD", .key = key});
@@ -163,7 +163,7 @@ absl::StatusOr<Object> ReadS3Object(S3Client& client, const std::string& full_ke
     if (absl::IsOutOfRange(object.status()) && !read.begun()) {
       return ReadNothing(client, full_key, range);
     }
-    // It was replaced between two pieces, and whoever reads it wants it as it is now.
+    // If the object was replaced between two pieces, the caller wants it as it is now.
     const bool replaced = absl::IsAborted(object.status()) && read.begun();
     if (!replaced || version == kMostVersions) return object;
   }

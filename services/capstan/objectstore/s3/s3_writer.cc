@@ -13,7 +13,7 @@
 namespace capstan {
 namespace {
 
-// S3 takes 10000 parts of an object; parts double each so many.
+// S3 takes at most 10000 parts of an object, so the size of parts doubles after each so many.
 constexpr size_t kPartsOfOneSize = 1500;
 
 struct Part {
@@ -21,7 +21,7 @@ struct Part {
   std::string checksum;
 };
 
-// A part on its way. The work sets the result, and is waited for before anybody looks at it.
+// A part that is being uploaded. `work` sets `result`, and is waited for before the result is read.
 struct Upload {
   size_t number;  // From 1.
   std::string bytes;
@@ -32,15 +32,17 @@ struct Upload {
 class S3Writer : public ObjectWriter {
  public:
   S3Writer(S3Client& client, std::string key) : client_(client), key_(std::move(key)) {
-    // All by this thread: what is appended may come from many, and malloc would keep each one's.
+    // This thread allocates all buffers: many threads may append, and malloc would keep memory for
+    // each of them.
     spare_.resize(client_.options().parts_at_once + 1);
     for (std::string& buffer : spare_) buffer.reserve(client_.options().part_bytes);
   }
 
   ~S3Writer() override {
-    under_way_.clear();  // Each has ended.
+    under_way_.clear();  // Waits until each has ended.
     if (upload_.empty() || committed_) return;
-    // At best: a bucket's lifecycle rule removes what a dead process leaves anyway.
+    // Tried once only: a lifecycle rule of the bucket has to remove what dead processes leave
+    // anyway.
     client_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}, .once = true});
   }
 
@@ -73,9 +75,11 @@ class S3Writer : public ObjectWriter {
 
   void TakeBuffer();
   absl::Status Begin();
-  // Sends what is buffered beside the caller, once fewer than parts_at_once are under way.
+  // Begins to upload the buffered bytes in the background, once fewer than parts_at_once uploads
+  // are under way.
   absl::Status BeginPart();
-  // Waits, the oldest first, until at most so many are under way. The first error.
+  // Waits for uploads, the oldest first, until at most `left` are under way. Returns the first
+  // error.
   absl::Status EndPartsButFor(size_t left);
   absl::StatusOr<Part> Send(const Upload& upload) const;
   absl::Status Complete();
@@ -87,9 +91,9 @@ class S3Writer : public ObjectWriter {
   std::string upload_;  // Empty: nothing has been sent yet.
   std::string buffer_;
   std::vector<std::string> spare_;  // Buffers that are not in use.
-  size_t begun_ = 0;                // Parts,
+  size_t begun_ = 0;                // How many parts have been begun.
   std::deque<std::unique_ptr<Upload>> under_way_;
-  std::vector<Part> parts_;  // and those that have ended, in order.
+  std::vector<Part> parts_;  // The parts that have ended, in order.
   Threads threads_;
   absl::Status error_;  // The first error.
   bool committed_ = false;
@@ -125,7 +129,7 @@ absl::Status S3Writer::BeginPart() {
   under_way_.push_back(std::make_unique<Upload>(Upload{++begun_, std::exchange(buffer_, {})}));
   Upload& upload = *under_way_.back();
   upload.work = threads_.Begin([this, &upload] { upload.result = Send(upload); });
-  // The next part is being filled meanwhile.
+  // Takes another buffer, in which the next part is filled meanwhile.
   return EndPartsButFor(client_.options().parts_at_once - 1);
 }
 

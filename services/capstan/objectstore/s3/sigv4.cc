@@ -13,13 +13,13 @@ namespace {
 
 constexpr char kAlgorithm[] = "AWS4-HMAC-SHA256";
 
-// Without white space around it, and one space in place of several within.
+// Returns `value` without white space around it, and with one space in place of several within.
 std::string Trimmed(std::string value) {
   absl::RemoveExtraAsciiWhitespace(&value);
   return value;
 }
 
-// By name in lower case; values of the same name are joined by commas.
+// Returns the headers by name in lower case; values of the same name are joined by commas.
 std::map<std::string, std::string> CanonicalHeaders(const HttpHeaders& headers) {
   std::map<std::string, std::string> canonical;
   for (const auto& [name, value] : headers) {

@@ -37,10 +37,10 @@ struct SigningInput {
 // "20150830T123600Z", as in the header x-amz-date.
 std::string SigningTime(absl::Time time);
 
-// The query as it is signed, and as it is to be sent behind "?".
+// Returns the query in the form in which it is signed, and must be sent after "?".
 std::string CanonicalQuery(std::vector<std::pair<std::string, std::string>> query);
 
-// The value of the header Authorization.
+// Returns the value of the header Authorization.
 std::string Authorization(const SigningInput& input, const S3Credentials& credentials,
                           const SigningScope& scope);
 

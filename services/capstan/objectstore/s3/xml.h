@@ -19,19 +19,19 @@ struct XmlElement {
   static constexpr int kMostDepth = 16;
 
   std::string name;
-  std::string text;  // Its own text, without that of its children.
+  std::string text;  // The element's own text, without that of its children.
   std::vector<XmlElement> children;
 
-  // The first child of that name, or null.
+  // Returns the first child of that name, or null.
   const XmlElement* Child(std::string_view child) const;
-  // Its text, or "".
+  // Returns the text of the first child of that name, or "".
   std::string_view ChildText(std::string_view child) const;
 };
 
-// DATA_LOSS for what is not such a document.
+// DATA_LOSS: it is not such a document.
 absl::StatusOr<XmlElement> ParseXml(std::string_view document);
 
-// `text` as it stands between tags.
+// Returns `text` as it is written between tags.
 std::string XmlEscape(std::string_view text);
 
 }  // namespace capstan
