@@ -15,11 +15,12 @@
 namespace capstan {
 
 struct EvalTasks {
-  TaskRanges ranges;                // One set after another; none: nothing is held out.
-  std::vector<uint32_t> ends = {};  // One a set: the range after its last.
+  TaskRanges ranges;  // The ranges of one set after another; empty: nothing is held out.
+  std::vector<uint32_t> ends = {};  // For each set the index one past its last range.
 };
 
-// As PlanTasks (tasks.h), of the split kEval, each set by itself.
+// Plans each evaluation set by itself, as PlanTasks (tasks.h) plans the split kEval. Errors as of
+// PlanTasks.
 absl::StatusOr<EvalTasks> PlanEvalSets(const Source& source, const v1::DataSpec& data,
                                        PlanOptions options);
 

@@ -44,7 +44,7 @@ absl::Status SampleReader::ReadRecords(const v1::Task& task, Batch& records, Tas
   return absl::OkStatus();
 }
 
-// Leaves the file at record task.begin, or at its end.
+// Moves to record task.begin of the file, or to the file's end if it has fewer records.
 absl::Status SampleReader::Seek(const v1::Task& task) {
   const bool usable = open_.samples != nullptr && open_.file == task.file() &&
                       open_.next <= task.begin() &&
