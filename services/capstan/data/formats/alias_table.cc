@@ -20,8 +20,8 @@ AliasTable::AliasTable(std::span<const double> weights) : places_(weights.size()
     places_[i] = {.own = 1, .other = i};
     (left[i] < 1 ? small : large).push_back(i);
   }
-  // Each thing that does not fill its place has the rest filled by one that has more than that.
-  // What rounding leaves over in either list fills its own place.
+  // A thing that does not fill its own place shares it with a thing that has more than a place's
+  // worth left. Things that rounding leaves in either list fill their own places.
   while (!small.empty() && !large.empty()) {
     const uint32_t one = small.back();
     const uint32_t other = large.back();

@@ -22,8 +22,9 @@ namespace capstan {
 // piece are a piece each.
 //
 // Two kinds of ranges stay whole and are a task each: ranges whose number of records is not known;
-// and ranges of a file that can be read only from its front (compressed text, idx), if reading all
-// of its pieces would mean to read the file more than kMostPasses times an epoch.
+// and ranges of a file that is read from its front (compressed files and idx; Parquet counts as
+// such, too), if reading all of its pieces would mean to read the file more than kMostPasses times
+// an epoch.
 //
 // A task is a pure function of (ranges, settings, seed, epoch, index), so asking again gives the
 // same. Takes about a byte of memory for each range. Immutable.

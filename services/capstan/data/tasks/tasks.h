@@ -8,10 +8,10 @@
 // than a task; in compressed text a record is a line after the header, blank ones included, so that
 // record and line numbers agree. Compressed text is read once to count its records, as long as that
 // is at most kCountedBytes in the whole split, and its files at most kMostSampled. Beyond these
-// limits the records of a file are estimated from its front; where the split has more than
-// kMostSampled files, the bytes of a record are measured in kMostSampled of them, evenly from the
-// first to the last, and taken for all others. Tasks are laid beyond the estimate: such tasks may
-// turn out short or empty, and the last one is open-ended.
+// limits the records of a file are estimated from its front; where more than kMostSampled files are
+// not counted, the bytes of a record are measured in kMostSampled of them, evenly from the first to
+// the last, and taken for all others. Tasks are laid beyond the estimate: such tasks may turn out
+// short or empty, and the last one is open-ended.
 #ifndef CAPSTAN_DATA_TASKS_TASKS_H_
 #define CAPSTAN_DATA_TASKS_TASKS_H_
 
