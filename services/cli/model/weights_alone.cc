@@ -21,7 +21,8 @@ v1::JobSpec WithoutTraining(v1::JobSpec job) {
 
 absl::StatusOr<std::unique_ptr<PartitionStore>> WeightsAlone(
     std::unique_ptr<PartitionStore> trained, const v1::JobSpec& job, const DenseLayout& layout) {
-  // Rows that have expired are initial ones to whoever asks, and here they would not expire.
+  // Pulls of expired rows give initial rows. In the copy these rows would not count as expired, so
+  // they are left out.
   for (const std::unique_ptr<Table>& table : trained->tables()) table->RestartProgress();
   CAPSTAN_ASSIGN_OR_RETURN(
       std::unique_ptr<PartitionStore> weights,

@@ -39,7 +39,7 @@ class Fields {
   bool malformed() const { return malformed_; }
   uint64_t number() const { return number_; }
   bool Is(uint64_t number, Kind kind) const { return number_ == number && kind_ == kind; }
-  // Of a kBytes field its content; of a field of fixed size the bytes of the number.
+  // The content of a kBytes field, or the bytes of a number of fixed size.
   std::string_view bytes() const { return bytes_; }
   uint64_t varint() const { return varint_; }
 
