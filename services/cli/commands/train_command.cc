@@ -9,7 +9,7 @@
 namespace capstan::cli {
 namespace {
 
-// Says what is wrong with the command of a worker, where the number of workers was meant.
+// Refuses a worker's command that looks as if the number of workers was meant.
 std::string NumberMistake(const std::string& command) {
   int workers = 0;
   if (!absl::SimpleAtoi(command, &workers)) return "";

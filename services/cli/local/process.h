@@ -1,4 +1,4 @@
-// A program started by this one.
+// Starts a program as a child process.
 #ifndef CAPSTAN_CLI_LOCAL_PROCESS_H_
 #define CAPSTAN_CLI_LOCAL_PROCESS_H_
 
@@ -23,32 +23,33 @@ struct Ending {
 
 struct ProcessOptions {
   std::vector<std::string> argv;  // argv[0] is the program's path.
-  // Standard output and error are appended to it. Empty: both go to our standard error.
+  // The file to which standard output and error are appended. Empty: both go to our standard error.
   std::string log_path;
-  int inherited = -1;  // A descriptor that the program has, too, under the same number; -1: none.
+  int inherited = -1;  // A descriptor that the program inherits under the same number; -1: none.
 };
 
-// The process gets a group of its own, so that Ctrl-C on the terminal reaches only us; it is sent
-// SIGTERM by the kernel when the thread that started it is gone. Confined to that thread.
+// A child process. It has a process group of its own, so that Ctrl-C on the terminal reaches only
+// us, and the kernel sends it SIGTERM when the thread that started it ends. Confined to that
+// thread.
 class Process {
  public:
-  // NOT_FOUND or PERMISSION_DENIED, with its path, for a program that cannot be run.
+  // Starts a program. NOT_FOUND or PERMISSION_DENIED, with its path: it cannot be run.
   static absl::StatusOr<Process> Start(const ProcessOptions& options);
 
-  // Kills a process that still runs, and waits for its end.
+  // Kills the process if it still runs, and waits for its end.
   ~Process();
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
 
   pid_t pid() const { return pid_; }
 
-  // How it ended; nothing while it runs. Never waits.
+  // Returns how the process ended; nothing while it runs. Never waits.
   std::optional<Ending> Poll();
 
-  // Nothing happens to a process that has ended.
+  // Sends a signal; does nothing if the process has ended.
   void Signal(int signal);
 
-  // Waits for its end, at most so long.
+  // Waits at most `timeout` for the end of the process, and returns as Poll does.
   std::optional<Ending> WaitFor(absl::Duration timeout);
 
  private:

@@ -21,9 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kJobNote[] = "job-folder";
-constexpr std::streamoff kTailBytes = 64 << 10;  // So much of a log is read, however long it is.
+// At most so many bytes at the end of a log are read.
+constexpr std::streamoff kTailBytes = 64 << 10;
 
-// kRunsFolder/<job>-<time>, with a count behind it where two begin in one second.
+// Creates kRunsFolder/<job>-<time>, with a count behind it if two runs begin in one second.
 fs::path NewName(const std::string& job) {
   const std::string time = absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::LocalTimeZone());
   const fs::path first = fs::path(kRunsFolder) / absl::StrCat(job, "-", time);
@@ -33,7 +34,8 @@ fs::path NewName(const std::string& job) {
   return path;
 }
 
-// Whether a process of a run writes a file of this name: chief.ports, ps-0.ports, worker-12.ports.
+// Returns whether a process of a run writes a port file of this name: chief.ports, ps-0.ports,
+// worker-12.ports.
 bool IsPortsFile(absl::string_view name) {
   if (!absl::ConsumeSuffix(&name, ".ports")) return false;
   if (name == "chief") return true;
@@ -52,7 +54,7 @@ absl::StatusOr<RunFolder> RunFolder::Make(const std::string& path, const std::st
     return absl::InvalidArgumentError(
         absl::StrCat("run folder ", folder.string(), ": ", error.message()));
   }
-  // Port files of an earlier run in the same folder would be taken for those of this one.
+  // Removed, as port files of an earlier run in this folder would be taken for those of this run.
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (IsPortsFile(entry.path().filename().string())) fs::remove(entry.path(), error);
   }
@@ -91,7 +93,7 @@ std::string LastError(const std::vector<std::string>& lines) {
     const bool tells = words.size() == 4 && words[1] == "error";
     if (!tells && !error.empty()) break;
     if (!tells) continue;
-    // What follows upon a colon belongs to it.
+    // Lines that follow a line which ends with a colon belong to the message.
     const bool head = words[3].ends_with(':');
     if (error.empty() || head) error = absl::StrCat(words[3], error.empty() ? "" : " ", error);
     if (head) break;

@@ -50,7 +50,8 @@ absl::StatusOr<std::string> Follower::Save() {
   absl::StatusOr<std::string> saved = absl::UnavailableError("the chief has ended");
   absl::Notification done;
   Threads threads;
-  // Its end is waited for: the chief answers at last when it is stopped.
+  // Its destructor waits for the call to end, which it does at the latest when the chief is
+  // stopped.
   const std::unique_ptr<Background::Work> asking = threads.Begin([&] {
     ChiefClient chief(crew_.chief_address());
     saved = chief.TakeCheckpoint(kSavePatience);
