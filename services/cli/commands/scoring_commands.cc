@@ -27,7 +27,8 @@ struct ScoringCommandOptions {
   std::string output;
 };
 
-// Reads the model, if there are records to score.
+// Reads the model. INVALID_ARGUMENT: there are no records to score; `wanted` says in the message
+// what they are for.
 absl::StatusOr<FinishedModel> LoadModel(const ScoringCommandOptions& options, const char* wanted) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string model, FindModel(options.model));
   return FinishedModel::Load(model, [&](const v1::JobSpec& job) {
@@ -87,7 +88,8 @@ absl::Status Predict(const FinishedModel& model, const ScoringOptions& scoring,
       .status();
 }
 
-// Writes the text. CANCELLED: the reader is gone (`capstan predict ... | head`), as it has enough.
+// Returns the error of a failed write, from errno. CANCELLED: the reader is gone (`capstan predict
+// ... | head`), as it has enough.
 absl::Status WriteError() {
   if (errno == EPIPE) return absl::CancelledError();
   return absl::ErrnoToStatus(errno, "writing scores");

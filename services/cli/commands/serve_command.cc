@@ -27,9 +27,9 @@ namespace capstan::cli {
 namespace {
 
 constexpr int kHealthThreads = 4;
-// With few threads, connections without a request are not kept open.
+// Connections are kept open only briefly, as there are so few threads.
 constexpr absl::Duration kHealthKeepAlive = absl::Milliseconds(500);
-// At the end, the load of a version that takes longer is not waited for.
+// How long the end of the server waits for a version that is being read.
 constexpr absl::Duration kReading = absl::Seconds(1);
 
 struct ServeOptions {

@@ -93,7 +93,8 @@ std::string LastError(const std::vector<std::string>& lines) {
     const bool tells = words.size() == 4 && words[1] == "error";
     if (!tells && !error.empty()) break;
     if (!tells) continue;
-    // Lines that follow a line which ends with a colon belong to the message.
+    // An error line that ends with a colon introduces the errors behind it, so it is put in front
+    // of the last error.
     const bool head = words[3].ends_with(':');
     if (error.empty() || head) error = absl::StrCat(words[3], error.empty() ? "" : " ", error);
     if (head) break;

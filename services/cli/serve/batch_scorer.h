@@ -1,4 +1,5 @@
-// Who computes a served model: Capstan's towers (ScorerPool), or a user's program (ProgramPool).
+// Computes the scores of a served model, by Capstan's towers (ScorerPool) or by a user's program
+// (ProgramPool).
 #ifndef CAPSTAN_CLI_SERVE_BATCH_SCORER_H_
 #define CAPSTAN_CLI_SERVE_BATCH_SCORER_H_
 

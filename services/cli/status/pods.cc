@@ -45,8 +45,8 @@ std::vector<Value> ListAt(const Value& value, std::string_view path) {
   return {at->list_value().values().begin(), at->list_value().values().end()};
 }
 
-// Returns ": what" in one line and not too long, or nothing if `what` is empty. A long text, such
-// as a log, is cut at its front, as its end has the reason.
+// Returns ": " and the last line of `what`, not too long, or nothing if `what` is empty. In a log
+// the last line has the reason.
 std::string Behind(const std::string& what) {
   std::vector<std::string> lines = absl::StrSplit(what, '\n', absl::SkipWhitespace());
   if (lines.empty()) return "";
@@ -114,7 +114,7 @@ std::string Trouble(const Value& pod) {
   return "";
 }
 
-// The label's name has a slash, which a path would split.
+// Returns the role of an item. At() cannot find its label, as the label's name has a slash.
 std::string RoleOf(const Value& item) {
   const Value* labels = At(item, "metadata/labels");
   if (labels == nullptr) return "";

@@ -43,7 +43,8 @@ std::string Examples(const v1::GetStatusReply& status) {
   return absl::StrCat(done, " of ", Grouped(status.examples_expected()));
 }
 
-// Returns whether the chief has had no report of a batch yet, as after a new chief has started.
+// Returns the loss as text. It is 0 while the chief has had no report of a batch, as after a new
+// chief has started.
 std::string LossText(const v1::GetStatusReply& status) {
   return status.loss() == 0 ? "not known yet" : Decimals(status.loss(), 4);
 }

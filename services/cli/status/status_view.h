@@ -27,8 +27,8 @@ std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
 // The same facts in one line, for a log.
 std::string RenderLine(const v1::GetStatusReply& status);
 
-// "AUC 0.7812  logloss 0.4512  accuracy 0.7765": an evaluation's metrics of one scope
-// (capstan/base/metric_name.h), the most telling first, at most so many.
+// "AUC 0.7812 logloss 0.4512 accuracy 0.7765": an evaluation's metrics of one scope
+// (capstan/base/metric_name.h), the most telling first, at most `at_most`.
 inline constexpr int kAllMetrics = 100;
 std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most = kAllMetrics,
                           std::string_view scope = "");
