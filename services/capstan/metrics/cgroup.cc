@@ -17,7 +17,8 @@
 namespace capstan::metrics {
 namespace {
 
-constexpr double kNoMemoryLimit = 0x1p60;  // Version 1 writes nearly 2^63 where there is none.
+// Larger limits count as none: version 1 writes nearly 2^63 where there is no limit.
+constexpr double kNoMemoryLimit = 0x1p60;
 
 // Returns the paths of this process by controller; for version 2 the controller is "".
 std::map<std::string, std::string> Paths(const std::string& membership) {

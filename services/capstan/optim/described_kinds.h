@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-// In no particular order.
+// Returns the descriptions in no particular order.
 std::vector<OptimizerDescription> DescribedKinds();
 
 }  // namespace capstan

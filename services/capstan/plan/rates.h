@@ -19,7 +19,7 @@ struct Ends {
   double shard_seconds = 0;
 };
 
-// One batch of a model on one thread of a worker.
+// The seconds of one batch of a model in one trainer of a worker.
 struct BatchTime {
   double compute_seconds = 0;  // Forward and backward, with train.step_threads threads.
   // The standard deviation of compute_seconds over batches and workers.

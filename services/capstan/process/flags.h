@@ -13,8 +13,8 @@ class App;
 
 namespace capstan {
 
-// Adds --health-port, --metrics-port, --ports-file, --log-format, and --version. The values of
-// `options` are the defaults. `options` must outlive the parsing.
+// Adds --health-port, --metrics-port, --ports-file, --log-format, --trace, --core-dumps, --tls and
+// --version. The values of `options` are the defaults. `options` must outlive the parsing.
 void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& options);
 
 // Checks a flag: returns what is wrong with `address`, which should be host:port; empty: nothing.

@@ -33,8 +33,9 @@ struct ServiceOptions {
 absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role,
                           const std::string& id = "");
 
-// Adds the metrics that every process has: build, CPU, memory, and its requests to object stores.
-// To be called before a store is opened. `registry` must outlive the stores.
+// Adds the metrics that every process has: build, CPU, memory, its requests to object stores, and
+// with TLS when its certificate ends. To be called before a store is opened. `registry` must
+// outlive the stores.
 void MeasureProcess(metrics::Registry& registry);
 
 // The health and metrics ports. They are open until this object is destroyed.

@@ -12,13 +12,13 @@
 namespace capstan::cli {
 namespace {
 
-using Word = std::pair<std::string, std::string>;  // The word and what it is for.
+using Word = std::pair<std::string, std::string>;  // A word, and what it is for.
 
 // A command, its place ("" for `capstan` itself, "/config/check"), and what may follow it.
 struct Node {
   std::string place;
   std::vector<Word> commands;
-  std::vector<Word> options;  // Long ones, without the dashes.
+  std::vector<Word> options;  // The long options, without the dashes.
 };
 
 void Collect(const CLI::App& app, const std::string& place, std::vector<Node>& nodes) {

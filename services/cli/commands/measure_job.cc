@@ -146,7 +146,7 @@ class Watch {
   int reports_ = 0;
 };
 
-// Returns the last error in the log of the process that died, or if there is none how it ended.
+// Returns the last error in the log of the process that died, or how it ended if there is none.
 absl::Status ReasonOf(const Crew& crew, const absl::Status& died) {
   const std::string error = LastError(LastLines(crew.culprit_log(), kLogLines));
   return absl::AbortedError(error.empty() ? std::string(died.message()) : error);

@@ -16,7 +16,8 @@ namespace {
 constexpr absl::Duration kFramePeriod = absl::Milliseconds(250);
 constexpr absl::Duration kStatusDeadline = absl::Seconds(2);
 constexpr absl::Duration kChiefLinger = absl::Seconds(15);
-constexpr absl::Duration kSavePatience = absl::Minutes(15);  // Longer than the chief's own.
+// Longer than the chief itself waits for a checkpoint.
+constexpr absl::Duration kSavePatience = absl::Minutes(15);
 constexpr absl::Duration kStopGrace = absl::Seconds(12);
 
 }  // namespace

@@ -138,7 +138,7 @@ class CellParser : public RecordParser {
   struct Feature {
     FeatureRule rule;
     std::optional<BagWeightRule> weights;
-    uint32_t values = 0;  // How many the present line has.
+    uint32_t values = 0;  // How many values the present line has.
     uint32_t weight_count = 0;
     uint32_t weights_column = 0;
   };
@@ -274,7 +274,7 @@ class CellParser : public RecordParser {
   }
 
   const LabelRule labels_;
-  std::vector<LabelRule> label_rules_;  // One a label.
+  std::vector<LabelRule> label_rules_;  // One for each label.
   CellScanner cells_;
   std::vector<Column> columns_;
   std::vector<Feature> features_;

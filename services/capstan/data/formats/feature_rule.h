@@ -53,7 +53,7 @@ class FeatureRule {
   bool weighted_;
   uint64_t buckets_;
   uint32_t unknown_;
-  // Owned also by other rules and by whoever read it.
+  // Owned also by the other readers of the same data.
   std::shared_ptr<const Vocabulary> vocabulary_;
 };
 

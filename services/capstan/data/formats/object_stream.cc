@@ -66,7 +66,7 @@ class ObjectStream : public ByteStream {
   std::string piece_;
   size_t at_ = 0;
   absl::Status error_;
-  // Last: its pieces end before what they use.
+  // The last member, so that pieces under way end before the members that they use are destroyed.
   std::deque<std::future<absl::StatusOr<Object>>> ahead_;
 };
 

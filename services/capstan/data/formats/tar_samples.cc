@@ -28,7 +28,7 @@ uint64_t RoundUp(uint64_t bytes) { return (bytes + kTarBlock - 1) / kTarBlock * 
 struct Member {
   std::string name;
   uint64_t begin = 0;   // Where its first header is: that of its first extension, or its own.
-  uint64_t header = 0;  // Where its own is.
+  uint64_t header = 0;  // Where the member's own header is.
   uint64_t size = 0;
 
   // "a/0001" and "jpg" for "a/0001.jpg"; both empty: it belongs to no sample.
@@ -75,7 +75,7 @@ class TarSamples : public SampleStream {
   // What comes next in the file; neither damage nor a member: its end.
   struct Found {
     std::optional<Member> member = std::nullopt;
-    std::optional<Damage> damage = std::nullopt;  // In front of the member.
+    std::optional<Damage> damage = std::nullopt;  // Damage in front of the member.
   };
 
   absl::StatusOr<Found> FindMember();

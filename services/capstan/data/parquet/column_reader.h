@@ -22,7 +22,7 @@ namespace capstan::parquet {
 
 // Cells of neighbouring rows; for a column of lists, neighbouring entries of the levels.
 struct Cells {
-  std::vector<uint32_t> present;  // One a row or entry: 1, or 0 for a null or an empty list.
+  std::vector<uint32_t> present;  // For each row or entry 1, or 0 for a null or an empty list.
   std::vector<uint32_t> begins;   // For a list only, one an entry: 1 where a row begins.
   // The values of the cells that are present: `values`, or if `dictionary` is set, the values of
   // the dictionary at `places`.

@@ -69,7 +69,7 @@ class TextDecoder : public ValueDecoder {
   DeltaNumbers common_;
   LengthDecoder suffixes_;
   std::string last_;
-  std::deque<std::string> texts_;  // Those that were read last.
+  std::deque<std::string> texts_;  // The texts that the last Read has returned.
 };
 
 }  // namespace

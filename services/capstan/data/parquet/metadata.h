@@ -1,4 +1,5 @@
-// What the footer of a Parquet file says: its columns, and where the values of each lie.
+// Parses the footer of a Parquet file, which says what columns there are and where the values of
+// each lie.
 //
 //   file   = "PAR1" page* footer length:uint32 "PAR1"     all numbers little-endian
 //   footer = FileMetaData in Thrift's compact protocol
@@ -58,7 +59,7 @@ struct Chunk {
 struct RowGroup {
   uint64_t first_row = 0;
   uint64_t rows = 0;
-  std::vector<Chunk> chunks;  // By leaf.
+  std::vector<Chunk> chunks;  // One for each leaf of the schema.
 };
 
 struct FileMetadata {

@@ -40,7 +40,7 @@ class WeightRows {
 
  private:
   struct Row {
-    size_t end;  // Where its weights end in `weights_`.
+    size_t end;  // Where the row's weights end in `weights_`.
     uint32_t count;
   };
   std::vector<float> weights_;

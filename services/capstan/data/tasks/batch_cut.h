@@ -1,4 +1,4 @@
-// How the records of a task are cut into batches.
+// Says how the records of a task are cut into batches.
 #ifndef CAPSTAN_DATA_TASKS_BATCH_CUT_H_
 #define CAPSTAN_DATA_TASKS_BATCH_CUT_H_
 

@@ -16,7 +16,7 @@ namespace capstan {
 absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path,
                                       Compression compression, const v1::DataSpec& data);
 
-// What the front of a file says of its records.
+// The records counted at the front of a file.
 struct RecordSample {
   uint64_t records = 0;
   double bytes = 0;  // Stored (compressed) bytes that these records take.

@@ -39,8 +39,10 @@ class Teller {
   std::atomic<size_t> done_ = 0;
 };
 
-constexpr size_t kCountingThreads = 8;                // Each decompresses.
-constexpr uint64_t kSampledText = uint64_t{4} << 20;  // So many bytes of a file are sampled, and
+// Files are counted in so many threads, as each thread decompresses one.
+constexpr size_t kCountingThreads = 8;
+// The most decompressed bytes of a file that are sampled,
+constexpr uint64_t kSampledText = uint64_t{4} << 20;
 constexpr uint64_t kSampledInAll = uint64_t{1} << 30;
 constexpr uint64_t kFewestSampled = uint64_t{64} << 10;
 

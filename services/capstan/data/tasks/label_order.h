@@ -15,7 +15,7 @@
 
 namespace capstan {
 
-// What was found out about records that follow each other.
+// How the labels of neighbouring records are related.
 struct LabelOrder {
   uint64_t pairs = 0;   // Neighbours that were looked at.
   bool classes = true;  // Labels are classes; otherwise numbers.

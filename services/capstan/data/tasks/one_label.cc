@@ -29,7 +29,7 @@ namespace {
 
 constexpr uint64_t kFewestRecords = 200;  // Fewer records may all have one label by chance.
 constexpr size_t kNamedTexts = 5;
-// At most so many lines of the first file are read, until enough labels are found.
+// The most lines of the first file that are read to find enough labels.
 constexpr uint64_t kMostLines = 100000;
 
 // Returns the text of a line's label; empty: the line has none.

@@ -14,8 +14,8 @@
 
 namespace capstan {
 
-// Returns a sentence that warns a person of labels that are the same in all records; empty: there
-// are none. `orders` is the result of SampleLabelOrders; where there are several labels, the ones
+// Returns a sentence that warns a person of labels that are the same in all records; empty: no
+// label is. `orders` is the result of SampleLabelOrders; where there are several labels, the ones
 // concerned are named. If data.schema.positive names no text that occurs, texts that do occur in
 // the first training file are named. Errors as of TaskReader::Read.
 absl::StatusOr<std::string> OneLabelWarning(const Source& source, const v1::DataSpec& data,

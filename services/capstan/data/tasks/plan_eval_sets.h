@@ -1,5 +1,5 @@
-// Where each set of held-out records (capstan/config/eval_sets.h) lies among the tasks of an
-// evaluation.
+// Plans the tasks of an evaluation, set by set of its held-out records
+// (capstan/config/eval_sets.h).
 #ifndef CAPSTAN_DATA_TASKS_PLAN_EVAL_SETS_H_
 #define CAPSTAN_DATA_TASKS_PLAN_EVAL_SETS_H_
 

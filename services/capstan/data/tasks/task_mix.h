@@ -74,7 +74,7 @@ class TaskMix {
   static Sizes TaskSizes(const TaskRanges& ranges, const v1::DataSpec& data);
   uint64_t PiecesOf(const TaskRange& range) const;
   bool StaysWhole(const TaskRange& range) const;
-  // By run; see kMostPasses.
+  // Returns for each run whether its ranges would be read too often as pieces; see kMostPasses.
   std::vector<bool> ReadTooOften(const v1::DataSpec& data) const;
   Piece PieceAt(uint64_t number) const;
   std::vector<Piece> PiecesOfTask(uint32_t epoch, uint32_t index) const;
@@ -83,7 +83,7 @@ class TaskMix {
   uint64_t seed_;
   uint64_t parts_;                   // 1: every range is a task.
   Sizes task_;                       // The most bytes, or records, of a range that is one task.
-  std::vector<bool> too_often_;      // By run: its ranges stay whole.
+  std::vector<bool> too_often_;      // For each run whether its ranges stay whole for that reason.
   uint32_t mixed_tasks_ = 0;         // Tasks made of pieces come first,
   std::vector<uint32_t> whole_;      // then these ranges; all of them where parts_ is 1.
   std::vector<uint64_t> pieces_to_;  // Pieces up to the end of each kBlock ranges.

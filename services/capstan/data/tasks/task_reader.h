@@ -64,8 +64,8 @@ class LoadedTask {
 };
 
 // Whether images are decoded once already when they are read, so that one that cannot be decoded is
-// a bad record: kTolerated: if data.max_bad_records is above 0; kAlways; kNever. Otherwise an image
-// that cannot be decoded fails the batch that it is cut into.
+// a bad record. kTolerated: only if data.max_bad_records is above 0. Otherwise an image that cannot
+// be decoded fails the batch that it is cut into.
 enum class ImageCheck { kTolerated, kAlways, kNever };
 
 struct ReaderOptions {

@@ -1,4 +1,4 @@
-// How large a task may be.
+// Chooses the size of a task.
 #ifndef CAPSTAN_DATA_TASKS_TASK_SIZE_H_
 #define CAPSTAN_DATA_TASKS_TASK_SIZE_H_
 
