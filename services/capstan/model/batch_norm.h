@@ -19,7 +19,7 @@ class BatchNorm {
   static constexpr float kEpsilon = 1e-5f;
   static constexpr float kMomentum = 0.1f;
 
-  // One float a column each.
+  // Each points to one float for each column.
   struct Parameters {
     const float* scale;
     const float* shift;

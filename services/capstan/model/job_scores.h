@@ -29,7 +29,8 @@ class JobScores {
   const int outputs_;
   const std::vector<v1::Loss>
       label_losses_;  // The losses of several labels; empty: there is one label.
-  const std::vector<float> label_weights_;  // The same.
+  // The weights of several labels; empty: there is one label.
+  const std::vector<float> label_weights_;
 };
 
 }  // namespace capstan

@@ -16,10 +16,10 @@ namespace capstan {
 // One batch with the parameters it needs. All spans are borrowed for the call.
 struct NetworkInput {
   std::span<const float> labels;        // The labels of the examples; Forward does not read them.
-  std::span<const float> weights = {};  // One an example; empty: all 1.
+  std::span<const float> weights = {};  // One for each example; empty: all are 1.
   std::span<const uint32_t> offsets;    // examples + 1: where an example's keys begin in `index`.
   std::span<const uint32_t> index;      // Key -> its row in `rows`.
-  std::span<const float> values;        // One a key; empty: all 1.
+  std::span<const float> values;        // One for each key; empty: all are 1.
   std::span<const float> dense;         // dense_width floats an example.
   std::span<const float> rows;          // Distinct rows, row_dim() floats each.
   std::span<const float> parameters;    // All tensors, flat, in order of ids.

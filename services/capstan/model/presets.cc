@@ -13,7 +13,7 @@ namespace {
 
 struct Preset {
   std::vector<const char*> towers;
-  v1::Loss loss = v1::LOSS_LOGISTIC;  // With one output.
+  v1::Loss loss = v1::LOSS_LOGISTIC;  // The loss of a model with one output.
   // The hidden layers of the model, if the job does not set them.
   std::vector<uint32_t> hidden = {};
   std::vector<uint32_t> tower_hidden = {};  // The widths of dot (bottom) and conv (channels).

@@ -185,12 +185,13 @@ class Exporter {
   const DenseLayout layout_;
   uint64_t data_begin_ = 0;
   std::vector<SafeTensor> tensors_;
-  // By tensor of the job: floats of slots; places in tensors_; floats written.
+  // For each tensor of the job: its floats of slots, the places of its weights and slots in
+  // tensors_, and the floats of slots written.
   std::vector<uint64_t> slots_of_tensors_;
   std::vector<size_t> weights_of_tensors_;
   std::vector<size_t> tensor_slots_;
   std::vector<uint64_t> written_slots_;
-  // By table of the job.
+  // For each table of the job.
   std::vector<std::vector<uint64_t>> sorted_keys_;
   std::vector<uint64_t> slot_counts_;
   std::vector<size_t> keys_;

@@ -11,8 +11,8 @@
 
 namespace capstan::cli {
 
-// Returns the job with optimizers that have no slots, and without settings for the admission,
-// expiry and budget of rows.
+// Returns the job with optimizers that have no slots, and without the sparse update policy and the
+// settings for expiry and byte budget of rows.
 v1::JobSpec WithoutTraining(v1::JobSpec job);
 
 // Returns a partition of WithoutTraining(job) that gives the same rows and dense weights as

@@ -12,8 +12,9 @@ namespace capstan::cli {
 namespace {
 
 constexpr absl::Duration kGlance = absl::Milliseconds(100);  // Between two looks at the processes.
-constexpr absl::Duration kFirstPause = absl::Seconds(1);     // Before what has failed to start is
-constexpr absl::Duration kLongestPause = absl::Seconds(30);  // tried again.
+// The first pause before a failed start is tried again,
+constexpr absl::Duration kFirstPause = absl::Seconds(1);
+constexpr absl::Duration kLongestPause = absl::Seconds(30);  // and the longest one.
 
 }  // namespace
 

@@ -41,7 +41,8 @@ class Teller {
 
 // Files are counted in so many threads, as each thread decompresses one.
 constexpr size_t kCountingThreads = 8;
-// The most decompressed bytes of a file that are sampled,
+// The most decompressed bytes that are sampled of a file and of all files, and the fewest of a
+// file.
 constexpr uint64_t kSampledText = uint64_t{4} << 20;
 constexpr uint64_t kSampledInAll = uint64_t{1} << 30;
 constexpr uint64_t kFewestSampled = uint64_t{64} << 10;
