@@ -1,6 +1,6 @@
-// job.yaml -> v1::JobSpec with every default filled in, or a refusal. docs/job-yaml.md is the
-// reference of the keys. The parameters of the model (JobSpec.tables, .tensors) are not made here
-// but by capstan/model from the result.
+// Reads job.yaml into a v1::JobSpec with every default filled in, or refuses it. docs/job-yaml.md
+// is the reference of the keys. The parameters of the model (JobSpec.tables, .tensors) are not made
+// here but by capstan/model from the result.
 #ifndef CAPSTAN_CONFIG_CONFIG_H_
 #define CAPSTAN_CONFIG_CONFIG_H_
 

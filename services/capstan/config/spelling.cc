@@ -9,9 +9,8 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMaxWord =
-    // Longer words are not compared: they are no misspelt names, and their table would be large.
-    60;
+// Longer words are not compared: they are no misspelt names, and their table would be large.
+constexpr size_t kMaxWord = 60;
 
 }  // namespace
 

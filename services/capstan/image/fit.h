@@ -40,9 +40,10 @@ class ImageScaler {
  private:
   // Which pixels, with which weights, the pixels of one row or column of the result are made of.
   struct Weights {
-    // For each pixel of the result the first pixel that it is made of,
+    // For each pixel of the result the first pixel that it is made of.
     std::vector<uint32_t> first;
-    // and where its weights begin; one more element than there are pixels.
+    // For each pixel of the result where its weights begin in `shares`; one more element than there
+    // are pixels.
     std::vector<uint32_t> begin;
     std::vector<uint32_t> shares;  // The weights of each pixel add up to kWhole.
   };

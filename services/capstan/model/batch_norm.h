@@ -29,8 +29,8 @@ class BatchNorm {
   struct Gradients {
     float* scale;
     float* shift;
-    float* mean;  // The running mean before the step less that after it,
-    // and the same for the variance; 0 for a batch of one row, which has no variance.
+    float* mean;  // The running mean before the step less that after it.
+    // The same for the running variance; 0 for a batch of one row, which has no variance.
     float* variance;
   };
 

@@ -52,7 +52,8 @@ bool MatchesName(std::string_view pattern, std::string_view name) {
   if (!name.starts_with(pattern.substr(0, star))) return false;
   name.remove_prefix(star);
   pattern.remove_prefix(star + 1);
-  // For a piece between two stars the first place where it occurs is as good as any later one.
+  // For a piece of text between two stars the first place where it occurs is as good as any later
+  // one.
   for (size_t next = pattern.find('*'); next != pattern.npos; next = pattern.find('*')) {
     const size_t at = name.find(pattern.substr(0, next));
     if (at == name.npos) return false;

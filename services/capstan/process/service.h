@@ -21,9 +21,8 @@ struct ServiceOptions {
   std::string ports_file;   // The file that the ports are written to; empty: none.
   std::string log_format = "text";
   std::string trace;  // File that the events of the protocols are appended to; empty: none.
-  bool core_dumps =
-      // True: core dumps as the system is set. False: none, as they hold parameters and keys.
-      false;
+  // True: core dumps as the system is set. False: none, as they hold parameters and keys.
+  bool core_dumps = false;
   std::string tls;  // Folder of the certificate (capstan/security); empty: plaintext.
 };
 

@@ -51,7 +51,7 @@ class Crew {
   // asked for meanwhile. Processes that were started before an error run on until Stop.
   absl::Status Start();
 
-  // host:port, once the chief listens.
+  // The chief's host:port, once it listens.
   const std::string& chief_address() const { return chief_address_; }
 
   // Notices which processes have died, and starts them again. Returns a line for each death. An

@@ -39,10 +39,9 @@ class RestartPoints : private RestartKeeper {
   struct Start {
     std::unique_ptr<ByteStream> contents;
     uint64_t record = 0;
-    uint64_t offset =
-        // Where `contents` begins in the decompressed content. 0: at the front of the file, also if
-        // a header stands before the first record.
-        0;
+    // Where `contents` begins in the decompressed content. 0: at the front of the file, also if a
+    // header stands before the first record.
+    uint64_t offset = 0;
   };
   // Opens the file at the nearest known begin of a record at or before `record`. The stream that
   // was opened before must not be read any more, and this object must outlive the new one.

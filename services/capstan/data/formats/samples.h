@@ -66,8 +66,8 @@ std::unique_ptr<SampleStream> NewSampleStream(const v1::DataSpec& data,
                                               const SampleRange& range);
 
 // Members of one name up to the first dot are a sample: 0001.jpg, 0001.cls. Files whose names begin
-// with a dot or have no dot, and members that are no files, belong to no sample. `image.image` and
-// `image.label` are the ends of the members' names; empty: jpg, jpeg or png, and cls.
+// with a dot or have no dot, and members that are no files, belong to no sample. image.image_member
+// and image.label_member are the ends of the members' names; empty: jpg, jpeg or png, and cls.
 //
 // No index is needed. A range that begins at byte b > 0 is read from the first header at or after
 // b. Which sample that member belongs to cannot always be told, as a part of its name may stand
@@ -77,8 +77,8 @@ std::unique_ptr<SampleStream> NewTarSamples(ByteReader bytes, const SampleRange&
                                             const v1::ImageSpec& image);
 
 // A record belongs to the range in which its first byte lies, and is found by the checksum of its
-// length. Each record is a tf.train.Example; `image.image` and `image.label` are the names of its
-// features; empty: image/encoded and image/class/label.
+// length. Each record is a tf.train.Example; image.image_member and image.label_member are the
+// names of its features; empty: image/encoded and image/class/label.
 std::unique_ptr<SampleStream> NewTfRecordSamples(ByteReader bytes, const SampleRange& range,
                                                  const v1::ImageSpec& image);
 

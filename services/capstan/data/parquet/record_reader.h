@@ -44,8 +44,8 @@ class RecordReader {
     const RowGroup& group;
     uint64_t begin = 0;  // In the row group.
     uint64_t end = 0;
-    size_t first;  // The place of the first of these rows among the records,
-    // of its first key in records.keys, and of its first number in records.dense.
+    size_t first;  // The place of the first of these rows among the records.
+    // The places of that row's first key in records.keys and of its first number in records.dense.
     size_t first_key;
     size_t first_number;
     Batch& records;
