@@ -23,7 +23,7 @@
 namespace capstan {
 namespace {
 
-// Returns a segment of the rows as a matrix, without columns if the table lacks the segment.
+// Where a segment lies in a row. Its width is 0 if the table lacks the segment.
 struct Segment {
   int offset = 0;
   int width = 0;
@@ -98,7 +98,7 @@ class TowerNetwork : public Network {
   int64_t parameter_count() const override { return static_cast<int64_t>(parameter_count_); }
 
  private:
-  // Returns what the towers see of a batch.
+  // The parts of a batch that towers see.
   struct BatchView {
     Eigen::Index examples, distinct;
     KeyedRows keys;

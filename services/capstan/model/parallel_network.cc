@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Returns the range of the i-th of `count` equal parts of `size` things.
+// A range of things. PartOf returns the i-th of `count` equal parts of `size` things.
 struct Range {
   size_t begin, end;
 };

@@ -179,7 +179,8 @@ absl::Status Compact(const CheckpointOptions& options) {
   return absl::OkStatus();
 }
 
-// Adds a subcommand of `checkpoint` that works on the folder `what`.
+// A subcommand of `checkpoint`, with its options. Add() adds one that works on a folder, which its
+// help calls `what`.
 struct Verb {
   CLI::App* app;
   std::shared_ptr<CheckpointOptions> options;

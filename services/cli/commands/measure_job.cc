@@ -75,7 +75,7 @@ double CpuSeconds(pid_t process) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// The CPU time of another process; 0: it has ended.
+// Returns the resident bytes of another process; 0: it has ended.
 double ResidentBytes(pid_t process) {
   std::ifstream statm(absl::StrCat("/proc/", process, "/statm"));
   uint64_t size = 0;

@@ -24,7 +24,8 @@ constexpr char kJobNote[] = "job-folder";
 // At most so many bytes at the end of a log are read.
 constexpr std::streamoff kTailBytes = 64 << 10;
 
-// Creates kRunsFolder/<job>-<time>, with a count behind it if two runs begin in one second.
+// Returns a path for a new run: kRunsFolder/<job>-<time>, with a count behind it if two runs begin
+// in one second.
 fs::path NewName(const std::string& job) {
   const std::string time = absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::LocalTimeZone());
   const fs::path first = fs::path(kRunsFolder) / absl::StrCat(job, "-", time);

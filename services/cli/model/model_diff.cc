@@ -30,7 +30,7 @@ double Largest(Floats a, Floats b) {
   return largest;
 }
 
-// Returns the rows of a table in the order of their keys.
+// A copy of a table's rows in the order of their keys.
 struct Rows {
   struct Row {
     uint64_t key = 0;

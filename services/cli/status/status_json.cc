@@ -27,7 +27,7 @@ std::string Number(double value) {
   return std::stod(rounded) == value ? rounded : absl::StrFormat("%.17g", value);
 }
 
-// Returns the JSON of a value.
+// Returns the JSON of a value, by the value's type.
 struct JsonOfValue {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(double value) const { return Number(value); }

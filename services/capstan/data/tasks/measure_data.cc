@@ -88,14 +88,15 @@ void Tell(const ColumnMoments& moments, v1::DataSpec& data) {
   }
 }
 
-// Measures lines, from the first that begins at or after `begin`, until `bytes` bytes are read.
+// The lines to measure in a file: from the first that begins at or after `begin`, until `bytes`
+// bytes are read.
 struct Part {
   std::string file;
   uint64_t begin = 0;
   uint64_t bytes = std::numeric_limits<uint64_t>::max();
 };
 
-// Measures plain files whole, or ranges of them.
+// Returns the parts of the files to measure: all files whole, or ranges of them.
 std::vector<Part> PartsOf(const std::vector<FileInfo>& files, uint64_t measured_bytes) {
   uint64_t total = 0;
   for (const FileInfo& file : files) total += file.bytes;
@@ -119,7 +120,8 @@ std::vector<Part> PartsOf(const std::vector<FileInfo>& files, uint64_t measured_
   return parts;
 }
 
-// Compressed files are read from their front, once each.
+// Replaces the parts of a compressed file by one that begins at its front, where such a file must
+// be read.
 absl::StatusOr<std::vector<Part>> Readable(const Source& source, std::vector<Part> parts) {
   std::vector<Part> readable;
   Compression compression = Compression::kNone;
