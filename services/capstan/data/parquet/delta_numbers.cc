@@ -9,8 +9,8 @@
 namespace capstan::parquet {
 namespace {
 
-// Writers use blocks of 128 values in 4 miniblocks. Without these limits, a block of very many
-// values of 0 bits would be long work for a few bytes.
+// Writers use blocks of 128 values in 4 miniblocks. Without this limit, a block of very many values
+// of 0 bits would be long work for a few bytes.
 constexpr uint64_t kMostBlock = uint64_t{1} << 14;
 
 uint64_t UnZigZag(uint64_t value) { return value >> 1 ^ (~(value & 1) + 1); }
