@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // `capstan status | head` must not kill a training run.
   Invocation invocation;
   invocation.programs = OwnFolder();
-  // What is typed with its path is not in PATH, or another one is.
+  // A program that was called by its path is not in PATH, or another one is.
   const std::string typed = argc > 0 ? argv[0] : "";
   if (typed.find('/') != typed.npos) invocation.program = typed;
   CLI::App app("Capstan: a parameter server that lives on Kubernetes.", "capstan");
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   if (const absl::Status used = capstan::UseTls(tls); !used.ok()) {
     return capstan::cli::ReportEnd(used);
   }
-  // For the processes that `train` starts.
+  // Passed on to the processes that `train` starts.
   if (!tls.empty()) setenv(kTlsVariable, std::filesystem::absolute(tls).c_str(), /*replace=*/1);
   return invocation.run();
 }

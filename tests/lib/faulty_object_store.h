@@ -1,5 +1,5 @@
-// An object store that has bad days: it fails, answers late, loses the answer, tears a write, or
-// gives back another bit than it was given.
+// An object store with faults: it fails, answers late, loses the answer, tears a write, or flips a
+// bit of what is read.
 //
 //   const auto memory = MakeMemoryObjectStore();
 //   FaultyObjectStore store(*memory);
@@ -20,39 +20,40 @@
 namespace capstan {
 
 struct StoreCall {
-  // kAppend and kCommit are those of a writer that Create gave.
+  // kAppend and kCommit are calls of a writer that Create has returned.
   enum class Kind { kWrite, kCreate, kAppend, kCommit, kRead, kStat, kList, kDelete };
   Kind kind;
   std::string key;  // kList: the prefix; kDelete: the first key.
-  int64_t number;   // Of all calls of this store, from 1.
+  int64_t number;   // The number of the call among all calls of this store, from 1.
 
-  // kWrite or kCommit: something appears in the store.
+  // Returns whether the call makes an object visible: kWrite or kCommit.
   bool publishes() const { return kind == Kind::kWrite || kind == Kind::kCommit; }
 };
 
 struct StoreFault {
-  // What a failing call has done nevertheless. kTorn (kWrite, kCommit): the front half of the
-  // object stands there, whatever the condition was, as on a volume that does not keep its promise;
-  // other calls have done nothing then.
+  // What a failing call does nevertheless. kDone: all of it. kTorn, for kWrite and kCommit: the
+  // front half of the object is written, whatever the condition was, as on a volume that breaks its
+  // promises; other calls do nothing.
   enum class Effect { kNothing, kDone, kTorn };
 
   absl::Status status = absl::OkStatus();  // OK: the call is carried out.
   Effect effect = Effect::kNothing;
-  bool flip_bit = false;             // kRead: the last bit of what is read is another.
-  std::function<void()> pause = {};  // Called first: a slow store is one that waits here.
+  bool flip_bit = false;             // kRead: the last bit of the result is flipped.
+  std::function<void()> pause = {};  // Called first. To make a slow store, wait here.
 };
 
-// Asked before each call, in the order of their numbers if calls do not overlap.
+// Called before each call of the store, in the order of their numbers unless calls overlap.
 using StoreFaultPlan = std::function<StoreFault(const StoreCall&)>;
 
 // Thread-safe.
 class FaultyObjectStore : public ObjectStore {
  public:
-  // `base` must outlive this object, and this object its writers.
+  // `base` must outlive this object, and this object must outlive its writers.
   explicit FaultyObjectStore(ObjectStore& base) : base_(base) {}
 
   void SetPlan(StoreFaultPlan plan) ABSL_LOCKS_EXCLUDED(mu_);
-  // In place of the present plan. The n-th call from now on, counted from 1, does nothing.
+  // Replaces the plan: the n-th call from now on, counted from 1, does nothing and returns
+  // `status`.
   void FailNth(int64_t n, absl::Status status) ABSL_LOCKS_EXCLUDED(mu_);
   void FailAlways(absl::Status status);
   void Heal() { SetPlan(nullptr); }

@@ -1,4 +1,5 @@
-// An object store in memory, for tests: as strict as the real ones, and nothing to clean up.
+// An object store in memory, for tests. It is as strict as the real ones, and leaves nothing to
+// clean up.
 #ifndef CAPSTAN_TESTS_LIB_MEMORY_OBJECT_STORE_H_
 #define CAPSTAN_TESTS_LIB_MEMORY_OBJECT_STORE_H_
 
@@ -12,13 +13,13 @@ namespace capstan {
 
 // Thread-safe.
 std::unique_ptr<ObjectStore> MakeMemoryObjectStore();
-// One in which others have put these objects, by their keys, which may be such as Capstan does not
-// write itself.
+// Returns a store that holds these objects by their keys, as if others had put them there. The keys
+// may be ones that Capstan itself would not write.
 std::unique_ptr<ObjectStore> MakeForeignObjectStore(
     const std::map<std::string, std::string>& objects);
 
-// Writes with Put what was appended, at Commit. `store` must outlive the result. For stores that
-// have nothing better.
+// Returns a writer that keeps what is appended in memory and writes it to `store` at Commit. For
+// stores without a better way. `store` must outlive the result.
 std::unique_ptr<ObjectWriter> MakeBufferedWriter(ObjectStore& store, std::string key);
 
 }  // namespace capstan

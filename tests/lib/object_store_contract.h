@@ -1,4 +1,5 @@
-// What every object store does, as tests. A test program compiles object_store_contract.cc and says
+// Tests of what every object store must do. A test program compiles object_store_contract.cc and
+// says
 //
 //   INSTANTIATE_TEST_SUITE_P(File, ObjectStoreContract, testing::Values([] { return ...; }));
 #ifndef CAPSTAN_TESTS_LIB_OBJECT_STORE_CONTRACT_H_

@@ -10,8 +10,8 @@
 
 namespace capstan {
 
-// What becomes of a connection after the bytes.
-// kStall: nothing, until the peer closes it.
+// What happens to the connection after the bytes are sent. kStall: nothing, until the peer closes
+// it.
 enum class AfterAnswer { kKeep, kClose, kReset, kStall };
 
 struct RawAnswer {
@@ -22,11 +22,11 @@ struct RawAnswer {
 // Serves one connection at a time. Thread-safe.
 class RawServer {
  public:
-  // `answer` gets the n-th request, n from 0, as it came: head and body. Called in a thread of this
-  // object.
+  // Returns the answer to request number `n`, from 0. `request` is the whole request, head and
+  // body. Called on a thread of the server.
   using Answerer = std::function<RawAnswer(int n, const std::string& request)>;
   explicit RawServer(Answerer answer);
-  ~RawServer();  // Ends a stall as well.
+  ~RawServer();  // Also ends a stalled connection.
 
   std::string url() const;  // "http://127.0.0.1:port"
   int connections() const { return connections_; }
@@ -37,10 +37,10 @@ class RawServer {
 
   const Answerer answer_;
   int listener_ = -1;
-  int wake_[2] = {-1, -1};  // A pipe: readable when we end.
+  int wake_[2] = {-1, -1};  // A pipe that becomes readable when the server should end.
   int port_ = 0;
   std::atomic<int> connections_ = 0;
-  int requests_ = 0;  // Of the thread.
+  int requests_ = 0;  // Used by the thread only.
   std::thread thread_;
 };
 

@@ -1,7 +1,7 @@
 // A real S3 server (MinIO) as a process on loopback, for tests.
 //
-// It is the program that the environment variable CAPSTAN_TEST_S3_SERVER names, or the one that the
-// cluster of the end-to-end tests has built ($CAPSTAN_KUBE_HOME/bin-*/minio, by default in
+// The program is the one that the environment variable CAPSTAN_TEST_S3_SERVER names, or the one
+// that the cluster of the end-to-end tests has built ($CAPSTAN_KUBE_HOME/bin-*/minio, by default in
 // ~/.cache/capstan-kube).
 #ifndef CAPSTAN_TESTS_LIB_S3_SERVER_H_
 #define CAPSTAN_TESTS_LIB_S3_SERVER_H_
@@ -17,14 +17,14 @@
 
 namespace capstan {
 
-// The server's process and its folder, which go with this object. Thread-compatible.
+// The server's process and its folder, both of which the destructor removes. Thread-compatible.
 class S3Server {
  public:
-  // With an empty bucket "capstan". NOT_FOUND if there is no such program on this machine.
+  // Starts a server with an empty bucket "capstan". NOT_FOUND: the program is not on this machine.
   static absl::StatusOr<std::unique_ptr<S3Server>> Start();
   ~S3Server();
 
-  // How to reach it, with credentials.
+  // The options with which a client reaches the server, with credentials.
   const S3Options& options() const { return options_; }
 
   void Freeze();  // SIGSTOP
@@ -36,7 +36,7 @@ class S3Server {
   absl::Status MakeBucket();
 
   const TestFolder folder_;
-  int port_ = -1;  // The socket that holds it.
+  int port_ = -1;  // The socket that holds the server's port.
   pid_t process_ = -1;
   S3Options options_;
 };

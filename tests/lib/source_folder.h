@@ -1,4 +1,4 @@
-// Where the project's files are, for tests that read golden data, examples or docs.
+// Finds the project's files, for tests that read golden data, examples or docs.
 #ifndef CAPSTAN_TESTS_LIB_SOURCE_FOLDER_H_
 #define CAPSTAN_TESTS_LIB_SOURCE_FOLDER_H_
 
@@ -6,8 +6,9 @@
 
 namespace capstan {
 
-// The absolute path of the folder that holds services/ and tests/. It is compiled into a file of
-// its own, so that nothing else depends on where a clone lies and ccache finds it for each.
+// Returns the absolute path of the folder that holds services/ and tests/. The path is compiled
+// into a file of its own, so that no other object file depends on where a clone lies, and ccache
+// serves all clones.
 std::string SourceFolder();
 
 }  // namespace capstan

@@ -1,5 +1,5 @@
-// A folder of somebody who knows nothing of Capstan, whose things look like Capstan's where they
-// can. For tests of all that deletes.
+// Fills a folder with things of somebody who does not know Capstan, but which look like Capstan's
+// as far as possible. For tests of all code that deletes.
 #ifndef CAPSTAN_TESTS_LIB_STRANGERS_FOLDER_H_
 #define CAPSTAN_TESTS_LIB_STRANGERS_FOLDER_H_
 
@@ -7,10 +7,10 @@
 
 namespace capstan {
 
-// Puts the things there; fails the test if they cannot be.
+// Puts the things into `folder`. Fails the test if that is not possible.
 void PutStrangersThings(ObjectStore& folder);
 
-// Fails the test unless each of them is there as it was, and `folder` holds nothing else beside
+// Fails the test unless each of these things is unchanged, and `folder` holds nothing else beside
 // them in their folders.
 void ExpectStrangersThings(ObjectStore& folder);
 

@@ -1,4 +1,5 @@
-// An authority of certificates for tests: folders as Capstan's processes read them.
+// A certificate authority for tests, which writes folders of certificates as Capstan's processes
+// read them.
 #ifndef CAPSTAN_TESTS_LIB_TEST_AUTHORITY_H_
 #define CAPSTAN_TESTS_LIB_TEST_AUTHORITY_H_
 
@@ -24,7 +25,7 @@ class TestAuthority {
  public:
   TestAuthority();
 
-  // Fills `folder` with tls.crt, tls.key (mode 0600) and ca.crt, replacing what is there.
+  // Writes tls.crt, tls.key (mode 0600) and ca.crt into `folder`, replacing existing files.
   void Issue(const std::filesystem::path& folder, const TestCertificate& certificate) const;
 
  private:

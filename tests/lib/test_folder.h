@@ -7,9 +7,9 @@
 
 namespace capstan {
 
-// A new, empty folder with a name that no other process or object has, so that tests may run beside
-// each other, also those of one file. The folder goes with the object. Every test target links it;
-// tests/lib/check_sources refuses a test that makes up a path of its own.
+// Creates a new, empty folder with a name that no other process or object uses, so that tests, also
+// those of one file, can run beside each other. The destructor deletes the folder. Every test
+// target links this file; tests/lib/check_sources refuses tests that make up paths of their own.
 class TestFolder {
  public:
   TestFolder();
@@ -18,10 +18,10 @@ class TestFolder {
   TestFolder& operator=(const TestFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  // Where a file or folder of that name would be.
+  // Returns the path of a file or folder of this name, which need not exist.
   std::string Path(std::string_view name) const;
 
-  // Writes a file anew and returns its path.
+  // Writes a file, replacing an existing one, and returns its path.
   std::string Write(std::string_view name, std::string_view content) const;
 
  private:

@@ -1,4 +1,5 @@
-// Root may read and write every file: a test of one that may not be read would find nothing.
+// Lets a test run without root's rights. Root may read and write every file, so a test of a file
+// that may not be read would be useless.
 #ifndef CAPSTAN_TESTS_LIB_WITHOUT_ROOT_H_
 #define CAPSTAN_TESTS_LIB_WITHOUT_ROOT_H_
 
@@ -8,8 +9,8 @@
 
 namespace capstan {
 
-// While it exists a process that root has started, and all of its threads, have the rights of a
-// user who owns nothing. Any other process stays as it is.
+// While this object exists, a process that root has started has, in all of its threads, the rights
+// of a user who owns nothing. It changes nothing in a process that another user has started.
 class WithoutRoot {
  public:
   WithoutRoot() { Become(kNobody); }
@@ -22,7 +23,7 @@ class WithoutRoot {
   static constexpr uid_t kNobody = 65534;
 
   void Become(uid_t user) const {
-    // Root stays the saved user, to whom the process may return.
+    // Root stays the saved user, so that the process can become root again.
     if (was_root_) CAPSTAN_CHECK(setresuid(user, user, kRoot) == 0);
   }
 

@@ -1,4 +1,4 @@
-// Tries all interleavings of a small world, and random ones of a larger.
+// Tries all interleavings of a small world, and random ones of a larger one.
 #ifndef CAPSTAN_TESTS_SIMULATION_EXPLORER_H_
 #define CAPSTAN_TESTS_SIMULATION_EXPLORER_H_
 
@@ -13,26 +13,27 @@ namespace capstan::simulation {
 
 struct Verdict {
   std::string violation;           // Empty: every rule held.
-  std::vector<std::string> trace;  // How it came to that.
-  size_t states = 0;               // Distinct ones.
-  bool complete = true;  // Every reachable state was seen, none was left at the depth or the limit.
+  std::vector<std::string> trace;  // The steps that lead to the violation.
+  size_t states = 0;               // How many different states were seen.
+  // Every reachable state was seen: none was left out because of the depth or the limit.
+  bool complete = true;
   friend std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
 };
 
 struct ExploreOptions {
   int depth = 200;              // Steps from the beginning.
-  size_t most_states = 400000;  // Then it gives up, incomplete.
+  size_t most_states = 400000;  // Beyond so many states the exploration gives up, incomplete.
 };
 
-// Depth-first, each state once. Beside the world's own rules: in no state is the job stuck, that
-// is, as long as it is not done something can happen that is no fault.
+// Explores depth-first, each state once. Beside the world's own rules it checks that the job is
+// never stuck: in each state in which it is not done, a step is possible that is no fault.
 Verdict Explore(const SmallWorldOptions& world, const ExploreOptions& options = {});
 
-// `walks` random walks of up to `depth` steps, in which faults are as likely as anything else, each
-// brought to its end without faults. A seed is one walk.
+// Takes `walks` random walks of up to `depth` steps, in which faults are as likely as other steps.
+// Each walk is then brought to its end without faults. One seed is one walk.
 Verdict Walk(const SmallWorldOptions& world, uint64_t first_seed, int walks, int depth);
 
-// One run in which nothing goes wrong.
+// Runs the world once without faults.
 Verdict Calm(const SmallWorldOptions& world);
 
 }  // namespace capstan::simulation

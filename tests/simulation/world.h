@@ -1,7 +1,7 @@
 // A small world of the real machines: runners on one side; partitions, closed logs, clocks and the
-// coordinator on the other; between them a network that loses, repeats and reorders; and a small
-// model of the chief, which grants leases. A world is a value: the explorer copies it before every
-// step.
+// coordinator on the other; between them a network that loses, repeats and reorders messages; and a
+// small model of the chief, which grants leases. A world is a value: the explorer copies it before
+// every step.
 #ifndef CAPSTAN_TESTS_SIMULATION_WORLD_H_
 #define CAPSTAN_TESTS_SIMULATION_WORLD_H_
 
@@ -22,29 +22,33 @@
 
 namespace capstan::simulation {
 
-// How the network deceives the machines. Each lie does what a machine without one of its rules
-// would do, and must be found out.
+// How the network deceives the machines. Each lie has the effect of a machine that lacks one of its
+// rules, and the checks must find it.
 enum class Lie {
   kNone,
-  kNoCoordinatorFence,  // The coordinator hears the newest generation from everybody.
-  kNoLaneFence,         // So does each shard, in stages.
-  kReusedGeneration,    // A lane is leased again under the same generation.
-  kNoRoundCheck,        // A pull is served whatever round it is for.
-  kEmptyLanesCount,     // A lane at its end goes on reporting.
-  kSkipLate,            // A lane's batch is the round's number, not its cursor.
-  kNoCommit,            // Nobody carries the last round commit.
-  kTornSet,             // Shard 1 hears of one lane less.
-  kStageOnOneShard,     // Only shard 0 gets stages; the other's are acknowledged unheard.
-  kNoDedupe,            // Each push has a stream of its own.
-  kNoStreamFence,       // A shard hears the newest generation in stream pushes.
-  kNoLowWatermark,      // Low watermarks say 0.
-  kForgetClosed,        // A closed stream is not closed at all, and its ledger is forgotten.
-  kNoWait,              // ssp: no pull waits.
-  kEagerClock,          // ssp: a push tells one step more than it finishes.
-  kDeafClocks,          // ssp: pushes of nothing are not heard, and the quorum stays as it was.
-  kHastySum,            // A shard adds what is staged, though the coordinator has not counted it.
-  kNoHold,              // A barrier is released as soon as it is reached.
-  kNoFlush,             // Queues are not flushed at the end.
+  // The coordinator is told the newest generation whatever generation a runner has.
+  kNoCoordinatorFence,
+  kNoLaneFence,       // Each shard is told the newest generation in stages.
+  kReusedGeneration,  // A lane is leased again under the same generation.
+  kNoRoundCheck,      // A pull is served whatever round it asks for.
+  kEmptyLanesCount,   // A lane without data left goes on reporting.
+  kSkipLate,          // A lane's batch is the round's number, not its cursor.
+  kNoCommit,          // No request carries the last round commit.
+  kTornSet,           // Shard 1 is told a round commit with one lane less.
+  // Only shard 0 gets stages; those for other shards are acknowledged without being delivered.
+  kStageOnOneShard,
+  kNoDedupe,        // Each push is given a stream of its own.
+  kNoStreamFence,   // A shard is told the newest generation in stream pushes.
+  kNoLowWatermark,  // All low watermarks are 0.
+  kForgetClosed,    // A shard that should close a stream forgets its ledger and does not close it.
+  kNoWait,          // ssp: no pull waits.
+  kEagerClock,      // ssp: a push tells a clock one step too high.
+  // ssp: clocks that are sent without a gradient are not delivered, and shards keep their first
+  // quorum.
+  kDeafClocks,
+  kHastySum,  // A shard adds staged gradients that the coordinator has not counted.
+  kNoHold,    // A barrier is released as soon as it is reached.
+  kNoFlush,   // Queues are not flushed at the end of the job.
 };
 
 struct SmallWorldOptions {
@@ -52,17 +56,18 @@ struct SmallWorldOptions {
   std::optional<v1::UpdatePolicy> sparse;
   int shards = 2;
   int partitions_per_shard = 1;
-  std::vector<uint64_t> lengths;  // Batches of each task; if a part is sync: of each lane.
-  bool gaps = false;              // Not every batch touches every partition.
+  // The number of batches of each task or, if a part is sync, of each lane.
+  std::vector<uint64_t> lengths;
+  bool gaps = false;  // Not every batch touches every partition.
   int push_window = 2;
-  bool news = false;  // Shards hear whose gradients are counted before a round closes.
-  // Budgets of faults.
-  int releases = 0;  // Leases granted while the old runner lives on.
+  bool news = false;  // Before a round closes, shards are told which lanes' gradients are counted.
+  // How many faults of each kind may happen.
+  int releases = 0;  // Leases that are granted while the old runner lives on.
   int timeouts = 0;
   int duplicates = 0;
   int crashes = 0;
   int drains = 0;
-  int holds = 0;  // Boundaries that the chief asks for.
+  int holds = 0;  // Barriers that the chief asks for.
   Lie lie = Lie::kNone;
 
   bool sync() const;
@@ -73,23 +78,25 @@ struct SmallWorldOptions {
 // One thing that may happen next.
 struct Step {
   enum class Kind {
-    kDeliver,    // Message `index` arrives; its answer reaches the runner that waits for it.
+    kDeliver,    // Message `index` arrives, and its answer reaches the runner, which waits for it.
     kCompute,    // Runner `index` has computed.
-    kLease,      // Task or lane `index`, which nobody holds, is leased from batch `detail` on.
-    kNews,       // Shard `index` hears whose gradients the open round counts.
-    kSetQuorum,  // Shard `index` hears of the present trainers.
-    kClose,      // Shard `index` hears that the stream of task `detail` is closed.
-    kBarrier,    // The chief has its round barrier: it commits on every shard, and releases.
-    kFinish,     // All work is done: shard `index` commits the last round and flushes its queues.
-    // Not needed for the job to end.
-    kStray,  // Message `index` arrives, for whose answer nobody waits.
+    kLease,      // Task or lane `index`, which no runner holds, is leased from batch `detail` on.
+    kNews,       // Shard `index` is told which lanes' gradients the open round counts.
+    kSetQuorum,  // Shard `index` is told the present trainers.
+    kClose,      // Shard `index` is told that the stream of task `detail` is closed.
+    // The round barrier is reached: the chief commits the round on every shard, and releases the
+    // barrier.
+    kBarrier,
+    kFinish,  // All work is done: shard `index` commits the last round and flushes its queues.
+    // The job can end without the steps from here on.
+    kStray,  // Message `index` arrives, and no runner waits for its answer.
     // Faults.
-    kRelease,    // Like kLease, but the runner lives on and does not know.
+    kRelease,    // Like kLease, but the old runner lives on and does not know of it.
     kHold,       // The chief asks for a round barrier.
     kDrain,      // Runner `index` is asked to stop.
-    kTimeout,    // The runner gives message `index` up; it may arrive all the same.
+    kTimeout,    // The runner gives up message `index`, which may still arrive.
     kDuplicate,  // Message `index` will arrive twice.
-    kCrash,      // Runner `index` is no more.
+    kCrash,      // Runner `index` dies.
   };
   Kind kind{};
   size_t index = 0;
@@ -108,11 +115,11 @@ class SmallWorld {
   void Take(const Step& step);
   std::string Describe(const Step& step) const;
 
-  // The first rule that was broken; empty: none.
+  // The first rule that was broken; empty: none was.
   const std::string& violation() const { return violation_; }
-  // The job has ended and everybody knows.
+  // Returns whether the job has ended and every runner and shard knows.
   bool done() const;
-  // Equal for equal states.
+  // Returns a text of the whole state, by which states are compared.
   std::string Text() const;
 
  private:
@@ -125,14 +132,15 @@ class SmallWorld {
     absl::Time now = absl::UnixEpoch();
     bool alive = true;
     std::optional<uint64_t> computing;
-    uint64_t computations = 0;           // sync: names a gradient, beside its round.
-    std::map<uint64_t, uint64_t> steps;  // Batch -> step, as its pulls told.
+    // sync: number of the last computation; with the round it names a gradient.
+    uint64_t computations = 0;
+    std::map<uint64_t, uint64_t> steps;  // Batch -> step, as the runner's pulls have told.
   };
   struct Message {
     uint64_t id = 0;
     size_t runner = 0;
-    bool orphan = false;  // Nobody waits for the answer.
-    bool parked = false;  // Arrived, and waits there.
+    bool orphan = false;  // No runner waits for the answer.
+    bool parked = false;  // The message has arrived, and waits at the shard or the coordinator.
     uint64_t computation = 0;
     worker::Action request;
   };
@@ -150,7 +158,8 @@ class SmallWorld {
     ps::PartitionMachine machine;
     std::map<uint64_t, std::vector<ps::Contribution>> rounds[kParts];  // sync
     std::map<uint64_t, double> scales[kParts];                         // Likewise.
-    std::map<Record, int> accepted[kParts];  // Promised to be applied, or applied.
+    // How often a gradient was accepted: promised to be applied, or applied.
+    std::map<Record, int> accepted[kParts];
     std::map<Record, int> applied[kParts];
     std::map<size_t, Generation> fences[kParts];  // Highest generation accepted, by work.
     uint64_t checked_round = 0;
@@ -160,16 +169,17 @@ class SmallWorld {
     ps::ClosedLog log;
     LaneCounts counts{Timeline{1}};
     ps::ClockMachine clocks;
-    std::vector<ps::QuorumTrainer> quorum;             // As the shard knows it.
-    std::map<size_t, std::set<uint64_t>> carried_out;  // By runner: steps whose pushes were.
+    std::vector<ps::QuorumTrainer> quorum;  // As the shard knows it.
+    // By runner: the steps whose pushes have been carried out here.
+    std::map<size_t, std::set<uint64_t>> carried_out;
     bool quorum_stale = false;
     bool finished = false;
     std::set<uint64_t> closed;  // Works whose streams are closed here.
   };
   struct Work {
-    std::optional<size_t> runner;  // The present one.
-    uint64_t progress = 0;         // The most that a runner knew to be settled,
-    uint64_t reported = 0;         // and what the chief has been told of it.
+    std::optional<size_t> runner;  // The runner that holds the lease now.
+    uint64_t progress = 0;         // The highest progress that a runner has known to be settled,
+    uint64_t reported = 0;         // and the part of it that the chief has been told.
     bool done = false;
   };
 
@@ -192,7 +202,7 @@ class SmallWorld {
   void AddChiefSteps(std::vector<Step>& steps) const;
   void CheckEnd();
 
-  // world_shards.cc: what arrives.
+  // world_shards.cc: messages that arrive.
   void Serve(Message message);
   void ServePull(Message message, const worker::SendPull& pull);
   void Read(const Message& message, const worker::SendPull& pull);
@@ -226,7 +236,7 @@ class SmallWorld {
   bool Has(Part part) const;
   void Violate(const std::string& what);
 
-  struct Budgets {  // Spent.
+  struct Budgets {  // How many faults have happened.
     int releases = 0;
     int timeouts = 0;
     int duplicates = 0;
@@ -245,12 +255,12 @@ class SmallWorld {
   std::optional<ps::CoordinatorMachine> coordinator_;
   std::map<uint64_t, RoundCommit> round_commits_;  // What the coordinator decided, by round.
   std::map<std::pair<uint64_t, size_t>, uint64_t>
-      computed_;                 // (round, lane) -> the handle applied.
+      computed_;                 // (round, lane) -> the handle of the gradient that was applied.
   std::set<size_t> pretending_;  // Lie::kEmptyLanesCount: lanes that have no data.
   std::vector<Work> works_;
   Budgets budgets_;
   Barrier barrier_ = Barrier::kNone;
-  uint64_t barrier_round_ = 0;  // As the coordinator answered.
+  uint64_t barrier_round_ = 0;  // The round of the barrier, as the coordinator has answered.
   uint64_t next_message_ = 1;
   uint64_t next_generation_ = 1;
 };

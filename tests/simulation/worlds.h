@@ -1,4 +1,4 @@
-// The update policies, as the worlds of the tests have them.
+// Update policies for the worlds of the tests.
 #ifndef CAPSTAN_TESTS_SIMULATION_WORLDS_H_
 #define CAPSTAN_TESTS_SIMULATION_WORLDS_H_
 

@@ -48,7 +48,7 @@ void AppendColumns(Section& in, absl::string_view key, const YamlNode& node, boo
   }
 }
 
-// The file that says mean and deviation of each of these columns.
+// Reads the key for the file that has the mean and deviation of each of these columns.
 void ReadMeasuresFile(Section& in, v1::ColumnSpec& spec) {
   spec.set_file(in.Text("file"));
   if (!in.Has("file")) return;

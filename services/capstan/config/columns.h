@@ -1,4 +1,4 @@
-// Columns of a table of text, as job.yaml names them.
+// Reads the columns of a table that job.yaml names.
 #ifndef CAPSTAN_CONFIG_COLUMNS_H_
 #define CAPSTAN_CONFIG_COLUMNS_H_
 
@@ -14,26 +14,28 @@ namespace capstan {
 
 inline constexpr uint32_t kMaxColumns = 100000;
 
-// "1-13,15": columns from 0, ranges with both ends. Nothing if it is something else, or a column is
-// kMaxColumns or more.
+// Parses "1-13,15": columns counted from 0, ranges with both ends. Returns nothing if the text is
+// something else, or a column is kMaxColumns or more.
 std::optional<std::vector<uint32_t>> ParseColumns(absl::string_view text);
 
 struct ColumnRules {
-  bool names = false;       // The files name their columns: what is no number is one of these.
-  bool transforms = false;  // Also (a list of) {columns: "1-13", transform: log}.
+  // The files name their columns, so a text that is no number is a column's name.
+  bool names = false;
+  bool transforms = false;  // Also accepts {columns: "1-13", transform: log}, or a list of such.
 };
 
-// Reads data.schema.label, .numeric or .categorical: "1-13", or a list of such.
+// Reads data.schema.label, .numeric or .categorical, such as "1-13", or a list of such.
 std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, ColumnRules rules);
 
-// Mean and deviation by which numbers are standardized. A deviation of 0 says that both are still
-// to be measured, or read from a file.
+// The mean and deviation by which numbers are standardized. A deviation of 0: both are still to be
+// measured, or to be read from a file.
 struct Measures {
   double mean = 0;
   double deviation = 0;
 };
 
-// Reads `<prefix>mean` and `<prefix>deviation`: both or none, and none unless `standard`.
+// Reads `<prefix>mean` and `<prefix>deviation`. Both or neither must be given, and neither may be
+// given unless `standard`.
 Measures ReadMeasures(Section& in, absl::string_view prefix, bool standard);
 
 }  // namespace capstan

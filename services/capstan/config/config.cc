@@ -19,7 +19,8 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMaxJobName = 52;  // Leaves room for what Kubernetes objects append within 63.
+// Leaves room for what names of Kubernetes objects append, within their 63 characters.
+constexpr size_t kMaxJobName = 52;
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 
 constexpr Choice<v1::Recovery> kRecoveries[] = {
@@ -56,7 +57,8 @@ void ReadLease(Section& in, v1::LeaseSpec& out) {
   out.set_data_stall_seconds(in.Seconds("data_stall", {.min = 1, .max = 86400}, 30));
 }
 
-// Unset where it says nothing, as in jobs that were stored before there was any.
+// Left unset where the job says nothing, as it is in jobs that were stored before these settings
+// existed.
 void ReadRebalance(Section& in, v1::JobSpec& spec) {
   const bool automatic = in.OneOf<bool>("rebalance", kRebalances, false);
   const uint64_t bytes = in.Bytes("rebalance_bytes_per_second", {.min = 1 << 16}, 0);

@@ -1,6 +1,6 @@
-// job.yaml -> v1::JobSpec with every default filled in, or a refusal. docs/job-yaml.md is the
-// reference of the keys. The parameters of the model (JobSpec.tables, .tensors) are not made here
-// but by capstan/model from the result.
+// Reads job.yaml into a v1::JobSpec with every default filled in, or refuses it. docs/job-yaml.md
+// is the reference of the keys. The parameters of the model (JobSpec.tables, .tensors) are not made
+// here but by capstan/model from the result.
 #ifndef CAPSTAN_CONFIG_CONFIG_H_
 #define CAPSTAN_CONFIG_CONFIG_H_
 
@@ -15,14 +15,14 @@
 namespace capstan {
 
 struct JobOptions {
-  // "train.epochs=5": the value is YAML and goes over the file's.
+  // "train.epochs=5": the value is YAML and replaces the file's.
   std::vector<std::string> overrides = {};
-  // Lanes of a synchronous part that does not say how many it has; 0: it must say.
+  // The lanes of a synchronous part that does not set `lanes`; 0: it must set them.
   uint32_t default_lanes = 0;
 };
 
-// Reads a job file. INVALID_ARGUMENT (NOT_FOUND for the file itself): the message is one line a
-// mistake, each with its place and what was expected:
+// Reads a job file. NOT_FOUND: there is no such file. INVALID_ARGUMENT: the file has mistakes. The
+// message has one line for each, with its place and what was expected:
 //
 //   job.yaml:12: data.format: "cvs" is not one of csv, tsv, libsvm, libfm, idx, synthetic, ...; did
 //   you mean csv?
@@ -31,8 +31,8 @@ struct JobOptions {
 // data files must exist.
 absl::StatusOr<v1::JobSpec> LoadJob(const std::string& path, const JobOptions& options = {});
 
-// The same of a text. `name` stands for the file in messages, relative paths stay below `folder`,
-// and no file is looked for.
+// The same for a text. `name` stands for the file in messages, relative paths are below `folder`,
+// and whether data files exist is not checked.
 struct JobText {
   std::string text;
   std::string name = "job.yaml";
@@ -40,8 +40,8 @@ struct JobText {
 };
 absl::StatusOr<v1::JobSpec> ParseJob(const JobText& job, const JobOptions& options = {});
 
-// Where the job of a file is kept, whatever mistakes the file has elsewhere. INVALID_ARGUMENT: it
-// is no YAML, or has no job or checkpoint.uri that could be one. NOT_FOUND: there is no such file.
+// Finds where the job of a file is kept, even if the file has mistakes elsewhere. INVALID_ARGUMENT:
+// the file is no YAML, or has no valid job or checkpoint.uri. NOT_FOUND: there is no such file.
 struct JobPlace {
   std::string job;
   std::string checkpoint_uri;
@@ -49,7 +49,7 @@ struct JobPlace {
 absl::StatusOr<JobPlace> FindJob(const std::string& path,
                                  const std::vector<std::string>& overrides = {});
 
-// Every key that job.yaml may have, as its reader reads it, sorted by name.
+// Returns every key that job.yaml may have, as its reader describes it, sorted by name.
 std::vector<JobKey> JobKeys();
 
 }  // namespace capstan

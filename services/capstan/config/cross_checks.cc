@@ -22,7 +22,7 @@ namespace {
 
 bool IsSync(const v1::UpdatePolicy& policy) { return policy.kind() == v1::POLICY_KIND_SYNC; }
 
-// Both parts of a synchronous model move in the same rounds.
+// If both parts of a model are synchronous, they are updated in the same rounds.
 void CheckPolicies(const v1::JobSpec& spec, Findings& findings) {
   const v1::UpdatePolicy& dense = spec.dense_update();
   const v1::UpdatePolicy& sparse = spec.sparse_update();
@@ -41,8 +41,8 @@ void CheckPolicies(const v1::JobSpec& spec, Findings& findings) {
   }
 }
 
-// A shard that comes back is told what has ended since the last checkpoint, so there have to be
-// some: without, the chief would keep account of all that has ever ended.
+// A shard that comes back is told which streams have ended since the last checkpoint. So there must
+// be checkpoints: without them the chief would have to remember every stream that ever ended.
 void CheckPartialRecovery(const v1::JobSpec& spec, Findings& findings) {
   if (spec.recovery() != v1::RECOVERY_PARTIAL) return;
   if (spec.checkpoint().uri().empty()) {
@@ -71,7 +71,7 @@ void CheckModel(const v1::JobSpec& spec, Findings& findings) {
   if (softmax && model.outputs() == 1) {
     findings.Refuse("model.outputs", "loss: softmax needs at least 2, one a class");
   }
-  const bool several = !spec.data().labels().empty();  // CheckLabels speaks of these.
+  const bool several = !spec.data().labels().empty();  // CheckLabels handles several labels.
   if (model.loss() != v1::LOSS_UNSPECIFIED && !softmax && model.outputs() > 1 && !several) {
     findings.Refuse("model.outputs", absl::StrCat(model.outputs(), " is only for loss: softmax"));
   }
@@ -82,7 +82,7 @@ void CheckModel(const v1::JobSpec& spec, Findings& findings) {
   }
 }
 
-// A worker takes the steps of a program one at a time.
+// In a worker a program computes one step at a time.
 void CheckUserModel(const v1::JobSpec& spec, Findings& findings) {
   if (spec.model().user().empty() || spec.train().compute_threads() <= 1) return;
   findings.Refuse(
@@ -109,7 +109,7 @@ void CheckFeatures(const v1::JobSpec& spec, Findings& findings) {
                   "data.schema.categorical");
 }
 
-// The loss that the model will have, where the file leaves it to the preset
+// Returns the loss that the model will have, also where the file leaves it to the preset
 // (capstan/model/presets).
 v1::Loss LossOfModel(const v1::ModelSpec& model) {
   if (model.loss() != v1::LOSS_UNSPECIFIED) return model.loss();
@@ -117,12 +117,13 @@ v1::Loss LossOfModel(const v1::ModelSpec& model) {
   return model.preset() == "mf" ? v1::LOSS_SQUARED : v1::LOSS_LOGISTIC;
 }
 
-// That of the label at this place.
+// Returns the loss of the label at this place.
 v1::Loss LossOfLabel(const v1::JobSpec& spec, size_t label) {
   return LossOf(LabelsOf(spec.data())[label], LossOfModel(spec.model()));
 }
 
-// The metrics of a label of a set of held-out records with this loss (capstan/model/metrics).
+// Returns the metrics that a label with this loss has on a set of held-out records
+// (capstan/model/metrics).
 std::vector<absl::string_view> MeasuredWith(v1::Loss loss, bool groups) {
   if (loss == v1::LOSS_SOFTMAX) return {"logloss", "accuracy"};
   if (loss == v1::LOSS_SQUARED) return {"rmse", "mae"};
@@ -135,9 +136,9 @@ absl::string_view NameOf(v1::Loss loss) {
   return loss == v1::LOSS_SQUARED ? "squared" : "logistic";
 }
 
-// The scopes of metrics (capstan/base/metric_name.h) that the job has: its further sets of held-out
-// records, its further labels, and each of these labels of each of those sets. Each with the place
-// of its label.
+// Returns the scopes of metrics (capstan/base/metric_name.h) that the job has beside the empty one,
+// each with the place of its label: the further sets of held-out records, the further labels, and
+// each further label on each further set.
 std::map<std::string, size_t, std::less<>> Scopes(const v1::DataSpec& data) {
   std::vector<std::string> sets = {""};
   std::map<std::string, size_t, std::less<>> scopes;
@@ -151,10 +152,10 @@ std::map<std::string, size_t, std::less<>> Scopes(const v1::DataSpec& data) {
   return scopes;
 }
 
-// Each has metrics in each evaluation that the chief keeps, and tells with its status.
+// Each scope has metrics in each evaluation that the chief keeps and reports in its status.
 constexpr size_t kMostScopes = 128;
 
-// Several labels have an output each.
+// With several labels, each has an output of its own.
 void CheckLabels(const v1::JobSpec& spec, Findings& findings) {
   constexpr char kKey[] = "data.schema.labels";
   const v1::DataSpec& data = spec.data();
@@ -185,7 +186,7 @@ void CheckLabels(const v1::JobSpec& spec, Findings& findings) {
   }
 }
 
-// Only what is measured can stop a job.
+// Early stopping needs a metric that is measured.
 void CheckMetric(const v1::JobSpec& spec, Findings& findings) {
   constexpr char kKey[] = "train.early_stop.metric";
   const MetricName name = ParseMetricName(spec.train().early_stop().metric());

@@ -1,4 +1,4 @@
-// What no section can see alone: settings that contradict those of another section.
+// Refuses settings of one section that contradict those of another.
 #ifndef CAPSTAN_CONFIG_CROSS_CHECKS_H_
 #define CAPSTAN_CONFIG_CROSS_CHECKS_H_
 

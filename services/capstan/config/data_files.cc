@@ -29,15 +29,15 @@ void Join(const std::string& folder, std::string& path) {
   path = (std::filesystem::path(folder) / path).lexically_normal().string();
 }
 
-// Returns whether what data.train and data.eval name may be patterns. Folders of images, and the
-// files that all other keys name, are what they are called.
+// Returns whether the paths of data.train and data.eval may be patterns. Folders of images, and the
+// files that all other keys name, are never patterns.
 bool HasPatterns(const v1::DataSpec& data) { return data.format() != v1::DATA_FORMAT_FOLDER; }
 
 struct NamedData {
-  std::string key;  // Which names the data.
+  std::string key;  // The key that names the data.
   absl::string_view path;
-  bool pattern = false;  // The path is one.
-  bool folder = false;   // A folder is meant, and no file.
+  bool pattern = false;  // The path is a pattern.
+  bool folder = false;   // The path must be a folder, not a file.
 };
 
 void CheckPath(const NamedData& named, const std::string& path, Findings& findings) {
@@ -55,7 +55,7 @@ void CheckPath(const NamedData& named, const std::string& path, Findings& findin
 
 void Check(NamedData named, Findings& findings) {
   absl::ConsumePrefix(&named.path, kFileScheme);
-  if (IsObjectAddress(named.path)) return;  // Whoever plans the job looks there.
+  if (IsObjectAddress(named.path)) return;  // Objects are looked for when the job is planned.
   const std::string shown = Shown(named.path, kMaxShownPath);
   if (absl::StrContains(named.path, "://")) {
     findings.Refuse(
@@ -112,7 +112,7 @@ void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
   }
   const std::string& candidates = data.negatives().file();
   if (!candidates.empty()) Check({.key = "data.negatives.file", .path = candidates}, findings);
-  std::set<std::string> measures;  // One file has those of many columns.
+  std::set<std::string> measures;  // Several columns may name the same file.
   for (const v1::ColumnSpec& column : data.numeric()) {
     const std::string& file = column.file();
     if (file.empty() || !measures.insert(file).second) continue;

@@ -1,4 +1,4 @@
-// The files that a job names.
+// Checks and resolves the files that a job names.
 #ifndef CAPSTAN_CONFIG_DATA_FILES_H_
 #define CAPSTAN_CONFIG_DATA_FILES_H_
 
@@ -10,14 +10,15 @@
 
 namespace capstan {
 
-// Returns whether it is "s3://bucket/name", by its form alone.
+// Returns whether `uri` has the form "s3://bucket/name".
 bool IsObjectAddress(absl::string_view uri);
 
-// Makes the relative paths of data and checkpoint absolute: they are relative to `folder`, whose
-// name is no pattern: where data.train and data.eval may be patterns, what is one there is escaped.
+// Makes the relative paths of data and checkpoint, which are relative to `folder`, absolute. Where
+// a path may be a pattern (data.train, data.eval), special characters in the name of `folder` are
+// escaped.
 void ResolvePaths(const std::string& folder, v1::JobSpec& spec);
 
-// Refuses data paths that name no file, or one that cannot be read.
+// Refuses data paths that name no file, or a file that cannot be read.
 void CheckDataFiles(const v1::JobSpec& spec, Findings& findings);
 
 }  // namespace capstan

@@ -10,21 +10,22 @@
 
 namespace capstan {
 
-// Those of data.labels, in their order; otherwise the only one, which has no name and weighs 1.
+// Returns the labels of data.labels, in their order; if there are none, the only label, which has
+// no name and the weight 1.
 std::vector<v1::LabelSpec> LabelsOf(const v1::DataSpec& data);
 
-// How many there are.
+// Returns the number of labels.
 uint32_t LabelCountOf(const v1::DataSpec& data);
 
-// The loss of the label at this place among LabelsOf: its own, or else that of the model, which is
-// LOSS_UNSPECIFIED as long as it is left to the preset (capstan/model/presets). REQUIRES: there is
-// such a label.
+// Returns the loss of the label at this place in LabelsOf: its own, or else the model's, which is
+// LOSS_UNSPECIFIED until the preset has set it (capstan/model/presets). REQUIRES: there is such a
+// label.
 v1::Loss LossOf(const v1::JobSpec& job, size_t label);
 
-// The loss of a label of a model that has the loss `of_model`.
+// Returns the loss of a label of a model whose loss is `of_model`.
 v1::Loss LossOf(const v1::LabelSpec& label, v1::Loss of_model);
 
-// Whether a label has this loss.
+// Returns whether any label of the job has this loss.
 bool AnyLabelHas(const v1::JobSpec& job, v1::Loss loss);
 
 }  // namespace capstan

@@ -88,7 +88,7 @@ std::string PartLine(const v1::OptimizerSpec& optimizer, const v1::UpdatePolicy&
                          optimizer.learning_rate(), PolicyText(policy));
 }
 
-// Tensors whose optimizer is another one.
+// Describes the tensors whose optimizer differs from optimizer.dense.
 std::string GroupLine(const v1::OptimizerGroup& group) {
   const v1::OptimizerSpec& optimizer = group.optimizer();
   return absl::StrFormat("%s: %s, learning rate %g, weight decay %g",
@@ -96,7 +96,7 @@ std::string GroupLine(const v1::OptimizerGroup& group) {
                          optimizer.learning_rate(), optimizer.weight_decay());
 }
 
-// Its name, and its loss where that is its own.
+// Returns a label's name, and its loss if it has its own.
 std::string LabelText(const v1::LabelSpec& label) {
   if (label.loss() == v1::LOSS_UNSPECIFIED) return label.name();
   return absl::StrCat(label.name(), " (", LowerName(v1::Loss_Name(label.loss()), "LOSS_"), ")");
@@ -115,7 +115,7 @@ std::string TrainingLine(const v1::JobSpec& spec, const JobScale& scale) {
                       labels.empty() ? "" : "; labels ", absl::StrJoin(labels, ", "));
 }
 
-// A shard's part of the weights and of what is kept beside them.
+// Describes a shard's part of the weights and of the optimizers' state.
 std::string MemoryLine(const v1::JobSpec& spec, const JobScale& scale) {
   const uint64_t shards = std::max(scale.shards, 1);
   const bool open = !spec.model().user().empty() && spec.tensors().empty();
@@ -135,7 +135,7 @@ std::string MemoryLine(const v1::JobSpec& spec, const JobScale& scale) {
                       twice ? ", each row twice (replicas: 1)" : "");
 }
 
-// What leaves workers without work.
+// Warns of settings that leave workers without work.
 void WarnOfIdleWorkers(const v1::JobSpec& spec, const JobScale& scale,
                        std::vector<std::string>& warnings) {
   const uint64_t trainers = uint64_t{spec.train().compute_threads()} * scale.workers;
@@ -155,7 +155,8 @@ void WarnOfIdleWorkers(const v1::JobSpec& spec, const JobScale& scale,
   }
 }
 
-// Far beyond the usual rates a loss explodes, or does not move.
+// Warns of learning rates far outside the usual range, with which the loss explodes or does not
+// move.
 void WarnOfOddRate(absl::string_view key, const v1::OptimizerSpec& optimizer,
                    std::vector<std::string>& warnings) {
   constexpr double kFar = 10;

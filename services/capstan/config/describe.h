@@ -1,4 +1,4 @@
-// What `capstan config check` says about a job before anything runs.
+// Describes a job for `capstan config check`, before anything runs.
 #ifndef CAPSTAN_CONFIG_DESCRIBE_H_
 #define CAPSTAN_CONFIG_DESCRIBE_H_
 
@@ -16,8 +16,8 @@ struct JobScale {
   int shards = 1;
   int workers = 1;
   uint64_t dense_bytes = 0;    // Weights and optimizer state of the fullest shard.
-  uint64_t row_bytes = 0;      // What a row takes on a shard; 0: there is no table.
-  uint64_t expected_rows = 0;  // Rows that the tables will hold together; 0: not known.
+  uint64_t row_bytes = 0;      // Bytes of a row on a shard; 0: there is no table.
+  uint64_t expected_rows = 0;  // Rows that all tables together will hold; 0: not known.
 };
 
 struct JobDescription {
@@ -25,8 +25,8 @@ struct JobDescription {
   std::vector<std::string> warnings;  // One line each.
 };
 
-// `spec` with its tables and tensors, as the chief hands it out. Memory is that of weights,
-// optimizer state and index.
+// Describes `spec`, which has its tables and tensors, as the chief hands it out. Memory is counted
+// for weights, optimizer state and index.
 JobDescription DescribeJob(const v1::JobSpec& spec, const JobScale& scale);
 
 }  // namespace capstan

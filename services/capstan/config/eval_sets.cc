@@ -4,7 +4,7 @@
 
 namespace capstan {
 
-// Every job has `synthetic`, filled with its defaults.
+// The format is checked, as every job has `synthetic`, filled with defaults.
 bool HasHeldOut(const v1::DataSpec& data) {
   const bool synthetic = data.format() == v1::DATA_FORMAT_SYNTHETIC;
   return synthetic ? data.synthetic().eval_rows() > 0 : !data.eval().empty();

@@ -1,4 +1,4 @@
-// The held-out records of a job, and the sets of them that it measures apart.
+// The held-out records of a job, and the sets of them on which it is measured separately.
 #ifndef CAPSTAN_CONFIG_EVAL_SETS_H_
 #define CAPSTAN_CONFIG_EVAL_SETS_H_
 
@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-// Returns whether there are any.
+// Returns whether the job has held-out records.
 bool HasHeldOut(const v1::DataSpec& data);
 
 struct EvalFiles {
@@ -17,7 +17,7 @@ struct EvalFiles {
   std::vector<std::string> files;
 };
 
-// In the order of the job; synthetic data have one set without files.
+// Returns the sets in the order of the job. Synthetic data have one set without files.
 std::vector<EvalFiles> EvalSetsOf(const v1::DataSpec& data);
 
 }  // namespace capstan

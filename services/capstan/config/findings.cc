@@ -22,7 +22,7 @@ void Findings::Refuse(const std::string& path, absl::string_view what) {
 
 void Findings::RefuseAt(const std::string& place, const std::string& path, absl::string_view what) {
   std::string line = absl::StrCat(place, ": ");
-  AppendEscaped(line, path);  // Holds keys as they stand in the file.
+  AppendEscaped(line, path);  // Escaped, as a path holds keys as they stand in the file.
   refusals_.push_back(absl::StrCat(line, path.empty() ? "" : ": ", what));
 }
 

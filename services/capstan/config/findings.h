@@ -1,4 +1,4 @@
-// What has been found in one job file: the mistakes, and where each key stands.
+// Collects what is found in one job file: the mistakes, and where each key stands.
 #ifndef CAPSTAN_CONFIG_FINDINGS_H_
 #define CAPSTAN_CONFIG_FINDINGS_H_
 
@@ -18,29 +18,30 @@ class Findings {
  public:
   enum class Purpose { kRead, kListKeys };  // kListKeys: every list is taken to have an item.
 
-  // `name`: the place of what is not in the file.
+  // `name` is the place of keys that are not in the file.
   explicit Findings(std::string name, Purpose purpose = Purpose::kRead)
       : name_(std::move(name)), purpose_(purpose) {}
 
-  // Notes "<place>: <path>: <what>". Without a place: that of the key, or of the nearest section
-  // around.
+  // Notes the mistake "<place>: <path>: <what>". Refuse takes the place of the key, or of the
+  // nearest section around it.
   void Refuse(const std::string& path, absl::string_view what);
   void RefuseAt(const std::string& place, const std::string& path, absl::string_view what);
 
-  // INVALID_ARGUMENT with a line a mistake, in order of finding, at most kMaxShown of them.
+  // Returns OK if there are no mistakes. Otherwise INVALID_ARGUMENT with a line for each mistake,
+  // in the order of finding, at most kMaxShown.
   absl::Status status() const;
 
-  // Notes where a key stands; false if it stood somewhere before.
+  // Notes where a key stands. Returns false if a place was noted for it before.
   bool Place(const std::string& path, const std::string& place);
   bool Has(const std::string& path) const { return places_.contains(path); }
 
-  // Notes that a key was asked for, present or not, and how it is read: of several ways, the first.
-  // kListKeys only, where the key of a list's item is "model.towers[].kind".
+  // Notes that a key is read, whether it is present or not, and how. If it is read in several ways,
+  // the first counts. For kListKeys only; the key of a list's item is "model.towers[].kind".
   void Ask(std::string path);
   void Describe(JobKey key);
-  // Notes that this key, which has been described, is required: it has no default.
+  // Notes that a key, which has been described, is required and has no default.
   void Require(const std::string& path);
-  // These keys by their names.
+  // The described keys by their names.
   const std::map<std::string, JobKey>& keys() const { return keys_; }
 
   Purpose purpose() const { return purpose_; }

@@ -13,7 +13,7 @@ struct TimeUnit {
   double seconds;
 };
 
-// Counts from here on are told in the unit that they are a multiple of.
+// Counts from here on are shown in the unit that they are a multiple of.
 constexpr uint64_t kLongCount = 10000;
 
 std::string CountText(uint64_t count) {
@@ -33,14 +33,14 @@ std::string SecondsText(double seconds) {
   return seconds == 0 ? "0s" : absl::StrCat(seconds * 1000, "ms");
 }
 
-// The shortest text of a number that was given as a float: 1e-8, not 1e-08.
+// Returns the shortest text of a number that was given as a float: 1e-8, not 1e-08.
 std::string NumberText(double number) {
   std::string text = absl::StrCat(number);
   if (const size_t zero = text.find("e-0"); zero != text.npos) text.erase(zero + 2, 1);
   return text;
 }
 
-// 64KiB, 1MiB: without the 0 that people see behind a point.
+// Returns 64KiB or 1MiB, without a 0 behind the point, which ByteSizeText may show.
 std::string SizeText(uint64_t bytes) {
   return absl::StrReplaceAll(ByteSizeText(bytes), {{".0", ""}});
 }

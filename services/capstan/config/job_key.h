@@ -1,6 +1,6 @@
-// What is known of a key of job.yaml without a job: the values that it takes, and which one it has
-// where a job does not name it. The reader of the key says so itself (section.h), so that nobody
-// can describe a key otherwise than it is read.
+// Describes a key of job.yaml independently of a job: the values that it takes, and its default.
+// The description is made by the same call that reads the key (section.h), so the two cannot
+// differ.
 #ifndef CAPSTAN_CONFIG_JOB_KEY_H_
 #define CAPSTAN_CONFIG_JOB_KEY_H_
 
@@ -23,12 +23,12 @@ struct NumberRange {
 struct JobKey {
   std::string key = {};            // "train.batch_size", "model.towers[].kind"
   std::string values = {};         // "1 to 4096"; "async, ssp, sync"
-  std::string default_value = {};  // As a job would name it; empty: there is none.
-  bool required = false;           // A job that the key means something to has to name it.
+  std::string default_value = {};  // As a job would write it; empty: there is no default.
+  bool required = false;           // Every job for which the key has a meaning must set it.
 };
 
-// The description of a key by the method of Section that reads it. A `fallback` out of the range is
-// no default: the key is off, or required.
+// Each returns the description of a key for the method of Section that reads it. A `fallback` out
+// of the range is not shown as a default: the key is then off by default, or required.
 JobKey DescribeWhole(WholeRange range, uint64_t fallback);
 JobKey DescribeBytes(WholeRange range, uint64_t fallback);
 JobKey DescribeSeconds(NumberRange range, double fallback);

@@ -1,4 +1,5 @@
-// Numbers as people write them. Each function reads the whole text, or says nothing.
+// Parses numbers as people write them. Each function returns nothing unless the whole text is such
+// a number.
 #ifndef CAPSTAN_CONFIG_QUANTITY_H_
 #define CAPSTAN_CONFIG_QUANTITY_H_
 
@@ -10,13 +11,13 @@
 
 namespace capstan {
 
-// 5000, 10k, 1.5M, 2G (thousands); the result is whole and fits.
+// 5000, 10k, 1.5M, 2G (powers of 1000). Nothing also if the result is not whole or does not fit.
 std::optional<uint64_t> ParseCount(absl::string_view text);
 
-// 1048576, 64KiB, 1.5GiB (1024), 64MB (1000).
+// 1048576, 64KiB, 1.5GiB (powers of 1024), 64MB (powers of 1000).
 std::optional<uint64_t> ParseByteSize(absl::string_view text);
 
-// 250ms, 10s, 5m, 1.5h, 2d in seconds; a bare number only if it is 0.
+// 250ms, 10s, 5m, 1.5h, 2d, in seconds. Only 0 may lack a unit.
 std::optional<double> ParseSeconds(absl::string_view text);
 
 // A finite number.

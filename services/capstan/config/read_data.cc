@@ -25,18 +25,18 @@ constexpr Choice<v1::DataFormat> kFormats[] = {
     {"folder", v1::DATA_FORMAT_FOLDER}, {"parquet", v1::DATA_FORMAT_PARQUET},
 };
 
-// A softmax has one label, whose loss is the model's.
+// The losses that one of several labels may have; softmax is only for a single label.
 constexpr Choice<v1::Loss> kLabelLosses[] = {{"logistic", v1::LOSS_LOGISTIC},
                                              {"squared", v1::LOSS_SQUARED}};
 
 constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
-constexpr uint64_t kMostSide = 4096;  // The longest side of an image as the model wants it.
-constexpr size_t kMostEvalSets = 32;  // Each has metrics of its own.
-constexpr size_t kMostLabels = 32;    // The same.
+constexpr uint64_t kMostSide = 4096;  // The longest side of the images that a model reads.
+constexpr size_t kMostEvalSets = 32;  // Limited, as each set has metrics of its own.
+constexpr size_t kMostLabels = 32;    // Limited for the same reason.
 constexpr uint32_t kPieces = 16;
-constexpr uint32_t kMostPieces = 256;  // A lease names them all.
+constexpr uint32_t kMostPieces = 256;  // Limited, as a lease names all pieces of its task.
 
-// A key that means something in some formats only.
+// A key that has a meaning only in some formats.
 struct Scope {
   absl::string_view key;
   absl::string_view formats;
@@ -74,7 +74,7 @@ bool HasColumns(v1::DataFormat format) {
          format == v1::DATA_FORMAT_PARQUET;
 }
 
-// The files say how their columns are named.
+// Returns whether the files name their columns.
 bool HasNames(const v1::DataSpec& data) {
   return data.header() || data.format() == v1::DATA_FORMAT_PARQUET;
 }
@@ -83,7 +83,7 @@ std::string ColumnText(uint32_t column, const std::string& name) {
   return name.empty() ? absl::StrCat("column ", column) : absl::StrCat("column ", Shown(name));
 }
 
-// A column that is named once and counted once is found when the files are looked at.
+// A column that is given once by name and once by number is noticed only when the files are read.
 void CheckColumns(Section& in, const v1::DataSpec& data) {
   std::set<std::string> used;
   for (const v1::LabelSpec& label : LabelsOf(data)) {
@@ -154,7 +154,7 @@ void ReadSeveralLabels(Section in, v1::DataSpec& data) {
   }
 }
 
-// What labels that are texts mean.
+// Reads what labels that are texts mean.
 void ReadTextLabels(Section& in, v1::DataSpec& data) {
   for (std::string& text : in.Texts("positive")) *data.add_positive_labels() = std::move(text);
   for (std::string& text : in.Texts("classes")) *data.add_label_classes() = std::move(text);
@@ -245,7 +245,7 @@ void ReadFiles(Section& in, v1::DataSpec& out) {
   }
 }
 
-// How images in tar, tfrecord and folder are brought to one size.
+// Reads how images in tar, tfrecord and folder are brought to one size.
 void ReadImage(Section in, v1::DataSpec& data) {
   const bool folder = data.format() == v1::DATA_FORMAT_FOLDER;
   const bool images =

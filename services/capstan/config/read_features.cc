@@ -14,16 +14,17 @@ namespace capstan {
 namespace {
 
 constexpr uint32_t kMost = 1000;
-constexpr uint32_t kMostValues = 1'000'000;  // That a cell may have.
+constexpr uint32_t kMostValues = 1'000'000;  // The most values that `most` may allow in a cell.
 
-constexpr uint32_t kMostUnknown = 1'000'000;  // Keys that unknown texts of a feature share.
+// The most keys that the unknown texts of a feature share.
+constexpr uint32_t kMostUnknown = 1'000'000;
 
 constexpr Choice<v1::KeyKind> kKeyKinds[] = {
     {"hash", v1::KEY_KIND_HASH}, {"id", v1::KEY_KIND_ID}, {"vocabulary", v1::KEY_KIND_VOCABULARY}};
 constexpr Choice<v1::Pooling> kPoolings[] = {
     {"sum", v1::POOLING_SUM}, {"mean", v1::POOLING_MEAN}, {"none", v1::POOLING_NONE}};
 
-// The values of a cell that may hold many, and the column of their weights.
+// Reads how a cell holds many values, and the column of their weights.
 void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
   out.set_many(in.Flag("many", false));
   out.set_separator(in.Text("separator", "|"));
@@ -38,7 +39,7 @@ void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
   }
 }
 
-// The texts that have keys of their own.
+// Reads the vocabulary of a feature.
 void ReadVocabulary(Section& in, v1::FeatureSpec& out) {
   const bool has = out.kind() == v1::KEY_KIND_VOCABULARY;
   const std::string file = in.Text("file");

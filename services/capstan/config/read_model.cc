@@ -31,8 +31,8 @@ constexpr Choice<v1::Activation> kActivations[] = {
     {"elu", v1::ACTIVATION_ELU},
 };
 
-// Reads what hidden layers have. Unset where the job says nothing, as in jobs that were stored
-// before there was any.
+// Reads the settings of hidden layers. Left unset where the job says nothing, as they are in jobs
+// that were stored before these settings existed.
 template <typename Spec>
 void ReadLayers(Section& in, Spec& out) {
   out.set_activation(
@@ -41,7 +41,7 @@ void ReadLayers(Section& in, Spec& out) {
   out.set_batch_norm(in.Flag("batch_norm", false));
 }
 
-// What a tower's kind may be is known to capstan/model, to which users add theirs.
+// Kinds of towers are checked by capstan/model, to which users can add their own.
 void ReadTower(Section& in, v1::TowerSpec& out) {
   out.set_kind(in.Text("kind"));
   in.Require("kind");

@@ -9,7 +9,8 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostNegatives = 1'000'000;  // A batch pulls the rows of them all.
+// Limited, as a batch pulls the rows of all its negatives.
+constexpr uint64_t kMostNegatives = 1'000'000;
 
 constexpr Choice<v1::CandidateShare> kCandidateShares[] = {
     {"weights", v1::CANDIDATE_SHARE_WEIGHTS}, {"log_uniform", v1::CANDIDATE_SHARE_LOG_UNIFORM}};

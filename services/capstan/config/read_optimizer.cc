@@ -29,8 +29,8 @@ void RefuseForKind(Section& in, absl::string_view key, const OptimizerDescriptio
   in.Refuse(key, absl::StrCat("is not a setting of ", optimizer.name));
 }
 
-// The keys of all kinds, each once; those of other kinds are refused. `base`: what holds where the
-// section does not say; null: the defaults.
+// Reads the keys of all kinds, each once, and refuses keys of other kinds than this one. `base` has
+// the values of keys that the section does not set; null: they have their defaults.
 void ReadSettings(Section& in, const OptimizerDescription& optimizer, const v1::OptimizerSpec* base,
                   v1::OptimizerSpec& out) {
   std::set<absl::string_view> seen;
@@ -48,7 +48,7 @@ void ReadSettings(Section& in, const OptimizerDescription& optimizer, const v1::
   }
 }
 
-// `inherits`: `out` has what holds where the section does not say.
+// `inherits`: keys that the section does not set keep the values that `out` has.
 void ReadSwitches(Section& in, const OptimizerDescription& optimizer, bool inherits,
                   v1::OptimizerSpec& out) {
   for (const OptimizerDescription& any : OptimizerDescriptions()) {
@@ -81,8 +81,8 @@ void ReadSchedule(Section in, v1::ScheduleSpec& out) {
   if (constant && in.Has("floor")) check("floor", false);
 }
 
-// `base`: the optimizer whose settings hold where this section does not say, if they are of one
-// kind; null: the defaults do.
+// `base` is the optimizer whose settings apply where this section sets none, if both are of one
+// kind; null: the defaults apply.
 void ReadBeside(Section& in, v1::OptimizerKind fallback, const v1::OptimizerSpec* base,
                 v1::OptimizerSpec& out) {
   out.set_kind(in.OneOf<v1::OptimizerKind>("kind", Kinds(), fallback));
@@ -98,7 +98,7 @@ void ReadBeside(Section& in, v1::OptimizerKind fallback, const v1::OptimizerSpec
   if (optimizer.complete != nullptr) optimizer.complete(out);
 }
 
-// A rule by row needs rows, which tensors have none of.
+// Optimizers by row are for tables only, as tensors have no rows.
 void RefuseByRow(Section& in, const v1::OptimizerSpec& of) {
   const OptimizerDescription& optimizer = *FindOptimizer(of.kind());
   if (!optimizer.by_row) return;

@@ -6,8 +6,9 @@
 namespace capstan {
 namespace {
 
-constexpr double kEverySeconds = 300;  // Between checkpoints, where the job does not say.
-constexpr double kStepTimeout = 900;   // Seconds that a step of the user's program may take.
+constexpr double kEverySeconds = 300;  // The default time between checkpoints.
+// The default time limit, in seconds, of a step of the user's program.
+constexpr double kStepTimeout = 900;
 constexpr Choice<bool> kGradients[] = {{"mean", false}, {"sum", true}};
 constexpr Choice<v1::Dtype> kDtypes[] = {{"float32", v1::DTYPE_FLOAT32},
                                          {"bfloat16", v1::DTYPE_BFLOAT16}};

@@ -19,7 +19,7 @@ constexpr Choice<v1::StaleGradients> kStaleGradients[] = {
     {"drop", v1::STALE_GRADIENTS_DROP},
 };
 
-// A setting that one choice only has, and perhaps needs.
+// A setting that only one choice has, and may require.
 struct Dependence {
   absl::string_view key;
   absl::string_view on;  // "policy: ssp"

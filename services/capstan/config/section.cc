@@ -262,7 +262,7 @@ std::vector<std::string> Section::Names() const {
   std::vector<std::string> names;
   if (node_ == nullptr) return names;
   for (const YamlNode::Entry& entry : node_->entries) {
-    // One that is given twice is refused as such.
+    // A key that is given twice is refused elsewhere.
     if (std::find(names.begin(), names.end(), entry.key) == names.end()) names.push_back(entry.key);
   }
   return names;

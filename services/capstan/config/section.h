@@ -1,5 +1,5 @@
-// Reading a job's tree key by key, strictly: whatever is wrong is noted with its place and what was
-// expected, and reading goes on with the default, so that one run shows all mistakes.
+// Reads the tree of a job file key by key, strictly. Each mistake is noted with its place and what
+// was expected, and reading goes on with the default, so that one run shows all mistakes.
 #ifndef CAPSTAN_CONFIG_SECTION_H_
 #define CAPSTAN_CONFIG_SECTION_H_
 
@@ -23,18 +23,18 @@ struct Choice {
   T value;
 };
 
-// One map. Each method reads one key; a key that is absent, or wrong, gives `fallback`. When the
-// section ends, keys that nobody asked for are refused. Thread-compatible.
+// Reads one map. Each method reads one key, and returns `fallback` if the key is absent or wrong.
+// The destructor refuses keys that were never asked for. Thread-compatible.
 class Section {
  public:
-  // `node` null: an absent section. Both must outlive this object.
+  // `node` is null for an absent section. `node` and `findings` must outlive this object.
   Section(const YamlNode* node, std::string path, Findings& findings);
   ~Section();
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
 
   bool Has(absl::string_view key) const;
-  bool IsMap(absl::string_view key);  // Also where keys are listed.
+  bool IsMap(absl::string_view key);  // Also true while keys are listed.
 
   std::string Text(absl::string_view key, absl::string_view fallback = "");
   bool Flag(absl::string_view key, bool fallback);                             // true | false
@@ -58,22 +58,23 @@ class Section {
     return index < 0 ? fallback : choices[index].value;
   }
 
-  // A map within this one; absent: empty.
+  // Returns a map within this one; an empty one if it is absent.
   Section Map(absl::string_view key);
-  // The keys of a map whose keys are names that the user gives, in order; each is a Map. Where keys
-  // are listed, the name is "<name>".
+  // Returns the keys of a map whose keys are names that the user chooses, in order; the value of
+  // each is a Map. While keys are listed, returns "<name>".
   std::vector<std::string> Names() const;
-  // Calls `read_map` with each map of a list (a map by itself is a list of one), and `read_scalar`
-  // with each scalar; without it, scalars are refused.
+  // Calls `read_map` with each map of a list (a single map counts as a list of one), and
+  // `read_scalar` with each scalar. Without `read_scalar`, scalars are refused.
   using MapReader = absl::FunctionRef<void(Section&)>;
   using ScalarReader = absl::FunctionRef<void(const YamlNode&)>;
   void ForEach(absl::string_view key, MapReader read_map);
   void ForEach(absl::string_view key, MapReader read_map, ScalarReader read_scalar);
-  // Values as they stand, for what has a grammar of its own: the scalar, or those of a list.
+  // Returns the scalar, or the scalars of a list, unparsed, for values that have a grammar of their
+  // own.
   std::vector<const YamlNode*> Scalars(absl::string_view key, absl::string_view expected);
 
-  // Tells whoever lists the keys that a job which this one, read before, means something to has to
-  // name it. That such a job does is checked by the caller.
+  // Notes for the list of keys that `key`, which was read before, is required in jobs for which it
+  // has a meaning. The caller must check that such jobs set it.
   void Require(absl::string_view key) { findings_.Require(PathOf(key)); }
 
   // Notes a mistake at a key, or at a value of it.
@@ -85,11 +86,11 @@ class Section {
  private:
   int IndexOf(absl::string_view key, std::span<const absl::string_view> names,
               absl::string_view fallback);
-  // Tells of a key to whoever lists them.
+  // Notes the description of a key for the list of keys.
   void Describe(absl::string_view key, JobKey description);
-  // The value of a key; null if absent.
+  // Returns the value of a key; null if it is absent.
   const YamlNode* Raw(absl::string_view key);
-  // The scalar behind a key; null if absent or no scalar, which is refused.
+  // Returns the scalar of a key; null if it is absent, or is no scalar, which is refused.
   const YamlNode* Scalar(absl::string_view key, absl::string_view expected);
   bool ParseWhole(const YamlNode& node, absl::string_view key, WholeRange range, uint64_t& value);
   bool ParseNumber(const YamlNode& node, absl::string_view key, NumberRange range, double& value);

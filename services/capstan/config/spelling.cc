@@ -9,8 +9,8 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMaxWord =
-    60;  // Longer ones are no slips of ours, and their table would be large.
+// Longer words are not compared: they are no misspelt names, and their table would be large.
+constexpr size_t kMaxWord = 60;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// "did you mean": names that were perhaps meant.
+// "did you mean": suggests names for misspelt ones.
 #ifndef CAPSTAN_CONFIG_SPELLING_H_
 #define CAPSTAN_CONFIG_SPELLING_H_
 
@@ -10,13 +10,15 @@
 
 namespace capstan {
 
-// The one of `names` that `word` is a slip away from, or two if it is long; empty: none.
+// Returns the one of `names` that is one edit away from `word`, or two if `word` is long; empty:
+// none is.
 absl::string_view Nearest(absl::string_view word, std::span<const absl::string_view> names);
 
-// Letters to insert, delete, replace or swap to make one of the other.
+// Returns how many letters must be inserted, deleted, replaced or swapped to turn one text into the
+// other.
 int EditDistance(absl::string_view a, absl::string_view b);
 
-// `text` in quotes for a message, cut after `limit` bytes.
+// Returns `text` in quotes for a message, cut after `limit` bytes.
 std::string Shown(absl::string_view text, size_t limit = 60);
 
 }  // namespace capstan

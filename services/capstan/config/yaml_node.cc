@@ -27,8 +27,7 @@ absl::Status Refusal(absl::string_view place, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(place, ": ", what));
 }
 
-// Builds the tree from the parser's events. After the first thing that it refuses it only waits for
-// the parser to end.
+// Builds the tree from the parser's events. After the first mistake it ignores all further events.
 class TreeBuilder : public YAML::EventHandler {
  public:
   explicit TreeBuilder(absl::string_view name) : name_(name) {
@@ -77,8 +76,9 @@ class TreeBuilder : public YAML::EventHandler {
 
  private:
   struct Level {
-    YamlNode* node;  // A list or map whose end has not come; points into its parent, which rests.
-    bool has_key = false;  // A map's key whose value has not come.
+    // A list or map that is not complete; points into its parent, which does not change meanwhile.
+    YamlNode* node;
+    bool has_key = false;  // The key of a map has been read, and its value has not.
   };
 
   void Refuse(const YAML::Mark& mark, absl::string_view what) {
@@ -96,7 +96,7 @@ class TreeBuilder : public YAML::EventHandler {
     return open_.back().node->kind == YamlNode::Kind::kMap && !open_.back().has_key;
   }
 
-  // Null, and refused, where a key should be.
+  // Returns null, and refuses, if there should be a key here.
   YamlNode* AddValue(const YAML::Mark& mark, YamlNode::Kind kind) {
     if (AwaitsKey()) {
       Refuse(mark, "a key must be a word");
@@ -153,8 +153,8 @@ absl::Status Merge(YamlNode value, absl::string_view path, YamlNode& root) {
   return absl::OkStatus();
 }
 
-// The first line up to this one that a tab indents, which YAML does not allow and of which yaml-cpp
-// says something else; 0: there is none. Lines are counted from 1.
+// Returns the first line up to this one, from 1, that is indented by a tab; 0: there is none. YAML
+// does not allow such tabs, but yaml-cpp's message does not say so.
 int IndentedByTab(absl::string_view text, int last) {
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -195,7 +195,7 @@ absl::StatusOr<YamlNode> ParseYaml(absl::string_view text, absl::string_view nam
     return Refusal(name, absl::StrCat("larger than ", kMaxBytes, " bytes"));
   }
   TreeBuilder builder(name);
-  try {  // yaml-cpp says by exceptions what is wrong with the syntax.
+  try {  // yaml-cpp reports bad syntax by exceptions.
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);

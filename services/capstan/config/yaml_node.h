@@ -1,4 +1,5 @@
-// A YAML text as a tree that knows where everything stands. The only place that sees yaml-cpp.
+// Parses a YAML text into a tree that knows the place of each node. The only file pair that uses
+// yaml-cpp.
 #ifndef CAPSTAN_CONFIG_YAML_NODE_H_
 #define CAPSTAN_CONFIG_YAML_NODE_H_
 
@@ -20,7 +21,7 @@ struct YamlNode {
   std::string place;    // "job.yaml:12"
   std::string text;     // The text of a scalar.
   bool quoted = false;  // A scalar in quotes is text even if it looks like a number.
-  // The entries of a list or map, in order. A key may still be there twice.
+  // The entries of a list or map, in order. A key may occur twice.
   std::vector<Entry> entries;
 };
 
@@ -30,16 +31,16 @@ struct YamlNode::Entry {
   YamlNode value;
 };
 
-// "text", "a list", "a map" or "nothing": what a node is, in messages.
+// Returns what a node is, for messages: "text", "a list", "a map" or "nothing".
 absl::string_view KindName(const YamlNode& node);
 
-// Reads one document. `name` is the file's, for places. INVALID_ARGUMENT, with the place, for bad
-// syntax, a second document, anchors, aliases, tags, keys that are no scalars, and for more than 1
-// MiB or 20,000 nodes: no text takes long or much memory. An empty text is an empty map.
+// Parses one document. `name` is the file's name, for places. INVALID_ARGUMENT, with the place: bad
+// syntax, a second document, anchors, aliases, tags, keys that are no scalars, or more than 1 MiB
+// or 20,000 nodes, so that no text takes long or much memory. An empty text is an empty map.
 absl::StatusOr<YamlNode> ParseYaml(absl::string_view text, absl::string_view name);
 
-// Puts `assignment`, "train.epochs=5", over what `root` says; the value is YAML, maps on the way
-// are made.
+// Applies `assignment`, such as "train.epochs=5", to `root`. The value is YAML; missing maps on the
+// way are created.
 absl::Status ApplyOverride(absl::string_view assignment, YamlNode& root);
 
 }  // namespace capstan

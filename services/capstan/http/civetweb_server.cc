@@ -20,7 +20,7 @@ namespace capstan {
 namespace {
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-constexpr absl::Duration kPatience = absl::Seconds(25);  // With answers, at the end.
+constexpr absl::Duration kPatience = absl::Seconds(25);  // How long the end waits for answers.
 constexpr char kEnding[] = "{\"error\":\"the server is about to end\"}";
 constexpr char kTooLarge[] = "{\"error\":\"the request is too large\"}";
 
@@ -31,7 +31,7 @@ class CivetwebServer : public HttpServer {
     mg_init_library(MG_FEATURES_DEFAULT);
   }
 
-  // Once it is told to stop, civetweb sends nothing more.
+  // Waits for answers first, as civetweb sends nothing more once it is told to stop.
   ~CivetwebServer() override {
     if (context_ != nullptr) {
       AwaitAnswers();
@@ -72,7 +72,7 @@ class CivetwebServer : public HttpServer {
   void BeginToClose() override { closes_ = true; }
 
  private:
-  // Answers the whole of a request: civetweb has nothing more to do with it.
+  // Answers a request completely, so that civetweb does nothing more with it.
   static int Begin(mg_connection* connection) {
     const mg_request_info& info = *mg_get_request_info(connection);
     auto& self = *static_cast<CivetwebServer*>(info.user_data);
@@ -108,13 +108,13 @@ class CivetwebServer : public HttpServer {
                          kPatience);
   }
 
-  // Returns false, with a part of it, if the body is too large.
+  // Reads the body. Returns false, with a part of it, if it is too large.
   bool ReadBody(mg_connection* connection, std::string& body) const {
     if (mg_get_request_info(connection)->content_length >
         static_cast<long long>(most_body_bytes_)) {
       return false;
     }
-    // Who has much to send asks first, and waits.
+    // A client with a large body may ask first, and wait for this.
     if (mg_get_header(connection, "Expect") != nullptr) {
       mg_write(connection, kContinue.data(), kContinue.size());
     }
@@ -127,8 +127,9 @@ class CivetwebServer : public HttpServer {
     }
   }
 
-  // By hand, as civetweb's own heads cannot follow a "continue". Connections stay open by default,
-  // and civetweb closes those of whom it has agreed to close, and those that it is told to.
+  // Writes the answer by hand, as civetweb's own heads cannot follow a "100 Continue". Connections
+  // stay open by default; civetweb closes those whose clients ask for it, and those for which
+  // keep-alive is disabled here.
   void Send(const HttpAnswer& answer, mg_connection* connection) const {
     const bool closes = closes_;
     if (closes) mg_disable_connection_keep_alive(connection);
@@ -138,7 +139,7 @@ class CivetwebServer : public HttpServer {
         "\r\nContent-Type: ", answer.content_type, "\r\nContent-Length: ", answer.body.size(),
         closes ? "\r\nConnection: close" : "", "\r\n\r\n");
     mg_write(connection, head.data(), head.size());
-    // Who asks for the head alone takes what comes next for the answer to its next request.
+    // A client that asks for the head alone would take a body for the answer to its next request.
     if (std::string_view(mg_get_request_info(connection)->request_method) == "HEAD") return;
     mg_write(connection, answer.body.data(), answer.body.size());
   }
@@ -148,7 +149,7 @@ class CivetwebServer : public HttpServer {
   mg_context* context_ = nullptr;
   std::atomic<bool> closes_ = false;
   absl::Mutex mu_;
-  int under_way_ ABSL_GUARDED_BY(mu_) = 0;  // Requests.
+  int under_way_ ABSL_GUARDED_BY(mu_) = 0;  // Requests being answered.
   bool ending_ ABSL_GUARDED_BY(mu_) = false;
 };
 

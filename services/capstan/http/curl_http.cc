@@ -21,9 +21,10 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMostIdleHandles = 128;  // As many as plan a job at once.
+constexpr size_t kMostIdleHandles = 128;  // As many as there may be threads that plan a job.
 constexpr size_t kMostHeaderBytes = size_t{64} << 10;
-constexpr uint64_t kMostReserved = uint64_t{64} << 20;  // On the word of a Content-Length alone.
+// The most memory that is reserved because of a Content-Length.
+constexpr uint64_t kMostReserved = uint64_t{64} << 20;
 
 absl::string_view WithoutQuery(absl::string_view url) { return url.substr(0, url.find('?')); }
 
@@ -83,15 +84,15 @@ int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return cancelled != nullptr && cancelled->load() ? 1 : 0;
 }
 
-// libcurl begins anew where a kept connection turns out to be closed.
+// libcurl sends the body again if a kept connection turns out to be closed.
 int OnRewind(void* user, curl_off_t offset, int origin) {
   if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
   static_cast<Exchange*>(user)->sent = static_cast<size_t>(offset);
   return CURL_SEEKFUNC_OK;
 }
 
-// What the operating system said when it could not connect, after libcurl's own words. Of other
-// failures it knows nothing, and what libcurl has kept is of an earlier call.
+// Returns the operating system's error if libcurl could not connect. For other failures libcurl may
+// still hold the error of an earlier call, so it is not used.
 std::string WhyNotConnected(CURLcode code, CURL* handle) {
   long error = 0;
   if (code == CURLE_COULDNT_CONNECT) curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
@@ -120,7 +121,7 @@ absl::Status CurlStatus(CURLcode code, CURL* handle, const HttpRequest& request)
   }
 }
 
-// As libcurl takes it: in milliseconds, and zero is "for ever".
+// Returns a time limit as libcurl takes it: in milliseconds, where zero means no limit.
 long WholeTimeout(absl::Duration timeout) {
   if (timeout == absl::InfiniteDuration()) return 0;
   return static_cast<long>(std::max<int64_t>(1, absl::ToInt64Milliseconds(timeout)));
@@ -178,7 +179,7 @@ class CurlHttp : public Http {
   }
 
   void GiveBack(CURL* handle) {
-    curl_easy_reset(handle);  // Keeps its connections.
+    curl_easy_reset(handle);  // This keeps the handle's connections.
     {
       absl::MutexLock lock(&mu_);
       if (idle_.size() < kMostIdleHandles) {

@@ -30,12 +30,14 @@ struct HttpRequest {
   std::string method;
   std::string url;  // Encoded; sent as it is.
   HttpHeaders headers = {};
-  std::string_view body = {};                    // Lives until the exchange is over.
-  absl::Duration timeout = absl::Seconds(60);    // In all. Infinite: as long as bytes move.
-  uint64_t most_body = uint64_t{4} << 20;        // A longer answer is RESOURCE_EXHAUSTED.
-  bool direct = false;                           // Through no proxy, whatever the environment says.
+  std::string_view body = {};  // Must live until the exchange is over.
+  // For the whole exchange. Infinite: it may go on as long as bytes move.
+  absl::Duration timeout = absl::Seconds(60);
+  uint64_t most_body = uint64_t{4} << 20;  // A longer body of the answer is RESOURCE_EXHAUSTED.
+  bool direct = false;                     // Use no proxy, whatever the environment says.
   const std::atomic<bool>* cancelled = nullptr;  // Once true, CANCELLED within about a second.
-  // Where an exchange that fails puts what had come of its answer; null: that is dropped.
+  // If the exchange fails, the part of the answer that had arrived is put here; null: it is
+  // dropped.
   HttpResponse* partial = nullptr;
 };
 
@@ -44,21 +46,23 @@ class Http {
  public:
   virtual ~Http() = default;
 
-  // Any answer that came whole, whatever its status; redirects are not followed. UNAVAILABLE: no
-  // connection, or it broke before all announced bytes had come; DEADLINE_EXCEEDED: not within the
-  // timeout; FAILED_PRECONDITION: the server's certificate is not trusted. No message holds a
-  // header, a body, or what follows "?" in the address.
+  // Sends a request and returns the whole answer, whatever its status. Redirects are not followed.
+  // UNAVAILABLE: there is no connection, or it broke before all announced bytes had arrived;
+  // DEADLINE_EXCEEDED: not finished within the timeout; FAILED_PRECONDITION: the server's
+  // certificate is not trusted. No error message holds a header, a body, or what follows "?" in the
+  // address.
   virtual absl::StatusOr<HttpResponse> Send(const HttpRequest& request) = 0;
 };
 
 struct CurlOptions {
-  bool allow_http = false;   // Else every address must begin with https://.
-  std::string ca_file = {};  // Trusted certificates (PEM); empty: those of the system.
+  bool allow_http = false;   // False: every address must begin with https://.
+  std::string ca_file = {};  // File of trusted certificates (PEM); empty: those of the system.
   absl::Duration connect_timeout = absl::Seconds(5);
-  absl::Duration stall_timeout = absl::Seconds(20);  // Without any byte: broken.
+  // After so long without a byte the connection counts as broken.
+  absl::Duration stall_timeout = absl::Seconds(20);
 };
 
-// Over libcurl; connections are kept and used again.
+// Returns an Http over libcurl, which keeps connections and uses them again.
 std::unique_ptr<Http> NewCurlHttp(const CurlOptions& options);
 
 }  // namespace capstan

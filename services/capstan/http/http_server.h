@@ -24,28 +24,30 @@ struct HttpAnswer {
   std::string content_type = "application/json";
 };
 
-// Serves until destroyed; what has been asked before is answered, within 25 s. Thread-safe.
+// Serves until destroyed. The destructor waits at most 25 s for the requests under way to be
+// answered. Thread-safe.
 class HttpServer {
  public:
   struct Options {
     std::string host = "0.0.0.0";
-    int port = 0;      // 0: any that is free.
-    int threads = 64;  // So many connections are served at a time.
-    // A connection without a request for so long is closed; until then it has one of the threads.
+    int port = 0;      // 0: any free port.
+    int threads = 64;  // How many connections are served at a time.
+    // A connection is closed after so long without a request; until then it takes one of the
+    // threads.
     absl::Duration keep_alive = absl::Seconds(5);
-    size_t most_body_bytes = size_t{16} << 20;  // A larger one is refused, with 413.
+    size_t most_body_bytes = size_t{16} << 20;  // A larger body is refused with 413.
   };
   // Called by several threads at once.
   using Handler = std::function<HttpAnswer(const HttpQuestion&)>;
 
-  // UNAVAILABLE when it cannot listen.
+  // UNAVAILABLE: it cannot listen.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const Options& options, Handler handler);
   virtual ~HttpServer() = default;
 
   virtual int port() const = 0;
 
-  // From now on each answer says that its connection ends, and ends it: who keeps one goes
-  // elsewhere with the next request, which is not lost when this server ends.
+  // From now on each answer closes its connection and says so. Clients then send their next request
+  // elsewhere, so that none is lost when this server ends.
   virtual void BeginToClose() = 0;
 };
 

@@ -1,4 +1,4 @@
-// An encoded image of any kind -> pixels of the size that a model wants.
+// Decodes an image, JPEG or PNG, to pixels of the size that a model wants.
 #ifndef CAPSTAN_IMAGE_DECODE_H_
 #define CAPSTAN_IMAGE_DECODE_H_
 
@@ -19,21 +19,22 @@ struct ImageShape {
 };
 
 struct ImageView {
-  std::optional<uint64_t> crop = std::nullopt;  // Draws a piece; nullopt: the centre.
+  // The random number that chooses a piece; nullopt: the centre is taken.
+  std::optional<uint64_t> crop = std::nullopt;
   bool mirrored = false;
 };
 
-// Which kind an image is says its first bytes: JPEG or PNG. Keeps memory between calls, as much as
-// the largest image has taken so far. Thread-compatible.
+// Tells JPEG and PNG apart by their first bytes. Keeps memory between calls, as much as the largest
+// image so far has taken. Thread-compatible.
 class ImageDecoder {
  public:
   explicit ImageDecoder(ImageShape shape) : shape_(shape) {}
 
-  // `to` holds height x width x channels. INVALID_ARGUMENT: it is damaged, larger than kMostPixels,
-  // or of another kind. The result is a pure function of the arguments.
+  // Decodes an image into `to`, which holds height x width x channels. A pure function of the
+  // arguments. INVALID_ARGUMENT: the image is damaged, larger than kMostPixels, or of another kind.
   absl::Status Decode(std::string_view encoded, const ImageView& view, std::span<uint8_t> to);
 
-  // Returns what Decode would, in less time.
+  // Returns the status that Decode would return, in less time.
   absl::Status Check(std::string_view encoded);
 
  private:

@@ -48,7 +48,7 @@ ImageRect RandomRect(ImageSize size, ImageSize wanted, uint64_t draw) {
     };
     const uint64_t area = uint64_t{size.width} * size.height *
                           (kLeastArea + drawn(0, kAreaParts - kLeastArea + 1)) / kAreaParts;
-    // As often wider as narrower: a ratio, or one divided by it.
+    // A ratio or its inverse, so that pieces are wider as often as narrower.
     uint64_t up = kRatioParts + drawn(1, kMostRatio - kRatioParts + 1);
     uint64_t down = kRatioParts;
     if (drawn(2, 2) == 1) std::swap(up, down);
@@ -64,8 +64,8 @@ ImageRect RandomRect(ImageSize size, ImageSize wanted, uint64_t draw) {
   return CentreRect(size, wanted);
 }
 
-// Pixel i of `to` has its centre at (2 i + 1) from / (2 to), and is made of all whose centres are
-// nearer to that than `reach`: all is counted in halves of pixels, times `to`.
+// Pixel i of the `to` pixels has its centre at (2 i + 1) from / (2 to), and is made of all pixels
+// whose centres are nearer to it than `reach`. All distances are in half pixels, times `to`.
 void ImageScaler::Weigh(uint32_t from, uint32_t to, Weights& weights) {
   weights.first.clear();
   weights.begin.assign(1, 0);

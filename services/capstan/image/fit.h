@@ -1,5 +1,5 @@
-// Cuts a piece out of an image and brings it to the size that a model wants. Whole numbers alone
-// are computed with, so that the result is the same on every machine.
+// Cuts a piece out of an image and scales it to the size that a model wants. Computes with whole
+// numbers only, so that the result is the same on every machine.
 #ifndef CAPSTAN_IMAGE_FIT_H_
 #define CAPSTAN_IMAGE_FIT_H_
 
@@ -18,31 +18,34 @@ struct ImageRect {
   friend bool operator==(const ImageRect&, const ImageRect&) = default;
 };
 
-// The largest rectangle with the sides' ratio of `wanted` that an image of `size` has, at its
-// centre; every side is at least 1. REQUIRES: no side is 0.
+// Returns the largest rectangle with the aspect ratio of `wanted` at the centre of an image of
+// `size`. Its sides are at least 1. REQUIRES: no side is 0.
 ImageRect CentreRect(ImageSize size, ImageSize wanted);
 
-// A rectangle that holds 8 to 100 % of the image and whose sides' ratio is 3/4 to 4/3 of that of
-// `wanted`, anywhere in the image; CentreRect, if ten of those that are drawn do not fit. A pure
-// function of the sizes and `draw`.
+// Returns a random rectangle of the image that holds 8 to 100 % of it and whose aspect ratio is 3/4
+// to 4/3 times that of `wanted`; CentreRect if ten drawn rectangles do not fit. A pure function of
+// the sizes and `draw`.
 ImageRect RandomRect(ImageSize size, ImageSize wanted, uint64_t draw);
 
-// Scales images to one size, each pixel the mean of those that it covers, weighted by a triangle
-// where it covers few. A piece that has the size already is as it was. Keeps memory between calls.
+// Scales images. Each pixel becomes a mean of the pixels around its place, weighted by a triangle.
+// A piece that has the wanted size already is copied unchanged. Keeps memory between calls.
 // Thread-compatible.
 class ImageScaler {
  public:
-  // `to` holds wanted.height x wanted.width x pixels.channels. `mirrored`: left becomes right.
+  // `to` holds wanted.height x wanted.width x pixels.channels. `mirrored` swaps left and right.
   // REQUIRES: `rect` lies in the image.
   void Scale(const Pixels& pixels, const ImageRect& rect, bool mirrored, ImageSize wanted,
              std::span<uint8_t> to);
 
  private:
-  // What the pixels of one row or column are made of.
+  // Which pixels, with which weights, the pixels of one row or column of the result are made of.
   struct Weights {
-    std::vector<uint32_t> first;   // By pixel of the result: the first of those it is made of,
-    std::vector<uint32_t> begin;   // and where its weights begin; one more than there are pixels.
-    std::vector<uint32_t> shares;  // Those of a pixel are kWhole together.
+    // For each pixel of the result the first pixel that it is made of.
+    std::vector<uint32_t> first;
+    // For each pixel of the result where its weights begin in `shares`; one more element than there
+    // are pixels.
+    std::vector<uint32_t> begin;
+    std::vector<uint32_t> shares;  // The weights of each pixel add up to kWhole.
   };
   static void Weigh(uint32_t from, uint32_t to, Weights& weights);
 

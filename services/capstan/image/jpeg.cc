@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-// After <cstdio>, whose FILE they name.
+// Behind <cstdio>, as these headers use FILE.
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -14,14 +14,13 @@
 namespace capstan {
 namespace {
 
-// So many scans may a progressive image have, which is decoded anew for each of them.
+// The most scans of a progressive image, as each scan goes through the whole image again.
 constexpr int kMostScans = 100;
-// What libjpeg may hold besides the pixels: the coefficients of a progressive image.
+// The memory that libjpeg may hold beside the pixels, for the coefficients of a progressive image.
 constexpr long kMostMemory = 512L << 20;
 
-// libjpeg leaves by longjmp where it fails. So everything between setjmp and the calls of libjpeg
-// is in functions that have no object with a destructor: the memory that they fill is their
-// caller's.
+// libjpeg leaves by longjmp if it fails. So all code between setjmp and the calls of libjpeg is in
+// functions without objects that have destructors; their callers own the memory that they fill.
 struct JpegDecoder {
   jpeg_decompress_struct info;
   jpeg_error_mgr errors;
@@ -38,7 +37,7 @@ JpegDecoder& DecoderOf(j_common_ptr info) { return *static_cast<JpegDecoder*>(in
   std::longjmp(decoder.failed, 1);
 }
 
-// Data that libjpeg would patch up are damaged; what only looks unusual is not.
+// Treats data that libjpeg would patch up as damaged, but not data that are only unusual.
 void OnMessage(j_common_ptr info, int level) {
   if (level >= 0) return;
   const int code = info->err->msg_code;
@@ -80,7 +79,7 @@ bool Open(JpegDecoder& decoder, const char* encoded, size_t size) {
   return true;
 }
 
-// Chooses colors that libjpeg can make of those that there are.
+// Chooses output colors that libjpeg can make from those of the image.
 J_COLOR_SPACE ColorsFor(const jpeg_decompress_struct& info, uint32_t channels) {
   if (info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK) return JCS_CMYK;
   return channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
@@ -95,7 +94,7 @@ bool Start(JpegDecoder& decoder, uint32_t channels, uint32_t divisor) {
   return true;
 }
 
-// The rows lie one behind the other from `rows` on.
+// Decodes the rows one behind the other, from `rows` on.
 bool ReadRows(JpegDecoder& decoder, uint8_t* rows, size_t row_bytes) {
   if (setjmp(decoder.failed) != 0) return false;
   while (decoder.info.output_scanline < decoder.info.output_height) {
@@ -119,7 +118,7 @@ absl::Status CheckSize(const JpegDecoder& decoder) {
                                                  " are possible"));
 }
 
-// Four inks to three colors or one. Programs of Adobe store how much of an ink is not there.
+// Converts four inks to three colors or one. Programs of Adobe store the inks inverted.
 void FromInks(bool inverted, const std::vector<uint8_t>& inks, Pixels& pixels) {
   const size_t count = size_t{pixels.size.width} * pixels.size.height;
   for (size_t i = 0; i < count; ++i) {

@@ -12,13 +12,14 @@ namespace capstan {
 
 bool IsJpeg(std::string_view encoded);
 
-// Reads no further than the size. INVALID_ARGUMENT says why it is no JPEG.
+// Reads the size of a JPEG, and nothing behind it. INVALID_ARGUMENT: it is no JPEG; the message
+// says why.
 absl::Status ReadJpegSize(std::string_view encoded, ImageSize& size);
 
 // Replaces `pixels`, whose memory is reused, with the image in `channels` (1: grey, 3: red, green,
-// blue), both sides divided by `divisor` (1, 2, 4 or 8; rounded up), which takes less time than to
-// decode all of it. The bytes are the same on every machine. INVALID_ARGUMENT: it is damaged, ends
-// early, or is larger than kMostPixels.
+// blue). Both sides are divided by `divisor` (1, 2, 4 or 8) and rounded up, which takes less time
+// than decoding the whole image. The bytes are the same on every machine. INVALID_ARGUMENT: the
+// image is damaged, ends early, or is larger than kMostPixels.
 absl::Status DecodeJpeg(std::string_view encoded, uint32_t channels, uint32_t divisor,
                         Pixels& pixels);
 

@@ -14,7 +14,7 @@ struct ImageSize {
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };
 
-// A larger image is refused before any of it is decoded.
+// The most pixels of an image. A larger one is refused before it is decoded.
 inline constexpr uint64_t kMostPixels = uint64_t{1} << 26;
 
 // A plain value. `bytes` holds height x width x channels, row by row.

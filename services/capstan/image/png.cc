@@ -15,13 +15,14 @@ namespace {
 
 constexpr std::string_view kSignature = "\x89PNG\r\n\x1A\n";
 
-// What libpng may hold of texts and profiles beside the image, and how many of them.
+// The memory that libpng may hold for texts and profiles beside the image, and how many of them
+// there may be.
 constexpr png_alloc_size_t kMostChunkBytes = png_alloc_size_t{8} << 20;
 constexpr png_uint_32 kMostChunks = 1000;
 constexpr png_uint_32 kMostSide = 1'000'000;
 
-// libpng leaves by longjmp where it fails. So everything between setjmp and the calls of libpng is
-// in functions that have no object with a destructor: the memory that they fill is their caller's.
+// libpng leaves by longjmp if it fails. So all code between setjmp and the calls of libpng is in
+// functions without objects that have destructors; their callers own the memory that they fill.
 struct PngDecoder {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -99,7 +100,7 @@ absl::Status OpenChecked(PngDecoder& decoder, std::string_view encoded, ImageSiz
                                                  " are possible"));
 }
 
-// From one channel to three, or the other way, with the shares of colors that JPEG has.
+// Converts one channel to three, or three to one, with the same weights of the colors as JPEG.
 void Convert(const std::vector<uint8_t>& from, Pixels& pixels) {
   const size_t count = size_t{pixels.size.width} * pixels.size.height;
   uint8_t* const to = pixels.bytes.data();

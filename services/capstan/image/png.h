@@ -12,12 +12,13 @@ namespace capstan {
 
 bool IsPng(std::string_view encoded);
 
-// Reads no further than the size. INVALID_ARGUMENT says why it is no PNG.
+// Reads the size of a PNG, and nothing behind it. INVALID_ARGUMENT: it is no PNG; the message says
+// why.
 absl::Status ReadPngSize(std::string_view encoded, ImageSize& size);
 
 // Replaces `pixels`, whose memory is reused, with the image in `channels` (1: grey, 3: red, green,
-// blue) of 8 bits. Transparency and gamma are ignored. INVALID_ARGUMENT: it is damaged, ends early,
-// or is larger than kMostPixels.
+// blue) of 8 bits. Transparency and gamma are ignored. INVALID_ARGUMENT: the image is damaged, ends
+// early, or is larger than kMostPixels.
 absl::Status DecodePng(std::string_view encoded, uint32_t channels, Pixels& pixels);
 
 }  // namespace capstan

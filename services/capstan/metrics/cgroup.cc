@@ -17,9 +17,10 @@
 namespace capstan::metrics {
 namespace {
 
-constexpr double kNoMemoryLimit = 0x1p60;  // Version 1 writes nearly 2^63 where there is none.
+// Larger limits count as none: version 1 writes nearly 2^63 where there is no limit.
+constexpr double kNoMemoryLimit = 0x1p60;
 
-// The paths of this process by controller; that of version 2 has no name.
+// Returns the paths of this process by controller; for version 2 the controller is "".
 std::map<std::string, std::string> Paths(const std::string& membership) {
   std::map<std::string, std::string> paths;
   std::ifstream file(membership);
@@ -33,8 +34,8 @@ std::map<std::string, std::string> Paths(const std::string& membership) {
   return paths;
 }
 
-// The words of the first of these files that can be read. Inside a container the path may be that
-// of the machine, and what is mounted is the container's own cgroup.
+// Returns the words of the first of these files that can be read. Inside a container the path may
+// be the one on the machine, while the container's own cgroup is mounted at the root.
 std::vector<std::string> Words(std::initializer_list<std::string> names) {
   for (const std::string& name : names) {
     std::ifstream file(name);
@@ -66,7 +67,7 @@ std::optional<double> Number(const std::vector<std::string>& words, size_t place
   return value;
 }
 
-// The number behind `name` among pairs of names and numbers.
+// Returns the number behind `name` among pairs of names and numbers.
 double NumberBehind(const std::vector<std::string>& words, const std::string& name) {
   for (size_t i = 0; i + 1 < words.size(); i += 2) {
     if (words[i] == name) return Number(words, i + 1).value_or(0);

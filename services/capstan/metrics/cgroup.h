@@ -1,4 +1,4 @@
-// What the container of this process may use, as the kernel's cgroup (version 2 or 1) says.
+// Reads what the container of this process may use, from the kernel's cgroup (version 2 or 1).
 #ifndef CAPSTAN_METRICS_CGROUP_H_
 #define CAPSTAN_METRICS_CGROUP_H_
 
@@ -8,13 +8,13 @@
 
 namespace capstan::metrics {
 
-// Empty: there is no limit, or nothing can be read.
+// An empty field: there is no limit, or it cannot be read.
 struct CgroupLimits {
   std::optional<double> memory_bytes;
   std::optional<double> cpu_cores;
 };
 
-// The files in which the kernel tells the limits of this process; tests name others.
+// The files in which the kernel shows the limits of this process; tests use others.
 struct CgroupFiles {
   std::string membership = "/proc/self/cgroup";
   std::string root = "/sys/fs/cgroup";
@@ -23,11 +23,12 @@ struct CgroupFiles {
 // Thread-safe.
 CgroupLimits ReadCgroupLimits(const CgroupFiles& files = {});
 
-// Bytes that this container may use, or the machine has. Thread-safe.
+// Returns the bytes of memory that this container may use, or if it has no limit, that the machine
+// has. Thread-safe.
 uint64_t UsableMemoryBytes(const CgroupFiles& files = {});
 
-// Seconds in which the process was not let run because it had used up its CPU limit; 0 where
-// nothing is told. Thread-safe.
+// Returns the seconds in which the process was stopped because it had used up its CPU limit; 0 if
+// the kernel does not tell. Thread-safe.
 double ReadThrottledSeconds(const CgroupFiles& files = {});
 
 }  // namespace capstan::metrics

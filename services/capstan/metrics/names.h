@@ -1,4 +1,4 @@
-// The rules of naming: what every dashboard, alert and page relies on.
+// The rules for names of metrics, on which dashboards, alerts and docs rely.
 #ifndef CAPSTAN_METRICS_NAMES_H_
 #define CAPSTAN_METRICS_NAMES_H_
 
@@ -8,11 +8,13 @@
 
 namespace capstan::metrics {
 
-// `capstan_` in front; lower case letters, digits and single underscores; `_total` at the end of a
-// counter and of nothing else; and none of the endings that a histogram's own series have.
+// Returns whether a name begins with `capstan_`, has only lower case letters, digits and single
+// underscores, ends with `_total` if and only if it is a counter's, and has none of the endings
+// that the series of a histogram have.
 bool IsMetricName(std::string_view name, Kind kind);
 
-// Lower case letters, digits, underscores; not `le`, which belongs to histograms.
+// Returns whether a name has only lower case letters, digits and underscores, and is not `le`,
+// which histograms use.
 bool IsLabelName(std::string_view name);
 
 }  // namespace capstan::metrics

@@ -15,7 +15,7 @@
 namespace capstan::metrics {
 namespace {
 
-// 0 where there is no /proc.
+// Returns 0 if there is no /proc.
 double ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
   int64_t size = 0;
@@ -68,7 +68,7 @@ void AddProcessMetrics(Registry& registry) {
       registry.AddCounter("capstan_process_cpu_seconds_total", "CPU time of all threads.");
   Gauge& resident = registry.AddGauge("capstan_process_resident_bytes", "Resident memory.");
   registry.BeforeCollect([&cpu, &resident] {
-    // Two scrapes at once may both see the same rise; the next ones add so much less.
+    // Two scrapes at once may both add the same rise; later ones add as much less.
     cpu.Add(std::max(0.0, ProcessCpuSeconds() - cpu.value()));
     resident.Set(ResidentBytes());
   });

@@ -1,4 +1,4 @@
-// What the kernel knows of this process: CPU time, memory, what it may use of them, when it began.
+// What the kernel knows of this process: CPU time, memory, its limits of both, and when it began.
 #ifndef CAPSTAN_METRICS_PROCESS_METRICS_H_
 #define CAPSTAN_METRICS_PROCESS_METRICS_H_
 
@@ -12,11 +12,11 @@ namespace capstan::metrics {
 // capstan_process_cpu_limit_cores and capstan_process_cpu_throttled_seconds_total.
 void AddProcessMetrics(Registry& registry);
 
-// CPU time of all threads of this process so far. Thread-safe.
+// Returns the CPU time of all threads of this process so far. Thread-safe.
 double ProcessCpuSeconds();
 
-// CPU time a second that this process may use: the limit of its cgroup, where it has one, otherwise
-// the processors that it may run on; more than 0. Does not change. Thread-safe.
+// Returns how many cores this process may use: the CPU limit of its cgroup, or if it has none, the
+// processors that it may run on. More than 0, and always the same. Thread-safe.
 double ProcessCpuCores();
 
 }  // namespace capstan::metrics

@@ -1,5 +1,5 @@
-// The metrics of a process. `main` makes one Registry and hands it down by reference; whoever
-// measures keeps references to its series and moves them without a lock.
+// The metrics of a process. `main` makes one Registry and hands it down by reference; code that
+// measures keeps references to its series and updates them without a lock.
 //
 //   Counter& pushes = registry.AddCounter("capstan_server_push_requests_total", "Push requests.",
 //                                         {{"code", "OK"}});
@@ -40,8 +40,8 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // The series of that name and those labels, made when there is none yet. It lives until it is
-  // removed or the registry ends.
+  // Return the series with this name and these labels, which is created if there is none yet. It
+  // lives until it is removed or the registry is destroyed.
   Counter& AddCounter(std::string_view name, std::string_view help, const Labels& labels = {});
   Gauge& AddGauge(std::string_view name, std::string_view help, const Labels& labels = {});
 
@@ -49,17 +49,17 @@ class Registry {
   Histogram& AddHistogram(std::string_view name, std::string_view help,
                           const std::vector<double>& bounds, const Labels& labels = {});
 
-  // Forgets a series, such as those of a worker that has left. The reference is dead afterwards.
+  // Removes a series, for instance of a worker that has left. The reference is invalid afterwards.
   void Remove(const Series& series);
 
-  // `sample` is called before each collection, on the thread that collects: for series that nobody
-  // else keeps up to date. What it captures must outlive the registry's last scrape.
+  // Calls `sample` before each collection, on the thread that collects, for series that are only
+  // updated then. What it captures must outlive the last scrape of the registry.
   void BeforeCollect(std::function<void()> sample);
 
-  // All series as of now, metrics in order of their names.
+  // Returns the present values of all series, metrics in the order of their names.
   std::vector<prometheus::MetricFamily> Collect() const;
 
-  // Returns them as the text that a scrape shows.
+  // Returns the same as the text that a scrape shows.
   std::string Text() const;
 
  private:
@@ -72,7 +72,7 @@ class Registry {
   std::vector<std::function<void()>> samples_ ABSL_GUARDED_BY(mu_);
 };
 
-// capstan_build_info{version,revision} 1
+// Adds capstan_build_info{version,revision} with the value 1.
 void AddBuildInfo(Registry& registry);
 
 }  // namespace capstan::metrics

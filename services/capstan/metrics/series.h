@@ -1,4 +1,4 @@
-// What is counted: one number, or one histogram, with its labels. Made by a Registry. Updates are
+// A series: one number, or one histogram, with its labels. Made by a Registry. Updates are
 // lock-free and meant for the hot path. Thread-safe.
 #ifndef CAPSTAN_METRICS_SERIES_H_
 #define CAPSTAN_METRICS_SERIES_H_
@@ -56,11 +56,11 @@ class Histogram final : public Series {
   // `bounds`: upper bounds (inclusive), ascending.
   Histogram(Labels labels, std::vector<double> bounds);
 
-  // `times` observations of the same value.
+  // Adds `times` observations of the same value.
   void Observe(double value, uint64_t times = 1);
 
   const std::vector<double>& bounds() const { return bounds_; }
-  // Observations a bucket, not cumulative; bounds().size() + 1 of them.
+  // Returns the observations in each bucket, not cumulative; bounds().size() + 1 numbers.
   std::vector<uint64_t> counts() const;
   double sum() const { return sum_.load(std::memory_order_relaxed); }
 

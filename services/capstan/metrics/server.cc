@@ -21,7 +21,7 @@
 namespace capstan::metrics {
 namespace {
 
-// A scrape is small and rare: two scrapers at once are served, a third one waits.
+// Scrapes are small and rare, so two are served at once, and a third one waits.
 constexpr char kThreads[] = "2";
 
 class View : public prometheus::Collectable {
@@ -63,7 +63,7 @@ struct Server::Parts {
   }
 
   const std::shared_ptr<Registry> build_info = NewBuildInfo();
-  // The exposer holds them weakly, so these are the only owners.
+  // The exposer holds only weak pointers, so these are the only owners.
   const std::shared_ptr<View> view;
   const std::shared_ptr<View> build_info_view;
   prometheus::Exposer exposer;
@@ -71,8 +71,8 @@ struct Server::Parts {
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-// The exposer's web server looks at its stop flag every two seconds, or when somebody connects: so
-// we knock until it has closed, and the process ends at once.
+// The exposer's web server looks at its stop flag every two seconds, or when a client connects. So
+// we connect until it has closed, and the process can end at once.
 Server::~Server() {
   std::atomic<bool> closed = false;
   std::thread knocking([&closed, port = port()] {
@@ -89,7 +89,7 @@ Server::~Server() {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Registry& registry,
                                                       const std::string& host, int port) {
   const std::string address = JoinHostPort(host, port);
-  try {  // The exposer says by an exception that it cannot listen.
+  try {  // The exposer throws if it cannot listen.
     return std::unique_ptr<Server>(new Server(std::make_unique<Parts>(registry, address)));
   } catch (const std::exception&) {
     return CannotListen(address);

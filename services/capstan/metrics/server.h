@@ -1,5 +1,5 @@
-// The metrics port: /metrics for a scraper, /buildinfo for the question what runs here. It answers
-// on threads of its own, under full load and without TLS.
+// The metrics port: /metrics for a scraper, and /buildinfo, which tells the version that runs. It
+// answers on threads of its own, also under full load, and without TLS.
 #ifndef CAPSTAN_METRICS_SERVER_H_
 #define CAPSTAN_METRICS_SERVER_H_
 
@@ -14,8 +14,8 @@ namespace capstan::metrics {
 // Serves until destroyed. Thread-safe.
 class Server {
  public:
-  // Listens on `host`:`port`; port 0: any that is free. UNAVAILABLE when the port is taken.
-  // `registry` must outlive the server.
+  // Listens on `host`:`port`; port 0: any free port. UNAVAILABLE: the port is taken. `registry`
+  // must outlive the server.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const Registry& registry,
                                                        const std::string& host, int port);
   ~Server();

@@ -1,11 +1,11 @@
-// The area under the ROC curve from two histograms over the logit, of the positives and of the
-// negatives: they merge by addition, so that workers evaluate tasks apart.
+// The area under the ROC curve from two histograms over the logit, one of the positives and one of
+// the negatives. Histograms merge by addition, so workers can evaluate tasks apart.
 //
 // A bin is as wide as 1/256 of (1 + |logit|) rounded down to a power of two: 1/256 for |logit| < 1,
 // 1/128 below 3, 1/64 below 7, and so on to 255, above which everything lies in the outermost bin.
 // A pair within one bin counts one half, so the error is at most half the share of such pairs
-// (Auc::error). Where the model's order within a bin is no better than chance it is zero; on Criteo
-// it is below 1e-5.
+// (Auc::error). The error is zero where the model orders the examples of a bin no better than
+// chance; on Criteo it is below 1e-5.
 #ifndef CAPSTAN_MODEL_AUC_H_
 #define CAPSTAN_MODEL_AUC_H_
 
@@ -16,15 +16,16 @@ namespace capstan {
 
 inline constexpr int kLogitBins = 4096;
 
-// The histograms' bin of a logit: exact and the same on every machine. NaN lies in bin 0.
+// Returns the bin that a logit lies in: exact and the same on every machine. NaN lies in bin 0.
 int LogitBin(float logit);
 
 struct Auc {
-  double value = 0;  // NaN where one of the classes is missing.
+  double value = 0;  // NaN if one of the classes is missing.
   double error = 0;  // Upper bound of |value - the exact AUC|.
 };
 
-// The AUC of counts, or of sums of weights. REQUIRES: both have kLogitBins bins.
+// Returns the AUC from counts, or from sums of weights. REQUIRES: both histograms have kLogitBins
+// bins.
 Auc AucOf(std::span<const uint64_t> positives, std::span<const uint64_t> negatives);
 Auc AucOf(std::span<const double> positives, std::span<const double> negatives);
 

@@ -1,5 +1,4 @@
-// Batch normalization (Ioffe, Szegedy 2015) of the columns of a matrix, with the constants of
-// PyTorch.
+// Batch normalization (Ioffe, Szegedy 2015) of the columns of a matrix, with PyTorch's constants.
 #ifndef CAPSTAN_MODEL_BATCH_NORM_H_
 #define CAPSTAN_MODEL_BATCH_NORM_H_
 
@@ -9,9 +8,9 @@
 
 namespace capstan {
 
-// While training each column has the mean 0 and the variance 1 over the batch before it is scaled
-// and shifted. The running mean and variance, which scoring uses in place of the batch's, move by
-// kMomentum of the way to those of each batch. They are parameters that are not trained
+// While training, each column is brought to the mean 0 and the variance 1 over the batch, then
+// scaled and shifted. Scoring uses a running mean and variance in place of the batch's; with each
+// batch these move kMomentum of the way to the batch's. They are parameters that are not trained
 // (TENSOR_ROLE_RUNNING). All additions are made in the order of the rows, so the bits do not depend
 // on where the matrices lie. Thread-compatible; keeps what TrainForward has computed for the
 // Backward that follows it.
@@ -20,25 +19,27 @@ class BatchNorm {
   static constexpr float kEpsilon = 1e-5f;
   static constexpr float kMomentum = 0.1f;
 
-  // One float a column each.
+  // Each points to one float for each column.
   struct Parameters {
     const float* scale;
     const float* shift;
     const float* mean;      // Running.
-    const float* variance;  // Running; what is below 0 counts as 0.
+    const float* variance;  // Running; a value below 0 counts as 0.
   };
   struct Gradients {
     float* scale;
     float* shift;
-    float* mean;      // What it was before the step less what it is after it,
-    float* variance;  // and the same; of a batch of one row, which has no variance, 0.
+    float* mean;  // The running mean before the step less that after it.
+    // The same for the running variance; 0 for a batch of one row, which has no variance.
+    float* variance;
   };
 
-  // y may be x.
+  // Normalizes x by the running mean and variance into y, which may be x.
   void Score(const Parameters& parameters, const ConstMatrix& x, Matrix y);
   void TrainForward(const Parameters& parameters, const ConstMatrix& x, Matrix y);
 
-  // After TrainForward. `gradient` is that of y, and becomes that of x. Writes all of `gradients`.
+  // Turns `gradient`, the gradient of y, into the gradient of x, and writes all of `gradients`.
+  // REQUIRES: TrainForward was the last call.
   void Backward(const Parameters& parameters, Matrix gradient, const Gradients& gradients);
 
  private:
@@ -46,7 +47,7 @@ class BatchNorm {
   std::vector<double> mean_,
       variance_;                // Mean and variance of the batch, divided by the number of rows.
   std::vector<float> inverse_;  // 1 / sqrt(variance + kEpsilon).
-  // Sums of the gradient, and of it times what is normalized.
+  // Column sums of the gradient, and of the gradient times the normalized values.
   std::vector<double> sums_, products_;
 };
 

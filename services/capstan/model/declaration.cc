@@ -13,7 +13,8 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostFloats = uint64_t{1} << 30;  // They pass through the chief's memory.
+// The initial values pass through the chief's memory.
+constexpr uint64_t kMostFloats = uint64_t{1} << 30;
 constexpr int kMostTensors = 1 << 20;
 
 std::string ShapeText(const v1::DeclaredTensor& tensor) {

@@ -1,5 +1,5 @@
-// What a user's program declares of its model: whether a job can train it, and whether it is the
-// job's. Pure functions.
+// Checks what a user's program declares of its model: whether a job can train it, and whether it is
+// the model that the job began with. Pure functions.
 #ifndef CAPSTAN_MODEL_DECLARATION_H_
 #define CAPSTAN_MODEL_DECLARATION_H_
 
@@ -14,37 +14,40 @@
 
 namespace capstan {
 
-// In what the model declared here differs from the job's: the first name, shape or role, or the
-// outputs. Empty: in nothing that matters.
+// Says in what the model declared here differs from the job's: the first tensor with another name,
+// shape or role, or the number of outputs. Empty: in nothing that matters.
 std::string DeclarationDifference(const v1::ModelDeclaration& job,
                                   const v1::ModelDeclaration& here);
 
-// What the bits of a result may depend on, by its name.
+// Facts that the bits of a result may depend on, such as the version of a library, by name.
 using Facts = google::protobuf::Map<std::string, std::string>;
 
-// In what the facts here differ from those of the job's model, such as "torch is 2.1.0 here, and
-// 1.13.1 in the job". Empty: in nothing.
+// Says in what the facts here differ from those of the job's model, such as "torch is 2.1.0 here,
+// and 1.13.1 in the job". Empty: in nothing.
 std::string FactsDifference(const Facts& job, const Facts& here);
 
-// INVALID_ARGUMENT: what no job can train: names that do not ascend, or tensors without elements,
-// or with too many.
+// Checks that a job can train the model. INVALID_ARGUMENT: names do not ascend, or tensors have no
+// elements or too many.
 absl::Status CheckDeclaration(const v1::ModelDeclaration& declaration);
 
 // INVALID_ARGUMENT: a group of the job's optimizer.dense has none of the tensors that are trained.
 absl::Status CheckGroups(const v1::ModelDeclaration& declaration, const v1::JobSpec& job);
 
-// INVALID_ARGUMENT: names the first tensor that begins with NaN or infinity, which no shard takes.
-// `values`: of all tensors, one after the other. REQUIRES: CheckDeclaration is OK.
+// Checks the initial values of all tensors, one tensor after the other. INVALID_ARGUMENT: a tensor
+// holds NaN or infinity, which shards refuse; the message names the first such tensor. REQUIRES:
+// CheckDeclaration is OK.
 absl::Status CheckFinite(const v1::ModelDeclaration& declaration, absl::Span<const float> values);
 
-// INVALID_ARGUMENT: a tensor has the name that a part of a table or of a tensor has in exports
-// (cli/model/exported_model.h), where all stand side by side.
+// Checks names against those that exports give to tables and to parts of tensors
+// (cli/model/exported_model.h), beside which tensors stand there. INVALID_ARGUMENT: a tensor has
+// such a name.
 absl::Status CheckNamesInExports(const v1::ModelDeclaration& declaration, const v1::JobSpec& job);
 
-// Elements of all tensors. REQUIRES: CheckDeclaration is OK, or the result is only compared.
+// Returns the number of elements of all tensors. REQUIRES: CheckDeclaration is OK, or the result is
+// only compared.
 uint64_t ElementsOf(const v1::ModelDeclaration& declaration);
 
-// Gives the job the tensors of the declaration, in its order.
+// Adds the tensors of the declaration, in its order, to the job.
 void AddTensors(const v1::ModelDeclaration& declaration, v1::JobSpec& job);
 
 }  // namespace capstan

@@ -1,4 +1,5 @@
-// Fully connected layers with an activation between them: what mlp is and other towers end in.
+// Fully connected layers with an activation between them. The tower mlp consists of such a stack,
+// and other towers end in one.
 #ifndef CAPSTAN_MODEL_DENSE_STACK_H_
 #define CAPSTAN_MODEL_DENSE_STACK_H_
 
@@ -17,20 +18,21 @@
 
 namespace capstan {
 
-// What comes behind each layer but the last, in this order.
+// What is applied behind each layer but the last, in this order.
 struct StackOptions {
   bool batch_norm = false;
   v1::Activation activation = v1::ACTIVATION_UNSPECIFIED;
-  float dropout = 0;  // Srivastava et al., 2014; what stays is scaled by 1 / (1 - dropout).
+  // Srivastava et al., 2014; outputs that are kept are scaled by 1 / (1 - dropout).
+  float dropout = 0;
 };
 
-// As the tower's spec says.
+// Returns the options that a tower's spec says.
 StackOptions StackOptionsOf(const v1::TowerSpec& spec);
 
 // Thread-compatible; keeps the activations of the last Forward.
 class DenseStack {
  public:
-  // `widths`: the input's, then every layer's. REQUIRES: at least two, none 0.
+  // `widths`: the width of the input, then of every layer. REQUIRES: at least two, none 0.
   explicit DenseStack(std::vector<int> widths, StackOptions options = {});
 
   // `<prefix>weights_0` [in x out] (Glorot uniform), `<prefix>bias_0` [out] (0), and with batch
@@ -45,15 +47,15 @@ class DenseStack {
     ConstMatrix input;  // [examples x input_width()].
     std::span<const float> parameters;
     Gemm& gemm;
-    std::optional<TrainingBatch> training = {};  // None while scoring.
+    std::optional<TrainingBatch> training = {};  // Nothing while scoring.
   };
 
-  // [examples x output_width()]; valid until the next call.
+  // Returns the outputs [examples x output_width()], valid until the next call.
   ConstMatrix Forward(const Call& call);
 
-  // After Forward of the same call, while training. Writes `parameter_gradients`, adds to
-  // `input_gradient`, which may have fewer columns than the input: then it is that of the first
-  // ones.
+  // Writes `parameter_gradients` and adds to `input_gradient`, which may have fewer columns than
+  // the input: it is then the gradient of the first columns. REQUIRES: Forward with the same call
+  // was the last call, while training.
   void Backward(const Call& call, ConstMatrix output_gradient, std::span<float> parameter_gradients,
                 Matrix input_gradient);
 
@@ -61,22 +63,23 @@ class DenseStack {
   struct Layer {
     int in, out;
     int64_t weights, bias;  // Places in the parameters.
-    bool normalizes;        // Then scale, mean and variance are behind the bias.
+    bool normalizes;        // If so, scale, mean and variance stand behind the bias.
   };
 
   bool relu() const;
   bool drops(const Call& call) const { return call.training.has_value() && options_.dropout > 0; }
-  // Leaves out some of the layer's outputs.
+  // Applies dropout to the layer's outputs.
   void Drop(const TrainingBatch& batch, size_t layer, Matrix output);
   static BatchNorm::Parameters NormOf(const Layer& layer, const float* parameters);
 
   std::vector<int> widths_;
   StackOptions options_;
   std::vector<Layer> layers_;
-  std::vector<MatrixBuffer> outputs_;    // One a layer.
-  std::vector<MatrixBuffer> products_;   // What they are activations of, unless of ReLU alone.
+  std::vector<MatrixBuffer> outputs_;  // One a layer.
+  // The inputs of the activations; not kept if ReLU alone is applied.
+  std::vector<MatrixBuffer> products_;
   std::vector<BatchNorm> norms_;         // One a layer but the last.
-  std::vector<MatrixBuffer> factors_;    // By which dropout has multiplied them.
+  std::vector<MatrixBuffer> factors_;    // The factors by which dropout has multiplied the outputs.
   std::vector<MatrixBuffer> gradients_;  // The gradients of the outputs of all layers but the last.
 };
 

@@ -42,10 +42,11 @@ void Gemm::Multiply(const ConstMatrix& a, const ConstMatrix& b, Matrix c,
   CAPSTAN_CHECK(options.bias.empty() || static_cast<Eigen::Index>(options.bias.size()) == c.cols());
   if (!options.accumulate) Initialise(c, options.bias);
 
-  // A vector among the operands wastes a packed kernel: one logit is the usual end of a model.
+  // If an operand is a vector, as with one logit at the end of a model, the packed kernel would be
+  // wasteful.
   const bool b_is_packed_vector = b.outerStride() == 1 || b.rows() == 1;
   if (c.size() == 0 || depth == 0) {
-    // Nothing to add.
+    // The product is 0: there is nothing to add.
   } else if (c.cols() == 1 && !options.transpose_a && b_is_packed_vector) {
     kernels_.row_dots(a.data(), a.outerStride(), a.rows(), a.cols(), b.data(), c.data(),
                       c.outerStride());

@@ -1,6 +1,6 @@
-// The matrix product that the towers spend their time in: float, one thread, with the element-wise
-// work around it done while the result is still in registers. Vectors as wide as the CPU has,
-// chosen at run time.
+// The matrix product, in which towers spend most of their time: float, one thread, with the
+// element-wise work on the result done while it is still in registers. The width of vectors is
+// chosen at run time, as wide as the CPU has.
 #ifndef CAPSTAN_MODEL_GEMM_H_
 #define CAPSTAN_MODEL_GEMM_H_
 
@@ -16,9 +16,9 @@ struct GemmOptions {
   bool transpose_a = false;
   bool transpose_b = false;
   bool accumulate = false;           // c += instead of c =.
-  std::span<const float> bias = {};  // One a column, added to the product.
+  std::span<const float> bias = {};  // One for each column, added to the product.
   bool relu = false;                 // max(0, product + bias).
-  // Has c's shape and stride: where it is not positive, c becomes 0 (ReLU's gradient).
+  // A matrix of c's shape and stride: where it is not positive, c becomes 0 (the gradient of ReLU).
   const float* mask = nullptr;
 };
 
@@ -27,8 +27,8 @@ class Gemm {
  public:
   explicit Gemm(const kernels::Kernels& kernels = kernels::Best());
 
-  // c = a * b, with the options. The order of additions depends on the shapes only. REQUIRES:
-  // matching shapes; c overlaps neither a nor b; not both bias and accumulate.
+  // Computes c = a * b, with the options. The order of additions depends on the shapes only.
+  // REQUIRES: the shapes match; c overlaps neither a nor b; not both bias and accumulate.
   void Multiply(const ConstMatrix& a, const ConstMatrix& b, Matrix c,
                 const GemmOptions& options = {});
 

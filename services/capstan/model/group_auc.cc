@@ -40,7 +40,7 @@ void Append(const Example& example, v1::GroupSample& sample) {
   sample.add_positives(example.positive);
 }
 
-// Takes the other groups out.
+// Keeps only the groups that belong to a sample which is halved `halvings` times.
 void KeepBelow(uint32_t halvings, v1::GroupSample& sample) {
   v1::GroupSample kept;
   kept.set_halvings(halvings);
@@ -57,8 +57,8 @@ void Shrink(size_t most, v1::GroupSample& sample) {
   }
 }
 
-// The AUC of these examples, which are sorted by their logits; nothing if a class is missing. Equal
-// logits count one half.
+// Returns the AUC of examples that are sorted by their logits; nothing if a class is missing. A
+// pair of equal logits counts one half.
 std::optional<double> AucOfSorted(std::span<const Example> examples) {
   double wins = 0, positive = 0, negative = 0;
   for (size_t i = 0; i < examples.size();) {

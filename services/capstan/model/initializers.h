@@ -1,4 +1,4 @@
-// How tensors begin.
+// Initial values of tensors.
 #ifndef CAPSTAN_MODEL_INITIALIZERS_H_
 #define CAPSTAN_MODEL_INITIALIZERS_H_
 

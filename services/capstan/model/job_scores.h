@@ -1,4 +1,5 @@
-// What the scores of a job's model are judged by: the loss and the weight of each of its labels.
+// Adds to a batch's scores what a job says of them: the number of outputs, and the loss and the
+// weight of each label.
 #ifndef CAPSTAN_MODEL_JOB_SCORES_H_
 #define CAPSTAN_MODEL_JOB_SCORES_H_
 
@@ -15,12 +16,12 @@ class JobScores {
   // REQUIRES: capstan/model/layout has laid the job out.
   explicit JobScores(const v1::JobSpec& job);
 
-  // `batch`, which says its logits, labels, weights and groups, with the outputs and the losses of
-  // the job. The result borrows from what `batch` borrows from, and from this.
+  // Both return `batch`, which has logits, labels, weights and groups, with the outputs and losses
+  // of the job. The result borrows from what `batch` borrows from, and from this object.
   //
-  // As it is measured: each label by itself, however heavy its loss is in that of an example.
+  // For metrics: without the weights of labels, as each label is measured by itself.
   Scores Measured(Scores batch) const;
-  // As it is trained: by the weights of the labels.
+  // For training: with the weights of labels.
   Scores Trained(Scores batch) const;
 
  private:
@@ -28,7 +29,8 @@ class JobScores {
   const int outputs_;
   const std::vector<v1::Loss>
       label_losses_;  // The losses of several labels; empty: there is one label.
-  const std::vector<float> label_weights_;  // The same.
+  // The weights of several labels; empty: there is one label.
+  const std::vector<float> label_weights_;
 };
 
 }  // namespace capstan

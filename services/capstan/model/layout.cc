@@ -45,7 +45,7 @@ void SetLimits(const v1::TableLimits& limits, v1::TableSpec& table) {
   table.set_byte_budget(limits.byte_budget());
 }
 
-// A table of data.features, with what job.yaml says of it.
+// Adds the table `name` of data.features, with its settings in job.yaml.
 void AddFeatureTable(const std::string& name, v1::JobSpec& spec) {
   const auto& settings = spec.table_settings();
   const auto own = std::find_if(settings.begin(), settings.end(),
@@ -61,7 +61,7 @@ void AddFeatureTable(const std::string& name, v1::JobSpec& spec) {
   SetLimits(said ? own->limits() : spec.table_limits(), table);
 }
 
-// In the order in which the features name them first.
+// Adds the tables of data.features in the order in which the features first name them.
 void AddFeatureTables(v1::JobSpec& spec) {
   for (const v1::FeatureSpec& feature : spec.data().features()) {
     const bool there = std::any_of(
@@ -102,7 +102,7 @@ void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& 
   }
 }
 
-// Each of several labels has an output; presets know of one.
+// Where there are several labels, each has an output of its own; presets set one output.
 absl::Status ExpandModel(v1::JobSpec& spec) {
   v1::ModelSpec& model = *spec.mutable_model();
   const int labels = spec.data().labels_size();
@@ -112,7 +112,7 @@ absl::Status ExpandModel(v1::JobSpec& spec) {
   return absl::OkStatus();
 }
 
-// A softmax has an output for each class that is named.
+// A softmax has an output for each class that data.schema.classes names.
 void CountClasses(v1::JobSpec& spec) {
   v1::ModelSpec& model = *spec.mutable_model();
   const int classes = spec.data().label_classes_size();

@@ -17,14 +17,14 @@ double Sigmoid(double x) {
   return (x >= 0 ? 1.0 : e) / (1.0 + e);
 }
 
-// The example lacks this one of its labels: nothing is said of its output.
+// Returns whether the example lacks this label, so that its output has no loss.
 bool Skip(const Scores& s, size_t output, std::span<float> gradient) {
   if (!std::isnan(s.labels[output])) return false;
   if (!gradient.empty()) gradient[output] = 0;
   return true;
 }
 
-// The loss of one output that has a label, and its derivative by the logit.
+// Returns the loss of one output that has a label, and its derivative by the logit.
 double LossOfOutput(v1::Loss loss, double logit, float label) {
   const double error = logit - label;
   return loss == v1::LOSS_SQUARED ? 0.5 * error * error : Softplus(logit) - label * logit;

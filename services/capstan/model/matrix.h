@@ -24,7 +24,7 @@ inline ConstMatrix Const(const Matrix& m) {
   return ConstMatrix(m.data(), m.rows(), m.cols(), Eigen::OuterStride<>(m.outerStride()));
 }
 
-// `count` columns from `begin` on, of the same memory.
+// Return a view of `count` columns from `begin` on, in the same memory.
 inline Matrix Columns(const Matrix& m, Eigen::Index begin, Eigen::Index count) {
   return Matrix(const_cast<float*>(m.data()) + begin, m.rows(), count,
                 Eigen::OuterStride<>(m.outerStride()));
@@ -33,7 +33,7 @@ inline ConstMatrix Columns(const ConstMatrix& m, Eigen::Index begin, Eigen::Inde
   return ConstMatrix(m.data() + begin, m.rows(), count, Eigen::OuterStride<>(m.outerStride()));
 }
 
-// The floats of a matrix whose rows lie side by side.
+// Returns the floats of a matrix. REQUIRES: its rows lie side by side.
 inline std::span<const float> FlatSpan(const ConstMatrix& m) {
   return {m.data(), static_cast<size_t>(m.size())};
 }
@@ -41,9 +41,11 @@ inline std::span<const float> FlatSpan(const ConstMatrix& m) {
 // Memory for a matrix of a batch, which only grows. Thread-compatible.
 class MatrixBuffer {
  public:
-  // [rows x columns] of unspecified content; what was given before is void.
+  // Returns a matrix [rows x columns] of unspecified content. Matrices returned before become
+  // invalid.
   Matrix Shape(Eigen::Index rows, Eigen::Index columns) {
-    // Room for a row at least: columns of an empty matrix are places in memory, too.
+    // There is room for at least one row, so that views of columns of an empty matrix point into
+    // memory.
     const size_t size = static_cast<size_t>((rows > 0 ? rows : 1) * columns);
     if (memory_.size() < size) memory_.resize(size);
     rows_ = rows;
@@ -51,7 +53,7 @@ class MatrixBuffer {
     return matrix();
   }
 
-  // As last shaped.
+  // Returns the matrix as last shaped.
   Matrix matrix() { return MatrixAt(memory_.data(), rows_, columns_); }
 
  private:

@@ -99,7 +99,7 @@ void AddSquared(const Scores& scores, v1::EvaluationResult& sums) {
   }
 }
 
-// Nothing: a class is missing.
+// Returns the AUC; nothing: a class is missing.
 template <typename Count>
 std::optional<double> AucOfHistograms(const Histogram<Count>& positives,
                                       const Histogram<Count>& negatives) {
@@ -108,7 +108,7 @@ std::optional<double> AucOfHistograms(const Histogram<Count>& positives,
   return std::isnan(auc) ? std::nullopt : std::optional(auc);
 }
 
-// The scores of one of several labels, of the examples that have it.
+// The scores of one of several labels, for the examples that have this label.
 class ScoresOfLabel {
  public:
   ScoresOfLabel(const Scores& scores, size_t label) {
@@ -149,8 +149,9 @@ void AddWeight(const Scores& scores, v1::EvaluationResult& sums) {
   sums.set_weight(sums.weight() + weight);
 }
 
-// Which share of the examples has the label, by their weights. A worker of an earlier version tells
-// no weights of all, so that some of them are not known, and knows no label that may be missing.
+// Returns the share of the examples that have the label, by weight. Returns 1 where the weights do
+// not tell: a worker of an earlier version reports none for all examples, but it also knows no
+// label that may be missing.
 double ShareOf(const v1::EvaluationResult& label, const v1::EvaluationResult& all) {
   if (label.weighted() != all.weighted() || label.weight() > all.weight()) return 1;
   return all.weighted()
@@ -180,7 +181,8 @@ absl::Status CheckHistograms(const v1::EvaluationResult& sums) {
       sums.negatives_size() + sums.negative_weights_size(), " bins, not ", kLogitBins));
 }
 
-// Who has evaluated nothing may not know how many there are.
+// Checks that `from` has as many labels as `into`. A worker that has evaluated nothing may not know
+// the number of labels.
 absl::Status CheckLabels(const v1::EvaluationResult& from, const v1::EvaluationResult& into) {
   const bool of_nothing = from.examples() == 0 && from.labels().empty();
   if (!of_nothing && from.labels_size() != into.labels_size()) {
@@ -197,8 +199,8 @@ absl::Status CheckLabels(const v1::EvaluationResult& from, const v1::EvaluationR
   return absl::OkStatus();
 }
 
-// A worker of an earlier version tells no absolute errors of a squared loss: not a number. (The
-// squared errors of a logistic loss stand beside histograms.)
+// Returns the absolute errors, or NaN if a worker of an earlier version has reported none for a
+// squared loss. (A logistic loss has histograms beside its squared errors.)
 double AbsoluteErrorOf(const v1::EvaluationResult& sums) {
   const bool logistic = !sums.positives().empty() || !sums.negatives().empty() ||
                         !sums.positive_weights().empty() || !sums.negative_weights().empty();

@@ -1,5 +1,5 @@
-// Metrics of a model on held-out data, from sums that merge by addition (v1::EvaluationResult), so
-// that workers evaluate tasks apart and the chief adds up.
+// Metrics of a model on held-out data, computed from sums (v1::EvaluationResult) that merge by
+// addition, so that workers evaluate tasks apart and the chief adds their sums up.
 #ifndef CAPSTAN_MODEL_METRICS_H_
 #define CAPSTAN_MODEL_METRICS_H_
 
@@ -16,53 +16,54 @@
 
 namespace capstan {
 
-// The sums of no record of these data.
+// Returns the sums of an evaluation of no records.
 v1::EvaluationResult NoEvaluation(const v1::DataSpec& data);
 
-// Adds a batch to `sums`; where examples have several labels, to those of each label. The
-// histograms are only filled for the logistic loss, absolute errors only for the squared one.
-// Weights of examples count in all of it: one of weight 2 is as two of them; weights of labels do
-// not. Of examples with groups (logistic loss) at most `most_grouped` are kept, of all labels
-// together, as a sample of whole groups (capstan/model/group_auc.h).
+// Adds a batch to `sums`; where examples have several labels, to the sums of each label. Histograms
+// are only filled for the logistic loss, absolute errors only for the squared one. The weights of
+// examples count in all sums: an example of weight 2 is like two examples. The weights of labels do
+// not count. With groups (logistic loss) at most `most_grouped` examples, for all labels together,
+// are kept as a sample of whole groups (capstan/model/group_auc.h).
 void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums,
                      size_t most_grouped = kMostGroupedExamples);
 
-// Adds `from` to `into`. INVALID_ARGUMENT, and `into` unchanged, if a histogram of `from` is
-// neither empty nor of kLogitBins bins, its sample of groups no sample, or its labels are not those
-// of `into`: it comes from the wire. REQUIRES: `into` was made by NoEvaluation, and
+// Adds `from`, which comes from the wire, to `into`. INVALID_ARGUMENT, with `into` unchanged: a
+// histogram of `from` is neither empty nor has kLogitBins bins, its sample of groups is malformed,
+// or its labels are not those of `into`. REQUIRES: `into` was made by NoEvaluation and has been
 // changed by this function only.
 [[nodiscard]] absl::Status MergeEvaluation(const v1::EvaluationResult& from,
                                            v1::EvaluationResult& into);
 
-// How many units of the label a difference of 1 in a model's output is: more than one where the
-// label is standardized.
+// Returns how many units of the label a difference of 1 in a model's output is: the label's
+// deviation where the label is standardized, otherwise 1.
 double LabelUnit(const v1::DataSpec& data);
 
-// What an output means in the label's own unit (only one label is ever standardized).
+// Returns a model's output in the label's own unit. (Only a job with one label can standardize it.)
 double InLabelUnit(const v1::DataSpec& data, double output);
 
-// The metrics of one label that mean something for the loss, by name: loss; logistic: auc, logloss,
+// Returns the metrics of one label, by name: loss for all losses; for logistic auc, logloss,
 // accuracy, calibration (mean prediction / mean label), and with groups group_auc and group_share,
-// the share of the groups that it is of; softmax: logloss, accuracy; squared: rmse and mae (the
-// mean of the absolute errors), in the label's own unit, of which an output of 1 is `label_unit`.
-// Empty without examples, or where all weights are 0. What cannot be computed is left out: auc
-// without records of both classes, calibration without positive ones, of which
-// capstan/model/oddness.h speaks; mae where a worker of an earlier version has told no absolute
-// errors.
+// the share of the groups that group_auc is computed from; for softmax logloss and accuracy; for
+// squared rmse and mae (the mean absolute error), in the label's own unit: an output of 1 is
+// `label_unit`. Empty without examples, or if all weights are 0. A metric that cannot be computed
+// is left out: auc without records of both classes and calibration without positive ones
+// (capstan/model/oddness.h tells of these), mae if a worker of an earlier version has reported no
+// absolute errors.
 std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums,
                                         double label_unit = 1);
 
-// Those of a job. With several labels they are those of the first one, but for `loss`, which is the
-// examples', and those of each further one behind its name (capstan/base/metric_name.h).
+// Returns the metrics of a job. With several labels they are the metrics of the first label, except
+// that `loss` is that of whole examples, and those of each further label under its scope
+// (capstan/base/metric_name.h).
 std::map<std::string, double> MetricsOf(const v1::JobSpec& job, const v1::EvaluationResult& sums);
 
-// The metrics of an evaluation by their scope (capstan/base/metric_name.h), "" for that of the
-// first set and label, which is always there. The names are borrowed from `evaluation`.
+// Returns the metrics of an evaluation by their scope (capstan/base/metric_name.h). The scope "",
+// of the first set and label, is always there. The names are borrowed from `evaluation`.
 std::map<std::string_view, std::map<std::string_view, double>> MetricsByScope(
     const v1::Evaluation& evaluation);
 
-// Returns whether more of the metric, of whichever set, is better (auc, group_auc, accuracy).
-// Early stopping asks.
+// Returns whether a higher value of the metric is better (auc, group_auc, accuracy), in any scope.
+// Used by early stopping.
 bool MoreIsBetter(std::string_view name);
 
 }  // namespace capstan

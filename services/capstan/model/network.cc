@@ -23,7 +23,7 @@
 namespace capstan {
 namespace {
 
-// A segment of the rows, no columns where there is none.
+// Where a segment lies in a row. Its width is 0 if the table lacks the segment.
 struct Segment {
   int offset = 0;
   int width = 0;
@@ -41,7 +41,7 @@ Segment SegmentOf(const v1::JobSpec& spec, const std::string& name) {
 template <typename MatrixType, typename Pointer>
 MatrixType SegmentMatrix(Pointer rows, Eigen::Index count, int row_dim, const Segment& segment) {
   Pointer const first =
-      count == 0 ? rows : rows + segment.offset;  // Without rows there is no memory.
+      count == 0 ? rows : rows + segment.offset;  // Without rows there is no memory to point into.
   return MatrixType(first, count, segment.width, Eigen::OuterStride<>(row_dim));
 }
 
@@ -75,7 +75,7 @@ class TowerNetwork : public Network {
   }
 
   NetworkGradients ForwardBackward(const NetworkInput& input) override {
-    parameter_gradients_.resize(parameter_count_);  // Who scores has none.
+    parameter_gradients_.resize(parameter_count_);  // A network that only scores has none.
     const BatchView view = ViewOf(input, /*training=*/true);
     const Matrix logits = ComputeLogits(input, view);
     const Eigen::Index examples = logits.rows();
@@ -98,7 +98,7 @@ class TowerNetwork : public Network {
   int64_t parameter_count() const override { return static_cast<int64_t>(parameter_count_); }
 
  private:
-  // What the towers see of a batch.
+  // The parts of a batch that towers see.
   struct BatchView {
     Eigen::Index examples, distinct;
     KeyedRows keys;
@@ -135,7 +135,7 @@ class TowerNetwork : public Network {
             .training = view.training ? std::make_optional(BatchOf(input, placed)) : std::nullopt};
   }
 
-  // Each tower has its own draws.
+  // Each tower draws from a seed of its own.
   TrainingBatch BatchOf(const NetworkInput& input, const PlacedTower& placed) const {
     const auto tower = static_cast<uint64_t>(&placed - towers_.data());
     return {.seed = Draw(seed_, input.draw, tower), .first_example = input.first_example};
@@ -211,7 +211,7 @@ class TowerNetwork : public Network {
   std::vector<float> parameter_gradients_;
 };
 
-// The towers of `spec` against its tensors, in order.
+// Checks the towers' tensors against those of `spec`, in order.
 absl::StatusOr<std::vector<PlacedTower>> PlaceTowers(const v1::JobSpec& spec) {
   v1::JobSpec expected = spec;
   CAPSTAN_RETURN_IF_ERROR(LayOutModel(expected));

@@ -1,5 +1,5 @@
-// A model ready to compute: forward and backward over one batch. A compute thread has one of its
-// own.
+// A model that computes forward and backward over one batch. Each compute thread has its own
+// network.
 #ifndef CAPSTAN_MODEL_NETWORK_H_
 #define CAPSTAN_MODEL_NETWORK_H_
 
@@ -15,15 +15,15 @@ namespace capstan {
 
 // One batch with the parameters it needs. All spans are borrowed for the call.
 struct NetworkInput {
-  std::span<const float> labels;        // Those of the examples; Forward does not read them.
-  std::span<const float> weights = {};  // One an example; empty: all 1.
+  std::span<const float> labels;        // The labels of the examples; Forward does not read them.
+  std::span<const float> weights = {};  // One for each example; empty: all are 1.
   std::span<const uint32_t> offsets;    // examples + 1: where an example's keys begin in `index`.
   std::span<const uint32_t> index;      // Key -> its row in `rows`.
-  std::span<const float> values;        // One a key; empty: all 1.
+  std::span<const float> values;        // One for each key; empty: all are 1.
   std::span<const float> dense;         // dense_width floats an example.
   std::span<const float> rows;          // Distinct rows, row_dim() floats each.
   std::span<const float> parameters;    // All tensors, flat, in order of ids.
-  uint64_t draw = 0;                    // Names the batch: dropout draws by it.
+  uint64_t draw = 0;                    // Names the batch; dropout depends on it.
   uint64_t first_example = 0;           // Place of the first example in that batch.
 };
 
@@ -33,8 +33,8 @@ struct NetworkGradients {
   std::span<const float> logits;      // outputs floats an example.
   std::span<const float> rows;        // As NetworkInput.rows.
   std::span<const float> parameters;  // As NetworkInput.parameters.
-  // Parts of `parameters` that are no gradients: of what is not trained, what it was before the
-  // step less what it is after it. Ascending.
+  // The parts of `parameters` that are not gradients but, for running tensors, the value before the
+  // step less the value after it. Ascending.
   std::span<const ParameterRange> running;
 };
 
@@ -43,20 +43,21 @@ struct NetworkGradients {
 // Thread-compatible.
 class Network {
  public:
-  // `spec` completed by LayOutModel; computes on train.step_threads threads. INVALID_ARGUMENT if
-  // its towers and tensors do not agree.
+  // Creates the network of a spec, which computes on train.step_threads threads. INVALID_ARGUMENT:
+  // its towers and tensors do not agree. REQUIRES: LayOutModel has completed `spec`.
   static absl::StatusOr<std::unique_ptr<Network>> Create(const v1::JobSpec& spec);
   virtual ~Network() = default;
 
-  // The logits, outputs floats an example, without what is for training alone; owned by the
-  // network, valid until its next call. REQUIRES: input of the model's shape; every index below the
-  // number of rows.
+  // Returns the logits, outputs() floats for each example, computed as for scoring (without
+  // dropout, and with running means in batch norm). They are owned by the network and valid until
+  // its next call. REQUIRES: the input has the model's shape, and every index is below the number
+  // of rows.
   virtual std::span<const float> Forward(const NetworkInput& input) = 0;
 
-  // Gradients of the sum over the batch of the examples' losses (capstan/model/loss.h, each label
-  // with the weight that the job gives it), each multiplied by its weight,
-  // divided by the number of examples (not so with train.sum_loss); with dropout, and with batch
-  // norm by the batch, or by each slice of it that a thread computes.
+  // Returns the gradients of the sum of the examples' losses (capstan/model/loss.h, with the
+  // weights of labels and examples) divided by the number of examples; with train.sum_loss, of the
+  // sum itself. Computed as for training: with dropout, and with batch norm over the batch, or over
+  // each slice of it that is computed by itself.
   virtual NetworkGradients ForwardBackward(const NetworkInput& input) = 0;
 
   virtual int row_dim() const = 0;  // 0: the model has no table.

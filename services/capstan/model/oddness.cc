@@ -15,20 +15,21 @@
 namespace capstan {
 namespace {
 
-// A model that has learnt nothing yet may be a little worse than guessing; noise is no news.
+// A model that has learnt nothing yet may be a little worse than guessing by chance, which is not
+// reported.
 constexpr double kOddFactor = 1.5;
-// A squared loss has no natural scale but its own past.
+// A squared loss can only be compared with its own past.
 constexpr double kGrowthFactor = 100;
 
 constexpr char kAdvice[] =
     "a lower learning rate (optimizer.dense, optimizer.sparse) or train.clip_norm may help";
 
-// The logloss of a model that says the same of every record.
+// Returns the logloss of a model that predicts the same for every record.
 double LoglossOfGuessing(const v1::ModelSpec& model) {
   return std::log(model.loss() == v1::LOSS_SOFTMAX ? std::max<double>(2, model.outputs()) : 2);
 }
 
-// Its loss; nothing: it depends on the data.
+// Returns the loss of guessing; nothing: it depends on the data.
 std::optional<double> LossOfGuessing(const v1::JobSpec& job) {
   if (AnyLabelHas(job, v1::LOSS_SQUARED)) return std::nullopt;
   double weights = 0;
@@ -47,7 +48,7 @@ std::optional<double> Find(const Metrics& metrics, const char* metric) {
 // Inf and NaN are odd as well.
 bool IsAbove(double value, double limit) { return !(value <= limit); }
 
-// The same of the metrics of one scope (capstan/base/metric_name.h).
+// As OddEvaluation, for the metrics of one scope (capstan/base/metric_name.h).
 std::string OddMetrics(const v1::ModelSpec& model, std::string_view scope, const Metrics& metrics) {
   const std::string whose = scope.empty() ? "" : absl::StrCat(" of ", AbslView(scope));
   const std::optional<double> logloss = Find(metrics, "logloss");
@@ -69,7 +70,7 @@ std::string OddMetrics(const v1::ModelSpec& model, std::string_view scope, const
 }  // namespace
 
 std::string OddLoss(const v1::JobSpec& job, double loss, double least) {
-  // What a program makes of several labels is its own.
+  // A program makes its own loss of several labels, so the loss of guessing is not known.
   const bool own = !job.model().user().empty() && !job.data().labels().empty();
   const std::optional<double> guessing = own ? std::nullopt : LossOfGuessing(job);
   if (guessing) {

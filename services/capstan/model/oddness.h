@@ -1,4 +1,4 @@
-// Losses and metrics that no healthy training shows, said in words. Pure functions.
+// Describes losses and metrics that no healthy training shows. Pure functions.
 #ifndef CAPSTAN_MODEL_ODDNESS_H_
 #define CAPSTAN_MODEL_ODDNESS_H_
 
@@ -9,12 +9,12 @@
 
 namespace capstan {
 
-// What is odd about the training loss of late, in one sentence, and what to do; empty: nothing.
-// `least`: the least it has been; 0: not known.
+// Returns in one sentence what is odd about the recent training loss, and what to do; empty:
+// nothing. `least` is the lowest loss so far; 0: not known.
 std::string OddLoss(const v1::JobSpec& job, double loss, double least);
 
-// The same of an evaluation: a model that is worse than guessing, data of one class only. Of
-// several sets of records and labels, what is odd about the first one of which something is.
+// The same for an evaluation: a model that is worse than guessing, or data of one class only. Of
+// several sets of records and labels, the first one with something odd is described.
 std::string OddEvaluation(const v1::ModelSpec& model, const v1::Evaluation& evaluation);
 
 }  // namespace capstan

@@ -1,4 +1,4 @@
-// Which optimizer a dense tensor has: that of optimizer.dense, or of one of its groups.
+// Finds the optimizer of a dense tensor: that of optimizer.dense, or of one of its groups.
 #ifndef CAPSTAN_MODEL_OPTIMIZER_GROUPS_H_
 #define CAPSTAN_MODEL_OPTIMIZER_GROUPS_H_
 
@@ -11,14 +11,14 @@
 
 namespace capstan {
 
-// Whether `pattern`, in which each * stands for any text, is all of `name`.
+// Returns whether `pattern`, in which each * stands for any text, matches the whole of `name`.
 bool MatchesName(std::string_view pattern, std::string_view name);
 
-// The optimizer of a trained tensor: that of the first group which names it, or else that of all
-// dense tensors.
+// Returns the optimizer of a trained tensor: that of the first group whose patterns match its name,
+// otherwise that of optimizer.dense itself.
 const v1::OptimizerSpec& OptimizerOfTensor(const v1::JobSpec& spec, std::string_view name);
 
-// INVALID_ARGUMENT: a group has none of these tensors, which are those that are trained.
+// INVALID_ARGUMENT: a group matches none of the names in `trained`, the trained tensors.
 absl::Status CheckGroups(const v1::JobSpec& spec, const std::vector<std::string>& trained);
 
 }  // namespace capstan

@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// The i-th of `count` equal parts of `size` things.
+// A range of things. PartOf returns the i-th of `count` equal parts of `size` things.
 struct Range {
   size_t begin, end;
 };
@@ -43,7 +43,8 @@ class ParallelNetwork : public Network {
       KeepLogits(slices_[i], slices_[i].result.logits);
     });
     rows_.resize(input.rows.size());
-    parameters_.resize(static_cast<size_t>(parameter_count()));  // Who scores has none.
+    // A network that only scores has none.
+    parameters_.resize(static_cast<size_t>(parameter_count()));
     team_.Run(slices_.size(), [this](size_t i) {
       Sum(&NetworkGradients::rows, PartOf(rows_.size(), i, slices_.size()), rows_);
       Sum(&NetworkGradients::parameters, PartOf(parameters_.size(), i, slices_.size()),
@@ -66,14 +67,14 @@ class ParallelNetwork : public Network {
  private:
   struct Slice {
     NetworkInput input;
-    std::vector<uint32_t> offsets;  // Where the slice's examples begin in its own part of the keys.
-    size_t first = 0;               // The place of its first example in the batch.
-    float share = 1;                // Its share of the batch's examples.
-    float weight = 1;               // The weight of its gradients in the batch's.
+    std::vector<uint32_t> offsets;  // Where the slice's examples begin in the slice's keys.
+    size_t first = 0;               // The place of the slice's first example in the batch.
+    float share = 1;                // The slice's share of the batch's examples.
+    float weight = 1;               // The weight of the slice's gradients in the batch's.
     NetworkGradients result;
   };
 
-  // Fills the first used_ slices. A slice has an example at least, unless the batch has none.
+  // Fills the first used_ slices. Each has at least one example, unless the batch has none.
   void Cut(const NetworkInput& input) {
     CAPSTAN_CHECK(!input.offsets.empty());
     const size_t examples = input.offsets.size() - 1;
@@ -110,7 +111,7 @@ class ParallelNetwork : public Network {
               logits_.begin() + static_cast<ptrdiff_t>(slice.first) * outputs());
   }
 
-  // The weighted sum of a part of the slices' gradients, added in their order.
+  // Computes the weighted sum of a part of the slices' gradients, added in the order of the slices.
   void Sum(std::span<const float> NetworkGradients::*of, Range range, std::vector<float>& sum) {
     for (size_t i = 0; i < used_; ++i) {
       const std::span<const float> part = slices_[i].result.*of;
@@ -121,7 +122,7 @@ class ParallelNetwork : public Network {
     }
   }
 
-  // What is not trained moves by the mean of what the slices say, where gradients are summed, too.
+  // Running tensors move by the mean of the slices' changes, even where gradients are summed.
   void SumRunning(Range part) {
     for (const auto& [begin, count] : slices_[0].result.running) {
       const size_t end = std::min(part.end, begin + count);

@@ -10,11 +10,12 @@
 
 namespace capstan {
 
-// `slices`: alike networks, each for an equal part of the examples. More of them than `threads`
-// keep these busy where one gets less of a core than the other, and cost a sum of gradients each.
-// `mean_gradients`: theirs are those of the mean of the loss (otherwise of the sum). The result
-// depends on the number of slices, because the order of additions does, and on nothing else.
-// REQUIRES: slices is not empty, threads >= 1.
+// Returns a network that splits each batch over `slices`, which are equal networks, each for an
+// equal part of the examples. More slices than `threads` keep all threads busy if one gets less of
+// a core than another, but each costs one more addition of gradients. `mean_gradients`: the slices
+// compute gradients of the mean of the loss (otherwise of the sum). The order of additions, and so
+// the result, depends on the number of slices, but not on the threads. REQUIRES: slices is not
+// empty, threads >= 1.
 std::unique_ptr<Network> NewParallelNetwork(std::vector<std::unique_ptr<Network>> slices,
                                             size_t threads, bool mean_gradients);
 

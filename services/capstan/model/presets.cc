@@ -13,8 +13,9 @@ namespace {
 
 struct Preset {
   std::vector<const char*> towers;
-  v1::Loss loss = v1::LOSS_LOGISTIC;        // With one output.
-  std::vector<uint32_t> hidden = {};        // The model's, where the job leaves them open.
+  v1::Loss loss = v1::LOSS_LOGISTIC;  // The loss of a model with one output.
+  // The hidden layers of the model, if the job does not set them.
+  std::vector<uint32_t> hidden = {};
   std::vector<uint32_t> tower_hidden = {};  // The widths of dot (bottom) and conv (channels).
 };
 
@@ -74,7 +75,7 @@ absl::Status NameTowers(v1::ModelSpec& model) {
   return absl::OkStatus();
 }
 
-// What a tower with hidden layers does not say is the model's.
+// A tower with hidden layers takes the settings that it lacks from the model.
 void SetLayers(v1::ModelSpec& model) {
   for (v1::TowerSpec& tower : *model.mutable_towers()) {
     if (tower.kind() != "mlp" && tower.kind() != "dot" && tower.kind() != "conv") continue;

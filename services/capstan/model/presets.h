@@ -25,11 +25,12 @@ namespace capstan {
 //   softmax    linear, bias                 multinomial regression
 //   cnn        conv                         convolutional classifier
 //
-// `hidden` gives the layers of mlp and of the heads of dot and conv.
-// INVALID_ARGUMENT: unknown preset, no tower, a name twice, outputs that the loss does not have.
+// `hidden` gives the layers of mlp and of the heads of dot and conv. INVALID_ARGUMENT: the preset
+// is unknown, there is no tower, two towers have one name, or the loss does not allow so many
+// outputs.
 [[nodiscard]] absl::Status ExpandPreset(v1::ModelSpec& model);
 
-// Sorted.
+// Returns the names of all presets, sorted.
 std::vector<std::string> PresetNames();
 
 }  // namespace capstan

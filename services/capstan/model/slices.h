@@ -1,4 +1,4 @@
-// In how many slices a network computes a batch, each with a gradient of its own.
+// Says in how many slices a network computes a batch. Each slice has a gradient of its own.
 #ifndef CAPSTAN_MODEL_SLICES_H_
 #define CAPSTAN_MODEL_SLICES_H_
 
@@ -6,8 +6,9 @@
 
 namespace capstan {
 
-// For a batch that `step_threads` compute together. Measured with DeepFM on two threads that share
-// their cores with a shard (tests/bench/RESULTS.md).
+// Returns the number of slices of a batch that `step_threads` threads compute together. The factor
+// was measured with DeepFM on two threads that share their cores with a shard
+// (tests/bench/RESULTS.md).
 inline uint32_t SlicesFor(uint32_t step_threads) {
   constexpr uint32_t kSlicesAThread = 2;
   return step_threads <= 1 ? 1 : kSlicesAThread * step_threads;

@@ -1,4 +1,4 @@
-// Threads that do the pieces of one work together, again and again.
+// A team of threads that do the pieces of one piece of work together, again and again.
 #ifndef CAPSTAN_MODEL_THREAD_TEAM_H_
 #define CAPSTAN_MODEL_THREAD_TEAM_H_
 
@@ -15,7 +15,7 @@ namespace capstan {
 // Run must not be called by two threads at once.
 class ThreadTeam {
  public:
-  // The caller of Run is one of the `size` members. REQUIRES: size >= 1.
+  // The thread that calls Run is one of the `size` members. REQUIRES: size >= 1.
   explicit ThreadTeam(size_t size);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -23,20 +23,20 @@ class ThreadTeam {
 
   size_t size() const { return helpers_.size() + 1; }
 
-  // Calls work(piece) for each piece below `pieces`, and returns when all have returned. A member
-  // that is free takes the next piece, so one that gets no core does few of them, or none.
+  // Calls work(piece) for each piece below `pieces`, and returns when all calls have returned. A
+  // free member takes the next piece, so a thread that gets no core does few pieces, or none.
   void Run(size_t pieces, absl::FunctionRef<void(size_t)> work) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Work = absl::FunctionRef<void(size_t)>;
   void Help() ABSL_LOCKS_EXCLUDED(mu_);
-  // Until no piece is left to be taken.
+  // Takes and does pieces until none is left to be taken.
   void DoPieces() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::Mutex mu_;
   Work* work_ ABSL_GUARDED_BY(mu_) = nullptr;  // The work of the present run.
   size_t pieces_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t next_ ABSL_GUARDED_BY(mu_) = 0;  // Piece to be taken.
+  size_t next_ ABSL_GUARDED_BY(mu_) = 0;  // The piece to be taken next.
   size_t done_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<std::thread> helpers_;

@@ -1,7 +1,7 @@
 // A tower: a part of a model that adds to the logits. A model is a set of towers over shared
 // inputs.
 //
-// To add one: derive from Tower in a file of your own, say
+// To add a tower: derive from Tower in a file of your own, say
 //   const TowerRegistration kMine("mine", NewMine);
 // there, build it into chief, worker and command by CMake's capstan_add_programs(TOWERS <its
 // file>), as deploy/examples/extension does, and name it in job.yaml: `towers: [{kind: mine}]`.
@@ -25,22 +25,24 @@
 
 namespace capstan {
 
-// What a tower is made for.
+// The shape of the inputs and outputs that a tower is made for.
 struct ModelShape {
   bool has_keys = true;
-  int fields = 0;  // Keys an example has; 0: none, or it varies, and there is no feature matrix.
+  // Keys of an example; 0: it has none, or their number varies, and there is no feature matrix.
+  int fields = 0;
   int embedding_dim = 0;
   int dense_width = 0;
   int image_height = 0, image_width = 0;  // 0: the dense input is no image.
   int outputs = 1;
-  std::vector<int> hidden;  // ModelSpec.hidden: the head of towers that end in an mlp of their own.
+  // ModelSpec.hidden: the layers of the head, for towers that end in an mlp.
+  std::vector<int> hidden;
 
   int embedding_columns() const { return fields * embedding_dim; }
   int feature_columns() const { return embedding_columns() + dense_width; }
 };
 
 struct TowerTensor {
-  std::string name;  // Without the tower's.
+  std::string name;  // Without the tower's name.
   std::vector<uint32_t> shape;
   v1::Initializer initializer;
   v1::TensorRole role = v1::TENSOR_ROLE_UNSPECIFIED;
@@ -49,10 +51,10 @@ struct TowerTensor {
 // What a tower owns and reads.
 struct TowerDescription {
   std::vector<TowerTensor> tensors;
-  bool reads_linear = false;     // The linear segment of the rows.
-  bool reads_embedding = false;  // Their embedding segment, key by key.
+  bool reads_linear = false;     // It reads KeyedRows::linear.
+  bool reads_embedding = false;  // It reads KeyedRows::embedding.
   bool reads_features =
-      false;  // TowerInput.features: embeddings side by side, then the dense input.
+      false;  // It reads TowerInput::features: embeddings side by side, then the dense input.
 };
 
 // The rows of a batch's keys. Key j of example i is rows[index[offsets[i] + j]], times its value.
@@ -60,14 +62,15 @@ struct KeyedRows {
   std::span<const uint32_t> offsets;  // examples + 1.
   std::span<const uint32_t> index;
   std::span<const float> values;  // Empty: all 1.
-  ConstMatrix linear;             // Distinct rows' segments; no columns if no tower reads them.
+  ConstMatrix linear;  // The linear segment of the distinct rows; no columns if no tower reads it.
   ConstMatrix embedding;
 };
 
-// The batch that a step is computed of: what dropout draws by.
+// Names the batch of a training step; dropout depends on it.
 struct TrainingBatch {
   uint64_t seed = 0;
-  uint64_t first_example = 0;  // Its place in the batch, of which this may be a slice.
+  // The place in the batch of the first example, as a slice of the batch may be computed.
+  uint64_t first_example = 0;
 };
 
 struct TowerInput {
@@ -79,9 +82,9 @@ struct TowerInput {
   std::optional<TrainingBatch> training = {};  // None while scoring.
 };
 
-// Where Backward puts gradients. It writes every element of `parameters` (of what is not trained
-// what it was before the step less what it is after it) and adds to all others, which hold what
-// other towers added before.
+// Where Backward puts gradients. It writes every element of `parameters` (for running tensors the
+// value before the step less the value after it), and adds to all the others, which other towers
+// have added to before.
 struct TowerGradients {
   std::span<float> parameters;
   Matrix features;   // [examples x embedding_columns()]: the dense input needs no gradient.
@@ -89,38 +92,40 @@ struct TowerGradients {
   Matrix embedding;  // [distinct rows x embedding_dim].
 };
 
-// Thread-compatible; may keep what Forward computed for the Backward that follows it. Must not
-// allocate once it has seen its largest batch.
+// A tower may keep what Forward computed for the Backward that follows, and must not allocate once
+// it has seen its largest batch. Thread-compatible.
 class Tower {
  public:
   virtual ~Tower() = default;
   virtual const TowerDescription& description() const = 0;
 
-  // Adds to `logits` [examples x outputs].
+  // Adds the tower's part to `logits` [examples x outputs].
   virtual void Forward(const TowerInput& input, Matrix logits) = 0;
 
-  // The same input as the last Forward's; `logit_gradient` [examples x outputs].
+  // Computes gradients from `logit_gradient` [examples x outputs]. REQUIRES: `input` is that of the
+  // last Forward.
   virtual void Backward(const TowerInput& input, ConstMatrix logit_gradient,
                         const TowerGradients& gradients) = 0;
 };
 
-// Makes a tower, or says in one line why there is none for this shape.
+// Makes a tower, or returns an error that says in one line why the shape does not allow it.
 using TowerFactory = absl::StatusOr<std::unique_ptr<Tower>> (*)(const v1::TowerSpec& spec,
                                                                 const ModelShape& shape);
 
-// Makes the tower `spec.kind()`. INVALID_ARGUMENT: unknown kind, or what its factory said, both
-// begin with the tower's name.
+// Makes the tower `spec.kind()`. INVALID_ARGUMENT: the kind is unknown. Also returns the error of
+// its factory. Messages begin with the tower's name.
 absl::StatusOr<std::unique_ptr<Tower>> MakeTower(const v1::TowerSpec& spec,
                                                  const ModelShape& shape);
 
-// INVALID_ARGUMENT if there can be no TowerInput.features: for factories of towers that read them.
+// For the factories of towers that read TowerInput::features. INVALID_ARGUMENT: the shape has no
+// feature matrix.
 [[nodiscard]] absl::Status CheckFeatures(const ModelShape& shape);
 
 // The kinds that MakeTower knows, sorted.
 std::vector<std::string> TowerKinds();
 
-// Makes a kind known to this program. Only for variables of namespace scope; a kind is registered
-// once.
+// Registers a kind of tower with this program. For variables at namespace scope only. REQUIRES: the
+// kind is registered once.
 struct TowerRegistration {
   TowerRegistration(std::string_view kind, TowerFactory factory);
 };

@@ -1,4 +1,4 @@
-// What is the same for all elements of one update of Adam.
+// The values that are the same for all elements of one update of Adam.
 #ifndef CAPSTAN_OPTIM_ADAM_STEP_H_
 #define CAPSTAN_OPTIM_ADAM_STEP_H_
 
@@ -11,7 +11,7 @@ namespace capstan {
 
 // Immutable.
 struct AdamStep {
-  // The `t`-th update of a vector. REQUIRES: t > 0.
+  // For the `t`-th update of a vector. REQUIRES: t > 0.
   AdamStep(const v1::OptimizerSpec& spec, uint32_t t, float learning_rate);
 
   Shaping shaping;

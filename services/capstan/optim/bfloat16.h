@@ -1,5 +1,6 @@
-// float32 to bfloat16 and back, as wide as the machine allows and bit-equal on every machine.
-// bfloat16s are 2 bytes little-endian at any alignment: they travel in messages.
+// Converts float32 to bfloat16 and back, with vectors as wide as the machine allows and bit-equal
+// results on every machine. bfloat16s are 2 bytes little-endian at any alignment, as they lie in
+// messages.
 #ifndef CAPSTAN_OPTIM_BFLOAT16_H_
 #define CAPSTAN_OPTIM_BFLOAT16_H_
 
@@ -9,7 +10,7 @@
 
 namespace capstan {
 
-// To the nearest, ties to even; a NaN stays a (quiet) NaN.
+// Rounds to the nearest, ties to even. A NaN stays a (quiet) NaN.
 inline uint16_t ToBfloat16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7FFFFFFF) > 0x7F800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
@@ -20,7 +21,7 @@ inline float FromBfloat16(uint16_t value) {
   return std::bit_cast<float>(static_cast<uint32_t>(value) << 16);
 }
 
-// The same for `count` of them. Writes 2 * count bytes.
+// The same for `count` values. Writes 2 * count bytes.
 void ToBfloat16(const float* from, size_t count, void* to);
 // Reads 2 * count bytes.
 void FromBfloat16(const void* from, size_t count, float* to);

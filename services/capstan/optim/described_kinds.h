@@ -1,4 +1,5 @@
-// The descriptions of the files that CMakeLists.txt lists. Its .cc is made from that list.
+// The descriptions of the kinds that CMakeLists.txt lists. The .cc file is generated from that
+// list.
 #ifndef CAPSTAN_OPTIM_DESCRIBED_KINDS_H_
 #define CAPSTAN_OPTIM_DESCRIBED_KINDS_H_
 
@@ -8,7 +9,7 @@
 
 namespace capstan {
 
-// In no particular order.
+// Returns the descriptions in no particular order.
 std::vector<OptimizerDescription> DescribedKinds();
 
 }  // namespace capstan

@@ -31,7 +31,7 @@ HWY_INLINE void ForEachVector(size_t count, const Step& step) {
   for (; i < count; ++i) step(single, i);
 }
 
-// The i-th floats of packed ones at any alignment.
+// Loads packed floats, at any alignment, from the i-th on.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadPacked(D d, const void* values, size_t i) {
   return hn::LoadU(d, reinterpret_cast<const float*>(static_cast<const char*>(values) + 4 * i));
@@ -45,8 +45,8 @@ HWY_INLINE V ShapedGradient(D d, const Shaping& shaping, const void* gradient, s
   return hn::Add(clipped, hn::Mul(hn::Set(d, shaping.decay), weights));
 }
 
-// One update of every weight. rule(d, i, w, g) is given the weights from the i-th on and their
-// shaped gradient, keeps what it has to in the slots, and gives the new weights.
+// Updates every weight once. rule(d, i, w, g) gets the weights from the i-th on and their shaped
+// gradient, updates the slots, and returns the new weights.
 template <typename Rule>
 HWY_INLINE void UpdateWeights(const Parameters& p, const Shaping& shaping, const void* gradient,
                               const Rule& rule) {

@@ -83,7 +83,7 @@ std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec& spec) {
   return std::make_unique<Ftrl>(spec);
 }
 
-// The rate of a weight is part of its state: it cannot follow a schedule.
+// The rate of a weight is part of its state, so it cannot follow a schedule.
 absl::Status Check(const Spec& spec) {
   CAPSTAN_RETURN_IF_ERROR(CheckNotNegative("l1", spec.l1()));
   CAPSTAN_RETURN_IF_ERROR(CheckNotNegative("l2", spec.l2()));

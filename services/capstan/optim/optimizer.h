@@ -1,5 +1,5 @@
 // How a gradient changes weights. An optimizer works on one vector: a segment of a table's row, or
-// a dense block. What it remembers between updates (its slots) lies beside the weights.
+// a dense block. What an optimizer keeps between updates (its slots) lies beside the weights.
 #ifndef CAPSTAN_OPTIM_OPTIMIZER_H_
 #define CAPSTAN_OPTIM_OPTIMIZER_H_
 
@@ -24,19 +24,19 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // Slot floats beside `width` weights.
+  // Returns the number of slot floats for `width` weights.
   virtual size_t SlotCount(size_t width) const = 0;
 
-  // Sets the slots of new weights, which hold their initial values. `learning_rate` is the one that
-  // Apply will be given when no schedule is at work.
+  // Sets the slots of new weights, which hold their initial values. `learning_rate` is the rate
+  // that Apply gets if there is no schedule.
   virtual void Initialize(const Parameters& parameters, float learning_rate) const = 0;
 
-  // One update. `gradient`: `width` finite float32s at any alignment.
+  // Applies one gradient. `gradient` points to `width` finite float32s at any alignment.
   virtual void Apply(const Parameters& parameters, const void* gradient,
                      float learning_rate) const = 0;
 };
 
-// The optimizer that a spec asks for. INVALID_ARGUMENT names the setting that is impossible.
+// Makes the optimizer of a spec. INVALID_ARGUMENT: a setting is impossible; the message names it.
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(const v1::OptimizerSpec& spec);
 
 }  // namespace capstan

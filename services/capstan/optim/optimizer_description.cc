@@ -12,7 +12,7 @@ namespace capstan {
 
 namespace {
 
-// Filled before main() and only read afterwards, so that linking a file is all it takes to add one.
+// Filled before main() and only read afterwards, so that linking a file is enough to add its kind.
 std::vector<OptimizerDescription>& Registered() {
   static auto& registered = *new std::vector<OptimizerDescription>();
   return registered;

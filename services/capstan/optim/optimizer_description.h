@@ -1,18 +1,18 @@
-// What is particular to a kind of optimizer stands in one .cc of this folder, which describes it:
-// its name and settings in job.yaml, which of their values are possible, and its rule. Whoever
-// reads, checks, explains, plans or tests optimizers asks for the descriptions.
+// Everything particular to a kind of optimizer stands in one .cc file of this folder, which
+// describes it: its name and settings in job.yaml, which of their values are possible, and its
+// rule. All code that reads, checks, explains, plans or tests optimizers uses the descriptions.
 //
-// To add one: a number in OptimizerKind (proto/capstan/v1/job.proto), by which messages and
-// checkpoints name it, with a field for each setting of its own; a file mine.cc here, with
+// To add a kind: add a number to OptimizerKind (proto/capstan/v1/job.proto), by which messages and
+// checkpoints name it, and a field for each setting of its own; a file mine.cc here, with
 //   namespace capstan::mine {
 //   std::vector<OptimizerDescription> Describe() { return {{.kind = ..., .name = "mine", ...}}; }
 //   }
-// and `mine` among the kinds in CMakeLists.txt. A test says what docs/job-yaml.md lacks then.
+// and `mine` among the kinds in CMakeLists.txt. A test then says what docs/job-yaml.md lacks.
 //
-// One of your own, which is no part of Capstan: a file anywhere, with an OptimizerRegistration, as
-// deploy/examples/extension/lion.cc has it. It takes a number from kFirstKindOfOnesOwn on, and
-// fields of OptimizerSpec that there are. CMake's capstan_add_programs(OPTIMIZERS <its file>)
-// builds it into all programs.
+// To add one of your own that is no part of Capstan: write a file anywhere, with an
+// OptimizerRegistration, as in deploy/examples/extension/lion.cc. It takes a number from
+// kFirstKindOfOnesOwn on, and uses existing fields of OptimizerSpec. CMake's
+// capstan_add_programs(OPTIMIZERS <its file>) builds it into all programs.
 #ifndef CAPSTAN_OPTIM_OPTIMIZER_DESCRIPTION_H_
 #define CAPSTAN_OPTIM_OPTIMIZER_DESCRIPTION_H_
 
@@ -27,7 +27,7 @@
 
 namespace capstan {
 
-// A number that a kind of optimizer has: a key of job.yaml, and a field of OptimizerSpec.
+// A numeric setting of a kind of optimizer: its key in job.yaml, and its field of OptimizerSpec.
 struct OptimizerSetting {
   absl::string_view key;
   double default_value = 0;
@@ -38,7 +38,7 @@ struct OptimizerSetting {
   void (v1::OptimizerSpec::*set)(float) = nullptr;
 };
 
-// The same of what is true or false; false unless job.yaml says otherwise.
+// A setting that is true or false, by default false.
 struct OptimizerSwitch {
   absl::string_view key;
   void (v1::OptimizerSpec::*set)(bool) = nullptr;
@@ -52,45 +52,47 @@ struct UsualRates {
 
 struct OptimizerDescription {
   v1::OptimizerKind kind = v1::OPTIMIZER_KIND_UNSPECIFIED;
-  absl::string_view name;  // In job.yaml; empty: no job asks for it by name.
+  absl::string_view name;  // In job.yaml; empty: jobs cannot name this kind.
   std::vector<OptimizerSetting> settings = {};
   std::vector<OptimizerSwitch> switches = {};
   UsualRates usual_rates = {};
   bool follows_schedule = true;
-  // What it does to a weight depends on the gradients of its whole row: it is for tables alone.
+  // The update of a weight depends on the gradients of its whole row, so the kind is for tables
+  // only.
   bool by_row = false;
-  // The kind whose slots mean the same, so that a model may go on with this one instead.
+  // The kind whose slots have the same meaning: a model trained with that kind may go on with this
+  // one.
   v1::OptimizerKind slots_of = kind;
-  // Sets those fields of a spec that job.yaml has no key for. Null: there are none.
+  // Sets the fields of a spec that have no key in job.yaml. Null: there are none.
   void (*complete)(v1::OptimizerSpec& spec) = nullptr;
-  // INVALID_ARGUMENT names the setting that is impossible. Null: all are possible, beside what is
-  // asked of every kind.
+  // INVALID_ARGUMENT: a setting is impossible; the message names it. Null: there are no checks but
+  // those of every kind.
   absl::Status (*check)(const v1::OptimizerSpec& spec) = nullptr;
   // REQUIRES: `check` has passed.
   std::unique_ptr<Optimizer> (*make)(const v1::OptimizerSpec& spec) = nullptr;
 
-  // Null: this kind has no such setting.
+  // Returns the setting of this key; null: this kind has none.
   const OptimizerSetting* FindSetting(absl::string_view key) const;
 };
 
-// Capstan's own kinds never have a number so high.
+// Capstan's own kinds will always have lower numbers.
 inline constexpr int kFirstKindOfOnesOwn = 1000;
 
-// Makes a kind known to this program. Only for variables of namespace scope; a kind and a name are
-// registered once.
+// Registers a kind with this program. For variables at namespace scope only. REQUIRES: kind and
+// name are registered once.
 struct OptimizerRegistration {
   explicit OptimizerRegistration(OptimizerDescription description);
 };
 
-// The descriptions of all kinds, ascending by number. Call it from main() on: until then kinds are
-// registered.
+// Returns the descriptions of all kinds, ascending by number. REQUIRES: main() has begun, as kinds
+// are registered before.
 const std::vector<OptimizerDescription>& OptimizerDescriptions();
 
-// Null: there is no such kind.
+// Returns the description of a kind; null: there is no such kind.
 const OptimizerDescription* FindOptimizer(v1::OptimizerKind kind);
 
-// The name in job.yaml; of a kind that has none, or is unknown, what the enumeration calls it, in
-// lower case.
+// Returns the name of a kind in job.yaml. If the kind has none, or is unknown, returns its name in
+// the enumeration, in lower case.
 std::string OptimizerName(v1::OptimizerKind kind);
 
 }  // namespace capstan

@@ -1,5 +1,5 @@
-// For what is not trained: the increments that steps have found. w -= g, whatever the learning
-// rate, without clipping and decay. No slots.
+// For running tensors, where a gradient is by how much a step has changed the tensor: w -= g,
+// whatever the learning rate, without clipping and decay. No slots.
 #include <memory>
 #include <vector>
 

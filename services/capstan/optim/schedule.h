@@ -9,17 +9,18 @@
 
 namespace capstan {
 
-// INVALID_ARGUMENT names the setting that is impossible.
+// INVALID_ARGUMENT: a setting is impossible; the message names it.
 absl::Status CheckSchedule(const v1::ScheduleSpec& schedule);
 
-// Factor of the learning rate after `examples` of the job: linear from 0 to 1 during the warm-up,
-// then from 1 downwards as `kind` says, never below `floor`. REQUIRES: CheckSchedule is OK.
+// Returns the factor of the learning rate after `examples` examples of the job: linear from 0 to 1
+// during the warm-up, then from 1 downwards as `kind` says, never below `floor`. REQUIRES:
+// CheckSchedule is OK.
 double ScheduleFactor(const v1::ScheduleSpec& schedule, uint64_t examples);
 
-// Whether the factor is 1 whatever the progress.
+// Returns whether the factor is always 1.
 bool IsConstant(const v1::ScheduleSpec& schedule);
 
-// spec.learning_rate times the factor of its schedule.
+// Returns spec.learning_rate times the factor of its schedule.
 float LearningRate(const v1::OptimizerSpec& spec, uint64_t examples);
 
 }  // namespace capstan

@@ -45,7 +45,7 @@ OptimizerSetting InitialAccumulator() {
 
 OptimizerSetting Fraction(absl::string_view key, double default_value, float (Spec::*get)() const,
                           void (Spec::*set)(float)) {
-  // As a float, a number closer to 1 might be 1.
+  // A number closer to 1 might become 1 as a float.
   return {.key = key, .default_value = default_value, .max = 0.9999999, .get = get, .set = set};
 }
 

@@ -11,24 +11,24 @@
 
 namespace capstan {
 
-// Those of every kind that a job asks for by name, by their default values.
+// The default values of the settings that every kind with a name has.
 struct CommonSettings {
   double learning_rate = 0.01;
   double weight_decay = 0;
 };
 
-// The common settings (learning_rate, weight_decay, clip_value) and those of a kind.
+// Returns the common settings (learning_rate, weight_decay, clip_value), followed by `own`.
 std::vector<OptimizerSetting> SettingsOf(const CommonSettings& common,
                                          std::vector<OptimizerSetting> own);
 
 OptimizerSetting Epsilon(double default_value);
 OptimizerSetting InitialAccumulator();
-// A number from 0 to less than 1.
+// A setting whose value is from 0 to less than 1.
 OptimizerSetting Fraction(absl::string_view key, double default_value,
                           float (v1::OptimizerSpec::*get)() const,
                           void (v1::OptimizerSpec::*set)(float));
 
-// INVALID_ARGUMENT: "optimizer: <setting> is <value>, expected <expected>".
+// Returns INVALID_ARGUMENT, "optimizer: <setting> is <value>, expected <expected>".
 absl::Status RefuseSetting(absl::string_view setting, float value, absl::string_view expected);
 absl::Status CheckNotNegative(absl::string_view setting, float value);
 absl::Status CheckFraction(absl::string_view setting, float value);

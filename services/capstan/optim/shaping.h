@@ -1,4 +1,4 @@
-// What is done to every gradient before an optimizer sees it.
+// Clipping and weight decay, which are applied to every gradient before the optimizer's rule.
 #ifndef CAPSTAN_OPTIM_SHAPING_H_
 #define CAPSTAN_OPTIM_SHAPING_H_
 

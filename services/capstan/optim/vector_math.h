@@ -1,5 +1,5 @@
-// Arithmetic on spans of floats, as wide as the machine allows and bit-equal on every machine.
-// Pointers to void hold float32s at any alignment: they may point into a message.
+// Arithmetic on arrays of floats, with vectors as wide as the machine allows and bit-equal results
+// on every machine. Pointers to void point to float32s at any alignment, such as in a message.
 #ifndef CAPSTAN_OPTIM_VECTOR_MATH_H_
 #define CAPSTAN_OPTIM_VECTOR_MATH_H_
 
@@ -13,7 +13,7 @@ bool AllFinite(const void* values, size_t count);
 // sum[i] += weight * values[i], rounded after the product and after the sum.
 void AddScaled(float weight, const void* values, float* sum, size_t count);
 
-// result[i] = weight * values[i]. With weight 1 a copy.
+// result[i] = weight * values[i]; a copy if `weight` is 1.
 void Scale(float weight, const void* values, float* result, size_t count);
 
 // Delay compensation (Zheng et al., 2017: Asynchronous SGD with delay compensation):

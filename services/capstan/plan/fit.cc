@@ -16,7 +16,8 @@ namespace {
 
 constexpr char kGradientsThatWait[] = "gradients that wait";
 
-// Nobody's turn is to be waited for.
+// Returns whether gradients without room may be refused for ever, as no lane has a turn in which it
+// is let in.
 bool WaitsForEver(const v1::UpdatePolicy& policy) {
   return GathersGradients(policy) && !AddsAhead(policy);
 }
@@ -25,14 +26,14 @@ bool WaitsForEver(const v1::JobSpec& job) {
   return WaitsForEver(job.dense_update()) || WaitsForEver(job.sparse_update());
 }
 
-// "3.8MiB", and of how many rows, where there are any.
+// Returns "3.8MiB", and the number of rows, if there are any.
 std::string PushText(const Share& busiest) {
   const std::string bytes = ByteSizeText(busiest.pushed_bytes);
   return busiest.rows == 0 ? bytes : absl::StrCat(bytes, " with ", busiest.rows, " rows");
 }
 
-// What a shard holds at the same time when the last gradient of a round or an aggregate comes. One
-// that is sent again until there is room needs none of its own.
+// Returns what a shard holds at the same time when the last gradient of a round or an aggregate
+// arrives. Gradients that are sent again until there is room take none meanwhile.
 ProcessMemory HeldTogether(const v1::JobSpec& job, const Share& busiest, uint64_t dense,
                            bool twice) {
   ProcessMemory held;

@@ -1,4 +1,4 @@
-// Whether shards can hold a job at all, by what is surely needed. Pure functions.
+// Tells whether shards can hold a job at all, by the memory that is surely needed. Pure functions.
 #ifndef CAPSTAN_PLAN_FIT_H_
 #define CAPSTAN_PLAN_FIT_H_
 
@@ -11,22 +11,23 @@
 
 namespace capstan {
 
-// What of a shard's memory gradients that wait for others may take, and that a round or an
-// aggregate of the job may need more: the sum in words; empty: they need no more. `busiest`: the
-// shard's share of a batch, or a part of it.
+// Only a part of a shard's memory may hold gradients that wait for others. Returns in words, with
+// the sum, that a round or an aggregate of the job may need more than that; empty: it needs no
+// more. `busiest` is the shard's share of a batch, or a part of it.
 std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory);
 
-// What is above it is refused and comes again. Returns in words, with the sum and what to do, that
-// it comes in vain: an aggregate is never full; with backup workers one shard has the gradients of
-// some lanes and another one those of others, and too few are on all of them. Empty: there is room,
-// or the lane whose turn it is always gets in.
+// A gradient for which there is no room is refused and sent again. Returns in words, with the sum
+// and what to do, that this may go on for ever: an aggregate is never full, or, with backup
+// workers, shards hold the gradients of different lanes, and too few lanes are on all shards.
+// Empty: there is room, or the lane whose turn it is is always let in.
 std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory);
 
-// FAILED_PRECONDITION, with the arithmetic and what to do: a shard of so many that has so much
-// memory (0: not known) cannot hold its dense parameters, or the gradients of a round or an
-// aggregate, or not all that it holds at the same time. A batch has `keys` different keys (0: no
-// table, or not known); their gradients count, and in the sum of a round one row each. The rows of
-// the tables do not, for how many there will be is not known.
+// Checks that each of `shards` shards can hold its part in `shard_memory` bytes (0: not known, and
+// nothing is checked). FAILED_PRECONDITION, with the arithmetic and what to do: it cannot hold its
+// dense parameters, or the gradients of a round or an aggregate, or all that it holds at the same
+// time. A batch has `keys` different keys (0: no table, or not known). Their gradients count, and
+// in the sum of a round one row for each key. The rows of the tables do not count, as it is not
+// known how many there will be.
 absl::Status CheckShardsFit(const v1::JobSpec& job, uint64_t keys, int shards,
                             uint64_t shard_memory);
 

@@ -28,16 +28,17 @@ namespace capstan {
 namespace {
 
 constexpr uint64_t kFloat = sizeof(float);
-// Bytes that a row takes in a partition file beside its state: key, frequency, touched (FORMAT.md).
+// Bytes of a row in a partition file beside its state: key, frequency, touched (FORMAT.md).
 constexpr uint64_t kStoredRowBytes = 20;
 constexpr uint64_t kBitsAByte = 8;
 // While the chief makes the list of the data's ranges and stores it, copies and texts of the list
-// take five times as much as the list itself, and the allocator keeps what they leave behind:
-// measured with 100,000 objects, whose list has 17 MiB, and an idle chief 31.
+// take five times as much memory as the list itself, and the allocator keeps that memory
+// afterwards. Measured with 100,000 objects, whose list takes 17 MiB, and an idle chief, which
+// takes 31 MiB.
 constexpr uint64_t kListsWhileStored = 5;
 
-// One row as it lies in memory, with its place in the index, and as it is stored. Of several tables
-// each row counts as one of the widest: how many each will hold is not known.
+// Bytes of one row in memory, with its place in the index, and in a file. With several tables each
+// row counts as one of the widest table, as it is not known how many rows each will hold.
 struct RowSizes {
   uint64_t held = 0;
   uint64_t stored = 0;
@@ -55,14 +56,14 @@ absl::StatusOr<RowSizes> RowSizesOf(const v1::JobSpec& job) {
   return sizes;
 }
 
-// That the tables hold in the end, as far as their budget lets them.
+// Returns how many rows the tables hold in the end, as far as their byte budget allows.
 uint64_t RowsOf(const v1::JobSpec& job, const DataFacts& facts, const RowSizes& row) {
   const uint64_t budget = job.table_limits().byte_budget();
   if (row.held == 0) return 0;
   return budget > 0 ? std::min(facts.rows, budget / row.held) : facts.rows;
 }
 
-// With those of frozen tensors, which travel once.
+// Returns the floats of all tensors, with those of frozen tensors, which are pulled once.
 uint64_t DenseFloats(const v1::JobSpec& job) {
   uint64_t floats = 0;
   for (const v1::TensorSpec& tensor : job.tensors()) {
@@ -78,23 +79,25 @@ uint64_t RowFloats(const v1::JobSpec& job) {
   return floats;
 }
 
-// Steps of a trainer with so many lanes of a round (0: none) that hold their parameters and
-// gradients at the same time. Where shards add gradients in the order of the lanes, a lane below
-// all that are at work begins beside them (worker/machines/lane_turns): the first of a round does
-// while the last ones of the round before hear that theirs have come.
+// Returns how many steps of a trainer with `lanes` lanes (0: no rounds) hold their parameters and
+// gradients at the same time. Where shards add gradients in the order of the lanes, one lane below
+// all that are at work may begin beside them (worker/machines/lane_turns): the first of a round
+// begins while the last ones of the round before wait for the answers to their pushes.
 uint64_t StepsUnderWay(const v1::JobSpec& job, uint64_t lanes, uint64_t dense_bytes) {
   if (lanes == 0) return 1 + job.train().push_window();
   const bool in_order = AddsAhead(job.dense_update()) || AddsAhead(job.sparse_update());
   return std::min(lanes, LanesAtWork(dense_bytes) + (in_order ? 1 : 0));
 }
 
-// That compute a batch: of each slice one, and their sum where there are several.
+// Returns how many gradients one batch takes while it is computed: one for each slice, and their
+// sum if there are several slices.
 uint64_t GradientsOfABatch(const v1::JobSpec& job) {
   const uint64_t slices = job.model().user().empty() ? SlicesFor(job.train().step_threads()) : 1;
   return slices == 1 ? 1 : slices + 1;
 }
 
-// That push to a shard, or pull from it, at the same time: the trainers, or their lanes at work.
+// Returns how many clients push to a shard, or pull from it, at the same time: the trainers, or
+// their lanes at work.
 uint64_t ClientsOf(const v1::JobSpec& job, const Scale& scale, uint64_t dense_bytes) {
   const uint64_t trainers =
       uint64_t{job.train().compute_threads()} * static_cast<uint64_t>(scale.workers);
@@ -103,21 +106,21 @@ uint64_t ClientsOf(const v1::JobSpec& job, const Scale& scale, uint64_t dense_by
   return std::min(LanesOf(job), trainers * StepsUnderWay(job, lanes, dense_bytes));
 }
 
-// That one client has on their way to one shard, or from it, where a call is of at most
-// `call_bytes`.
+// Returns the most bytes that one client has on their way to one shard, or from it, where a call
+// has at most `call_bytes`.
 uint64_t CallsInFlight(uint64_t call_bytes) {
   return PsClientOptions{}.chunks_in_flight *
          std::max<uint64_t>(call_bytes, RequestPlan::kChunkBytes);
 }
 
-// That a shard may take; where it is not known there is no end of it.
+// Returns the memory that a shard may take; if it is not known, a number without bound.
 uint64_t ShardMemoryOf(const Scale& scale) {
   if (scale.shard_memory_bytes > 0) return scale.shard_memory_bytes;
   return std::numeric_limits<uint64_t>::max();
 }
 
-// On their way to the shard or from it, where a batch has `batch_bytes` of them, and the shard
-// keeps to a limit.
+// Returns the most bytes on their way to the shard or from it, where a batch has `batch_bytes` of
+// them and the shard keeps to `limit`.
 uint64_t MessageBytes(uint64_t batch_bytes, const Share& busiest, uint64_t clients,
                       uint64_t limit) {
   const uint64_t call = std::min<uint64_t>(busiest.largest_push_bytes, kMaxMessageBytes);
@@ -125,7 +128,7 @@ uint64_t MessageBytes(uint64_t batch_bytes, const Share& busiest, uint64_t clien
   return std::min(one * clients, limit);
 }
 
-// Pushes that are too large for a message, and of which something is still to come.
+// Returns the most bytes of pushes that are too large for a message and have not arrived whole yet.
 uint64_t PieceBytes(const Share& busiest, uint64_t clients, uint64_t limit) {
   const uint64_t one = busiest.largest_push_bytes;
   if (one <= uint64_t{kMaxMessageBytes}) return 0;
@@ -139,8 +142,9 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
   const uint64_t clients = ClientsOf(job, scale, traffic.worker.floats * kFloat);
   const uint64_t shard = ShardMemoryOf(scale);
   const Share& busiest = traffic.busiest;
-  // A checkpoint copies one partition after the other. In rounds the limit of the images may make
-  // all of it wait for the store; elsewhere what waits has been read, and needs no image.
+  // A checkpoint copies one partition after the other. In rounds all images, up to their limit, may
+  // wait for the store. Elsewhere the bytes that wait for the store are read from the partition
+  // already, and need no image.
   const bool in_rounds = LanesOf(job) > 0;
   const uint64_t partition =
       DivideUp(parameters * static_cast<uint64_t>(scale.shards), job.partition_count());
@@ -165,7 +169,8 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
   return memory;
 }
 
-// A step holds what was pulled and the gradient; a lane of which only some are at work, likewise.
+// Returns the memory of a worker. Each step under way, or lane at work, holds the pulled parameters
+// and the gradient.
 ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const DataFacts& facts,
                            const Scale& scale) {
   const uint64_t trainers = job.train().compute_threads();
@@ -194,7 +199,8 @@ void AddBase(double bytes, ProcessMemory& memory) {
   std::erase_if(memory.parts, [](const MemoryPart& part) { return part.bytes == 0; });
 }
 
-// Each shard closes an object as soon as it holds enough; what is left is one more.
+// Returns the most objects of a checkpoint. Each shard closes an object as soon as it is large
+// enough, and has one more for the rest.
 uint64_t ObjectsOf(uint64_t shard_bytes, const v1::JobSpec& job, const Scale& scale) {
   const uint64_t shards = static_cast<uint64_t>(scale.shards);
   const uint64_t of_shard =

@@ -34,7 +34,8 @@ v1::JobSpec WithMoreLanes(v1::JobSpec job, const Scale& scale) {
   return job;
 }
 
-// All shards at once, each over its network; on one machine they share its store.
+// Returns the time to store a checkpoint. All shards write at once, each over its own network; on
+// one machine they share its store.
 double StoreSeconds(uint64_t shard_bytes, const Scale& scale) {
   const auto amount = static_cast<double>(shard_bytes);
   if (scale.one_machine) return scale.shards * amount / scale.store_bytes_per_second;

@@ -1,7 +1,7 @@
-// What a unit of work costs: from a file of rates, or those recorded here.
+// The cost of a unit of work, from a file of rates or as recorded here.
 //
-// A file of rates is text: a line "name value" each, "origin ..." says where they come from, and a
-// line that begins with '#' is for people.
+// A file of rates is text with a line "name value" for each rate. A line "origin ..." says where
+// the rates come from, and lines that begin with '#' are comments.
 #ifndef CAPSTAN_PLAN_RATES_H_
 #define CAPSTAN_PLAN_RATES_H_
 
@@ -19,10 +19,10 @@ struct Ends {
   double shard_seconds = 0;
 };
 
-// One batch of a model on one thread of a worker.
+// The seconds of one batch of a model in one trainer of a worker.
 struct BatchTime {
   double compute_seconds = 0;  // Forward and backward, with train.step_threads threads.
-  // How compute_seconds differ from batch to batch and worker to worker.
+  // The standard deviation of compute_seconds over batches and workers.
   double deviation_seconds = 0;
   double read_seconds = 0;  // Reading and parsing, on another thread.
 };
@@ -31,16 +31,18 @@ struct Rates {
   std::string origin;  // In words: when and on what machine.
 
   Ends pulled_byte;  // The cost of a byte of values, as they travel.
-  Ends pushed_byte;  // Without applying it.
-  Ends pulled_row;   // Beside its bytes: its key is looked for.
+  Ends pushed_byte;  // The cost of a byte of a push, without applying it.
+  Ends pulled_row;   // The cost of a row beside its bytes, such as the lookup of its key.
   Ends pushed_row;
-  Ends call;                 // The cost of a pull or push of about a MiB at most.
-  double call_seconds = 0;   // From its beginning to its answer, if it carries nothing.
-  double added_float = 0;    // CPU seconds of a shard: one gradient added to the sum of a round.
-  double applied_float = 0;  // The same: by an optimizer that `applied` does not name.
+  Ends call;                // The cost of a pull or push of at most about a MiB.
+  double call_seconds = 0;  // The time from the beginning of an empty call to its answer.
+  // CPU seconds of a shard to add one float of a gradient to the sum of a round.
+  double added_float = 0;
+  // CPU seconds of a shard to apply one float, for optimizers that `applied` lacks.
+  double applied_float = 0;
   std::map<std::string, double> applied;  // By the optimizer's name in job.yaml.
 
-  // Resident memory of a process that has nothing to do.
+  // Resident memory of each process when it is idle.
   double chief_bytes = 0;
   double shard_bytes = 0;
   double worker_bytes = 0;
@@ -48,15 +50,15 @@ struct Rates {
   std::map<std::string, BatchTime> batches;  // By the job's name.
 };
 
-// Those of recorded_rates.txt, from tests/bench/RESULTS.md. They know no batch, and nothing of the
-// memory of processes.
+// Returns the rates of recorded_rates.txt, from tests/bench/RESULTS.md. They have no batches, and
+// no memory of processes.
 Rates RecordedRates();
 
-// INVALID_ARGUMENT, with the line, for a name that is none or a value that is no number >= 0; a
-// rate that the text lacks is missing, and told likewise.
+// Parses a file of rates. INVALID_ARGUMENT: a name is unknown or a value is no number >= 0, with
+// the line; or the text lacks a rate, which is named.
 absl::StatusOr<Rates> ParseRates(absl::string_view text);
 
-// The text of a file of these rates.
+// Returns the text of a file of these rates.
 std::string RatesText(const Rates& rates);
 
 }  // namespace capstan

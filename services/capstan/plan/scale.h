@@ -1,5 +1,5 @@
-// What a plan is made for: how many processes there are and what they have, and what is known of
-// the data.
+// The scale that a plan is made for: how many processes there are, what resources they have, and
+// what is known of the data.
 #ifndef CAPSTAN_PLAN_SCALE_H_
 #define CAPSTAN_PLAN_SCALE_H_
 
@@ -11,24 +11,27 @@ namespace capstan {
 struct Scale {
   int workers = 1;
   int shards = 1;
-  double network_bytes_per_second = 1.25e9;  // What each process has, each way at the same time.
-  double store_bytes_per_second = 100e6;  // That one process writes to the object store, or reads.
-  double cores = 2;          // The cores of each process, or of the machine, where all are on it.
-  bool one_machine = false;  // All processes share its cores, and no network is between.
-  uint64_t shard_memory_bytes = 0;  // That a shard may take; 0: not said.
+  // Bandwidth of each process, in each direction at the same time.
+  double network_bytes_per_second = 1.25e9;
+  // Rate at which one process writes to the object store, or reads from it.
+  double store_bytes_per_second = 100e6;
+  double cores = 2;  // The cores of each process, or of the machine if one_machine.
+  // All processes share the cores of one machine, without a network between them.
+  bool one_machine = false;
+  uint64_t shard_memory_bytes = 0;  // Memory that a shard may take; 0: not known.
   uint64_t worker_memory_bytes = 0;
   uint64_t chief_memory_bytes = 0;
 };
 
 struct DataFacts {
   uint64_t records = 0;       // The records of an epoch; 0: not known.
-  uint64_t bytes = 0;         // As they are stored; 0: not known.
+  uint64_t bytes = 0;         // Stored bytes of an epoch; 0: not known.
   uint64_t tasks = 0;         // The tasks of an epoch.
-  uint64_t range_bytes = 0;   // That the list of their ranges takes.
-  uint64_t rows = 0;          // That the tables hold in the end; 0: not known.
-  uint64_t keys_a_batch = 0;  // Different ones; 0: the job has no table.
-  uint64_t record_bytes = 0;  // What one parsed record takes of a worker's memory,
-  uint64_t task_bytes = 0;    // and what a task that is being read.
+  uint64_t range_bytes = 0;   // Memory that the list of the tasks' ranges takes.
+  uint64_t rows = 0;          // Rows that the tables hold in the end; 0: not known.
+  uint64_t keys_a_batch = 0;  // Different keys in a batch; 0: the job has no table.
+  uint64_t record_bytes = 0;  // Memory that one parsed record takes in a worker,
+  uint64_t task_bytes = 0;    // and that a task takes while it is read.
 };
 
 }  // namespace capstan

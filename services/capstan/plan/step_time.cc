@@ -9,17 +9,17 @@
 namespace capstan {
 namespace {
 
-// What one batch asks of everything in one stage.
+// What one batch needs of each resource in one stage.
 struct Work {
   double worker_cpu = 0;  // Seconds.
   double shard_cpu = 0;   // The CPU time of the busiest shard.
   double shards_cpu = 0;  // The CPU time of all shards together.
   double worker_bytes = 0;
   double shard_bytes = 0;  // The bytes of the busiest shard.
-  double calls = 1;        // To the busiest.
+  double calls = 1;        // Calls to the busiest shard.
 };
 
-// So many batches at once, and of each worker and each trainer.
+// How many batches are under way at once: in all, of each worker, and of each trainer.
 struct Crowd {
   double batches = 1;
   double of_worker = 1;
@@ -46,8 +46,8 @@ Work TransferOf(const Traffic& traffic, uint64_t Share::*bytes, const Ends& byte
           .calls = std::max(1.0, static_cast<double>(traffic.busiest.calls))};
 }
 
-// What is pushed to a shard it sends on to the one that backs it up, and receives as much of what
-// it backs up itself.
+// Returns the work of a push with replicas: a shard sends what is pushed to it on to its backup,
+// and receives as much as a backup itself.
 Work SentOn(Work push) {
   push.shard_cpu *= 2;
   push.shards_cpu *= 2;
@@ -72,32 +72,32 @@ double RowFloats(const v1::JobSpec& job, const Share& share) {
   return floats * static_cast<double>(share.rows);
 }
 
-// Seconds of a shard's core for one update with one gradient.
+// Returns the seconds of a shard's core for one update with one gradient.
 double ApplySeconds(const v1::JobSpec& job, const Share& share, const Rates& rates) {
   return static_cast<double>(share.floats) * AppliedFloat(job.dense_optimizer(), rates) +
          RowFloats(job, share) * AppliedFloat(job.sparse_optimizer(), rates);
 }
 
-// Seconds of a shard's core to add one gradient to others.
+// Returns the seconds of a shard's core to add one gradient to others.
 double AddSeconds(const v1::JobSpec& job, const Share& share, const Rates& rates) {
   return (static_cast<double>(share.floats) + RowFloats(job, share)) * rates.added_float;
 }
 
-// So many gradients are applied together: those of a round, or `aggregate` of them.
+// Returns how many gradients are applied together: those of a round, or `aggregate` of them.
 double AppliedTogether(const v1::JobSpec& job) {
   const auto once = [](const v1::UpdatePolicy& policy) { return std::max(1u, policy.aggregate()); };
   return LanesOf(job) > 0 ? static_cast<double>(LanesOf(job))
                           : std::max(once(job.dense_update()), once(job.sparse_update()));
 }
 
-// Seconds of a shard's core for one gradient, its part of the update included.
+// Returns the seconds of a shard's core for one gradient, with its part of the update.
 double UpdateSeconds(const v1::JobSpec& job, const Share& share, const Rates& rates) {
   const double together = AppliedTogether(job);
   const double apply = ApplySeconds(job, share, rates) / together;
   return together > 1 ? AddSeconds(job, share, rates) + apply : apply;
 }
 
-// What all stages are made of.
+// Computes the times that the stages are made of.
 class Stages {
  public:
   const Work pull;
@@ -121,8 +121,8 @@ class Stages {
                                                       Network(work.shard_bytes, crowd.batches)}));
   }
 
-  // Seconds that one batch takes which nobody else disturbs. A call passes the worker, the network
-  // and the shard one after the other, and each of them works on the next call meanwhile.
+  // Returns the seconds of one batch if nothing else is under way. A call passes the worker, the
+  // network and the shard one after the other, and each of them handles the next call meanwhile.
   double Alone(const Work& work) const {
     const double network = Network(std::max(work.worker_bytes, work.shard_bytes), 1);
     const double all = work.worker_cpu + work.shard_cpu + network;
@@ -151,7 +151,8 @@ class Stages {
   double Network(double bytes, double times) const {
     return scale_.one_machine ? 0 : times * bytes / scale_.network_bytes_per_second;
   }
-  // All that a batch takes of the machine, but for `more` seconds of the shards.
+  // Returns all seconds of the machine's cores that the batches take, with `more` seconds of the
+  // shards for each batch.
   double Machine(const Crowd& crowd, double more) const {
     if (!scale_.one_machine) return 0;
     return MachineCpu(pull, crowd) + MachineCpu(push, crowd) +
@@ -176,7 +177,7 @@ std::vector<Load> Longest(std::vector<Load> loads) {
   return loads;
 }
 
-// The loads where one stage follows the other: what is sent and what is received add up.
+// Returns the loads where one stage follows the other, so that sending and receiving add up.
 std::vector<Load> LoadsOf(const Stages& stages, const Crowd& crowd, double shard_seconds,
                           double machine_seconds) {
   const auto both = [&](double Work::*bytes, double times) {
@@ -204,7 +205,7 @@ Pace SyncPace(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale
   const double pull = stages.Transfer(stages.pull, crowd);
   const double push = stages.Transfer(stages.push, crowd);
   StepTime step{.compute = stages.Compute(crowd)};
-  // The first lane's pull and the last one's push are hidden by nothing.
+  // The pull of the first lane and the push of the last one do not overlap with anything.
   const double rest = 1 - 1 / held;
   const double ends = std::max(pull / held, stages.Alone(stages.pull)) +
                       std::max(push / held, stages.Alone(stages.push));
@@ -246,7 +247,7 @@ Pace FreePace(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale
   const Crowd all{.batches = trainers, .of_worker = stages.trainers(), .of_trainer = 1};
   const double shard = scale.one_machine ? 0 : trainers * apply(traffic.busiest) / scale.cores;
   std::vector<Load> loads = LoadsOf(stages, all, shard, stages.Machine(all, apply(traffic.worker)));
-  // What is sent and what is received do not disturb each other here.
+  // Here sending and receiving go on at the same time.
   const auto longer = [](double Work::*bytes, const Stages& of) {
     return std::max(of.pull.*bytes, of.push.*bytes);
   };

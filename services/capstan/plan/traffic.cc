@@ -56,7 +56,8 @@ absl::StatusOr<Traffic> TrafficOf(const v1::JobSpec& job, uint64_t keys, int sha
   const auto widest =
       std::max_element(map.tables().begin(), map.tables().end(),
                        [](const auto& one, const auto& other) { return one.dim < other.dim; });
-  if (widest != map.tables().end()) {  // Whose keys they are is not known.
+  // It is not known which tables the keys are for, so all count for the widest.
+  if (widest != map.tables().end()) {
     tables.push_back({.table = static_cast<size_t>(widest - map.tables().begin()), .keys = drawn});
   }
   RequestPlan plan(map);

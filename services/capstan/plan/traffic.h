@@ -1,5 +1,5 @@
-// What one batch moves between a worker and the shards. Pure functions, by the very plan of calls
-// that a worker makes (client/request_plan).
+// Computes what one batch moves between a worker and the shards, from the same plan of calls that a
+// worker makes (client/request_plan). Pure functions.
 #ifndef CAPSTAN_PLAN_TRAFFIC_H_
 #define CAPSTAN_PLAN_TRAFFIC_H_
 
@@ -10,23 +10,24 @@
 
 namespace capstan {
 
-// One batch's share of a shard, or of all of them together.
+// What one batch moves to and from one shard, or all of them together.
 struct Share {
-  uint64_t floats = 0;  // Dense ones, but for those of frozen tensors.
+  uint64_t floats = 0;  // Dense floats, without those of frozen tensors.
   uint64_t rows = 0;
-  uint64_t calls = 0;         // That pull it; as many push it.
-  uint64_t pulled_bytes = 0;  // Keys that are asked for, and values as they travel.
+  uint64_t calls = 0;         // Calls that pull it; as many push it.
+  uint64_t pulled_bytes = 0;  // Keys that are asked for, and values in their form on the wire.
   uint64_t pushed_bytes = 0;
   uint64_t largest_push_bytes = 0;  // The bytes of the largest call.
 };
 
 struct Traffic {
   Share worker;   // To and from all shards.
-  Share busiest;  // To and from the shard that has most of it.
+  Share busiest;  // To and from the shard that has the most.
 };
 
-// `job` has its tables and tensors. `keys` different keys are in the batch. The partitions are on
-// `shards` shards as the first map has them. INVALID_ARGUMENT: the tensors cannot be laid out.
+// Returns the traffic of a batch with `keys` different keys, with the partitions placed on `shards`
+// shards as in the first shard map. INVALID_ARGUMENT: the tensors cannot be laid out. REQUIRES:
+// `job` has its tables and tensors.
 absl::StatusOr<Traffic> TrafficOf(const v1::JobSpec& job, uint64_t keys, int shards);
 
 }  // namespace capstan

@@ -13,16 +13,16 @@ class App;
 
 namespace capstan {
 
-// --health-port, --metrics-port, --ports-file, --log-format, and --version. Defaults are what
-// `options` holds; it must outlive the parsing.
+// Adds --health-port, --metrics-port, --ports-file, --log-format, --trace, --core-dumps, --tls and
+// --version. The values of `options` are the defaults. `options` must outlive the parsing.
 void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& options);
 
-// A check of a flag: what is wrong with `address`, which is to be host:port; empty: nothing. gRPC
-// takes a port above 65535 for another one.
+// Checks a flag: returns what is wrong with `address`, which should be host:port; empty: nothing.
+// Ports above 65535 are refused, as gRPC would take them for other ports.
 std::string AddressMistake(const std::string& address);
 
-// An exit code if the process is to end: 0 after --help or --version, 2 for a mistake, each with
-// its text written.
+// Parses the command line. Returns an exit code if the process should end, after printing the text:
+// 0 for --help or --version, 2 for a mistake.
 std::optional<int> ParseFlags(CLI::App& app, int argc, char** argv);
 
 }  // namespace capstan

@@ -1,4 +1,4 @@
-// How glibc's allocator is set for a process that is to keep to a limit of memory.
+// Sets glibc's allocator for a process that has to keep to a limit of memory.
 #ifndef CAPSTAN_PROCESS_HEAPS_H_
 #define CAPSTAN_PROCESS_HEAPS_H_
 
@@ -7,21 +7,21 @@
 
 namespace capstan {
 
-// So many heaps may the threads of a process share that may take `memory_bytes`: one for every
-// 256 MiB, at least two, and no more than the eight a core that glibc would make. What one thread
-// frees in its heap no thread of another heap can use, so each heap keeps megabytes of messages
-// that have come and gone. Measured on two cores with ten shards of 384 MiB, a model of 102 MB and
-// a hundred lanes: with sixteen heaps the largest shard took 402 MiB, with two 336.
+// Returns how many heaps the threads of a process that may take `memory_bytes` may share: one for
+// every 256 MiB, at least two, and no more than the eight for each core that glibc would make.
+// Memory that is freed in one heap cannot be used by threads of another heap, so each heap keeps
+// megabytes of past messages. Measured on two cores with ten shards of 384 MiB, a model of 102 MB
+// and a hundred lanes: with sixteen heaps the largest shard took 402 MiB, with two 336.
 int HeapsFor(uint64_t memory_bytes);
 
-// Bounds the heaps of this process. Call before the process starts threads: those that are there
-// keep the heaps that they have.
+// Limits the number of heaps of this process. Call this before threads are started, as existing
+// threads keep their heaps.
 void LimitHeaps(int heaps);
 
-// A heap keeps so much free memory at its end, and gives back to the system what is above it:
-// a sixteenth of what the process may take, from 1 MiB to 64 MiB. By default glibc would give back,
-// and the kernel clear anew, the memory of every large message, which costs more than the copy of
-// the message.
+// KeptBytesFor returns how much free memory a heap should keep at its end, and not give back to the
+// system: a sixteenth of what the process may take, from 1 MiB to 64 MiB. KeepFreeBytes sets this.
+// By default glibc would give back the memory of every large message, and the kernel would clear it
+// again, which costs more than copying the message.
 size_t KeptBytesFor(uint64_t memory_bytes);
 void KeepFreeBytes(size_t bytes);
 

@@ -14,11 +14,12 @@ std::string HostName();
 // "10.0.0.7:7000" -> "10.0.0.7", "[::1]:7000" -> "::1"
 std::string HostOf(const std::string& address);
 
-// Where others are told to find a process: as `advertise` says; if that is empty, on the host that
-// it listens on, which is this machine's name where it listens on every address, and on `port`.
+// Returns the address at which other processes should find this one: `advertise`, or if that is
+// empty, `port` on the host of `listen`, which is replaced by this machine's name if it means every
+// address.
 std::string AddressToTell(const std::string& advertise, const std::string& listen, int port);
 
-// Drawn at random, never 0: nobody else ever draws the same.
+// Returns a random number that is never 0, and that no other process is expected to draw.
 uint64_t RandomId();
 
 // Draws the incarnation of this process, by RandomId().

@@ -11,7 +11,7 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
-// Where a process reaches its own port.
+// Returns the host at which the process reaches its own port.
 std::string OwnHost(const std::string& listen) {
   const std::optional<HostPort> at = SplitHostPort(listen);
   return !at || at->any() ? "127.0.0.1" : at->host;

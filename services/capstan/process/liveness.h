@@ -1,5 +1,5 @@
-// Tells whether a process can still do its work: what its liveness probe is told, so that one that
-// hangs is started again.
+// Tells the liveness probe of a process whether the process can still do its work, so that one that
+// hangs is restarted.
 #ifndef CAPSTAN_PROCESS_LIVENESS_H_
 #define CAPSTAN_PROCESS_LIVENESS_H_
 
@@ -16,15 +16,16 @@
 
 namespace capstan {
 
-// What has been seen of a process. *Thread-compatible*.
+// Judges a process by what was seen of it. *Thread-compatible*.
 class Pulse {
  public:
-  // A turn of its loop takes at most so long.
+  // The longest time that a turn of its loop may take.
   static constexpr absl::Duration kLongestTurn = absl::Seconds(30);
-  static constexpr int kMostSilent = 3;  // Looks at its port, in a row.
+  // So many looks in a row without an answer of its port mean that it hangs.
+  static constexpr int kMostSilent = 3;
 
-  // A look at `now`: when its loop went round last, and whether its port answered. Whether it is
-  // well.
+  // Notes a look at `now`: when its loop last went round, and whether its port answered. Returns
+  // whether the process is well.
   bool Look(absl::Time last_turn, bool port_answers, absl::Time now) {
     silent_ = port_answers ? 0 : silent_ + 1;
     return now - last_turn <= kLongestTurn && silent_ < kMostSilent;
@@ -34,17 +35,18 @@ class Pulse {
   int silent_ = 0;
 };
 
-// Looks at the process `every` few seconds, on a thread of its own. *Thread-safe*.
+// Looks at the process regularly, on a thread of its own. *Thread-safe*.
 class Liveness {
  public:
-  // The data port is that of `listen`, host:port, and `port`. `health` must outlive this object.
+  // Looks `every` so often at the data port, which is `port` on the host of `listen` (host:port).
+  // `health` must outlive this object.
   Liveness(HealthServer& health, const std::string& listen, int port,
            absl::Duration every = absl::Seconds(5));
   ~Liveness();
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
 
-  // The process's loop has gone round.
+  // To be called each time the process's loop has gone round.
   void Turn() { last_turn_ = absl::ToUnixNanos(clock_.Now()); }
 
  private:

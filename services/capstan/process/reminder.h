@@ -1,5 +1,5 @@
-// When a process that waits says so again: after five seconds, and then after twice as long each
-// time, up to a minute.
+// Decides when a process that waits says so again: after five seconds, then after pauses that
+// double each time, up to a minute.
 #ifndef CAPSTAN_PROCESS_REMINDER_H_
 #define CAPSTAN_PROCESS_REMINDER_H_
 
@@ -12,10 +12,10 @@ namespace capstan {
 // Thread-compatible.
 class Reminder {
  public:
-  // The wait began at this time.
+  // `began` is when the wait began.
   explicit Reminder(absl::Time began) : next_(began + kFirst) {}
 
-  // Returns whether it is to be said now, which is taken for done.
+  // Returns whether the caller should say now that it waits. If so, the next pause begins.
   bool Due(absl::Time now) {
     if (now < next_) return false;
     pause_ = std::min(2 * pause_, kLongest);

@@ -18,12 +18,14 @@
 namespace capstan {
 namespace {
 
-// A chief has two connections from each worker and shard, and one to each shard.
+// With fewer open files there is a warning. A chief has two connections from each worker and shard,
+// and one to each shard.
 constexpr int64_t kFewOpenFiles = 1024;
 
-// A limit of 0 holds for files alone: where the kernel pipes cores to a program (core_pattern), as
-// many systems have it, only a limit of 1 ends them, and that is too little for a file, too. Where
-// it cannot be had, nobody may look into the process, which then leaves no core either.
+// Sets the limit of core files to 1 byte. A limit of 0 applies only to files: where the kernel
+// pipes cores to a program (core_pattern), as on many systems, only a limit of 1 prevents them, and
+// it is too little for a file as well. If the limit cannot be set, the process is made undumpable,
+// which prevents cores, too.
 void ForbidCoreDumps() {
   rlimit size{};
   getrlimit(RLIMIT_CORE, &size);

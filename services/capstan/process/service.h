@@ -1,5 +1,5 @@
-// What every service is as a process: its log, its locks and waits, and the two ports that answer
-// whatever else it does.
+// What every service has as a process: its log, the settings of its locks and waits, and the health
+// and metrics ports, which answer whatever else it does.
 #ifndef CAPSTAN_PROCESS_SERVICE_H_
 #define CAPSTAN_PROCESS_SERVICE_H_
 
@@ -18,24 +18,26 @@ namespace capstan {
 struct ServiceOptions {
   int health_port = 7001;   // 0: any free one.
   int metrics_port = 9090;  // 0: any free one.
-  std::string ports_file;   // Where the ports are told; empty: nowhere.
+  std::string ports_file;   // The file that the ports are written to; empty: none.
   std::string log_format = "text";
   std::string trace;  // File that the events of the protocols are appended to; empty: none.
-  bool core_dumps =
-      false;        // As the system has it; otherwise none, as they hold parameters and keys.
+  // True: core dumps as the system is set. False: none, as they hold parameters and keys.
+  bool core_dumps = false;
   std::string tls;  // Folder of the certificate (capstan/security); empty: plaintext.
 };
 
-// To be called once, before any thread is started. `id`: as in log::Options. INVALID_ARGUMENT:
-// there is no such log format.
+// To be called once, before any thread is started. `id` is that of log::Options. INVALID_ARGUMENT:
+// there is no such log format. Also returns errors of reading the certificate and of opening the
+// trace.
 absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role,
                           const std::string& id = "");
 
-// What every process tells of itself: build, CPU, memory, and what it asks of object stores. To be
-// called before a store is opened. `registry` must outlive the stores.
+// Adds the metrics that every process has: build, CPU, memory, its requests to object stores, and
+// with TLS when its certificate ends. To be called before a store is opened. `registry` must
+// outlive the stores.
 void MeasureProcess(metrics::Registry& registry);
 
-// Open until destroyed.
+// The health and metrics ports. They are open until this object is destroyed.
 class SidePorts {
  public:
   // UNAVAILABLE: a port is taken. `registry` must outlive the ports.
@@ -44,8 +46,8 @@ class SidePorts {
 
   HealthServer& health() const { return *health_; }
 
-  // All ports of the process, `data` being that of its service; 0: it has none. They are written
-  // to the file that the options name.
+  // Writes all ports of the process to options.ports_file, if that is set, and returns them. `data`
+  // is the port of its service; 0: it has none.
   absl::StatusOr<Ports> Tell(int data) const;
 
  private:

@@ -35,7 +35,7 @@ struct CheckOptions {
   bool checkpoint = false;
 };
 
-// OK, or what is the matter.
+// Returns OK, or what is wrong.
 absl::Status CheckReady(const std::string& host, int port) {
   const auto stub =
       grpc::health::v1::Health::NewStub(NewPlainChannel(absl::StrCat(host, ":", port)));
@@ -50,7 +50,7 @@ absl::Status CheckReady(const std::string& host, int port) {
   return absl::UnavailableError("it is not ready");
 }
 
-// How many series of Capstan's a process shows.
+// Returns how many of Capstan's series a process exposes.
 absl::StatusOr<int64_t> CountSeries(const std::string& host, int port) {
   const std::string url = absl::StrCat("http://", host, ":", port, "/metrics");
   CAPSTAN_ASSIGN_OR_RETURN(const HttpResponse page, NewCurlHttp({.allow_http = true})
@@ -100,7 +100,7 @@ absl::StatusOr<Findings> LookAtAll(ChiefClient& chief, const CheckOptions& optio
       std::all_of(status.shards().begin(), status.shards().end(),
                   [](const v1::ShardStatus& one) { return one.state() == "serving"; });
   if (!serve) absl::StrAppend(&findings.lines, "not every shard serves\n");
-  // A shard that has not come yet is not among those of the status.
+  // A shard that has not registered yet is not in the status.
   const std::string& awaited = status.waiting_for();
   if (!awaited.empty()) {
     absl::StrAppend(&findings.lines, "the job waits for ", Printable(awaited), "\n");
@@ -109,7 +109,7 @@ absl::StatusOr<Findings> LookAtAll(ChiefClient& chief, const CheckOptions& optio
   return findings;
 }
 
-// True also of a job that takes none: it has ended, or keeps nothing.
+// Also true for a job that takes no checkpoints: it has ended, or saves nothing.
 bool TakeCheckpoint(ChiefClient& chief, absl::Duration limit) {
   const absl::StatusOr<std::string> uri = chief.TakeCheckpoint(limit);
   const std::string said = uri.ok() ? *uri : std::string(uri.status().message());
@@ -117,7 +117,7 @@ bool TakeCheckpoint(ChiefClient& chief, absl::Duration limit) {
   return uri.ok() || absl::IsFailedPrecondition(uri.status());
 }
 
-// What is not well is looked at again until the time is over: a job may just have been installed.
+// Checks that fail are repeated until the time is over, as the job may just have been installed.
 ExitCode Check(const CheckOptions& options) {
   ChiefClient chief(options.chief);
   const absl::Duration limit = absl::Seconds(options.wait_seconds);
@@ -131,7 +131,7 @@ ExitCode Check(const CheckOptions& options) {
     PrintError(std::string(findings.status().message()));
     return kFailed;
   }
-  std::fputs(findings->lines.c_str(), stdout);  // Made of fields that are Printable.
+  std::fputs(findings->lines.c_str(), stdout);  // Printable: made of fields that are.
   const bool saved = !options.checkpoint || TakeCheckpoint(chief, limit);
   return findings->well && saved ? kDone : kFailed;
 }

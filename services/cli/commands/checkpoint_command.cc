@@ -52,7 +52,7 @@ void Print(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) PrintLine(line);
 }
 
-// The checkpoints of the folder at `uri`; an error unless there are any.
+// Returns the checkpoints in the folder at `uri`, or an error if there are none.
 absl::StatusOr<CheckpointFolder> ReadFolder(const std::string& uri, ObjectStore& store) {
   CAPSTAN_ASSIGN_OR_RETURN(CheckpointFolder folder, ReadCheckpointFolder(store));
   if (folder.checkpoints.empty()) return NoCheckpoints(uri, folder.foreign);
@@ -131,7 +131,7 @@ absl::Status Delete(ObjectStore& store, const CheckpointFolder& folder, const st
   return DeleteCheckpoint(store, id);
 }
 
-// The listed one that a user means by `id`, which may lack the zeros before the step.
+// Returns the checkpoint that a user means by `id`, which may lack the zeros before the step.
 absl::StatusOr<std::string> Named(const CheckpointFolder& folder, const std::string& id) {
   std::vector<std::string> listed;
   for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
@@ -179,7 +179,8 @@ absl::Status Compact(const CheckpointOptions& options) {
   return absl::OkStatus();
 }
 
-// A subcommand of `checkpoint` on the folder `what`.
+// A subcommand of `checkpoint`, with its options. Add() adds one that works on a folder, which its
+// help calls `what`.
 struct Verb {
   CLI::App* app;
   std::shared_ptr<CheckpointOptions> options;

@@ -1,5 +1,5 @@
-// What the subcommands have in common. Each adds itself to the parser; the one that is chosen
-// leaves in `run` what is to be done.
+// What the subcommands have in common. Each adds itself to the parser; the parse then sets
+// Invocation::run to the action of the chosen one.
 #ifndef CAPSTAN_CLI_COMMANDS_COMMAND_H_
 #define CAPSTAN_CLI_COMMANDS_COMMAND_H_
 
@@ -14,12 +14,12 @@
 namespace capstan::cli {
 
 struct Invocation {
-  std::string programs;             // The folder this program is in, and its siblings.
+  std::string programs;             // The folder of this program and of chief, ps and worker.
   std::string program = "capstan";  // As it is called in this shell.
   std::function<ExitCode()> run;
 };
 
-// Both must outlive the parsing.
+// Each adds one subcommand. `app` and `invocation` must outlive the parsing.
 void AddTrain(CLI::App& app, Invocation& invocation);
 void AddStatus(CLI::App& app, Invocation& invocation);
 void AddCheck(CLI::App& app, Invocation& invocation);
@@ -35,23 +35,22 @@ void AddPlan(CLI::App& app, Invocation& invocation);
 void AddData(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 
-// ModelIn (cli/model/stored_job.h), which says on standard error what it has taken in the place of
-// `uri`.
+// As ModelIn (cli/model/stored_job.h), and says on standard error which model is used if it is not
+// `uri` itself.
 absl::StatusOr<std::string> FindModel(const std::string& uri);
 
 // Writes "capstan: <message>" to standard error.
 void PrintError(const std::string& message);
 
-// On stdout, as Printable makes it: like all that a command prints, it may hold what others have
-// written.
+// Writes a line to standard output, escaped by Printable, as it may hold text from outside.
 void PrintLine(const std::string& line);
 
-// Prints why a command failed, if it did. What is not there or cannot be read as what it should be
-// is bad input.
+// Prints the error of a command, if it failed, and returns its exit code: kBadInput if something is
+// missing or is not what it should be.
 ExitCode ReportEnd(const absl::Status& status);
 
-// Writes why a job is refused as it is, "job.yaml:12: ...", a line each, so that an editor finds
-// the place.
+// Writes why a job is refused, unchanged, one line "job.yaml:12: ..." for each mistake, so that an
+// editor finds the place.
 void PrintRefusal(const absl::Status& refusal);
 
 }  // namespace capstan::cli

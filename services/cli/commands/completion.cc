@@ -12,13 +12,13 @@
 namespace capstan::cli {
 namespace {
 
-using Word = std::pair<std::string, std::string>;  // The word and what it is for.
+using Word = std::pair<std::string, std::string>;  // A word, and what it is for.
 
 // A command, its place ("" for `capstan` itself, "/config/check"), and what may follow it.
 struct Node {
   std::string place;
   std::vector<Word> commands;
-  std::vector<Word> options;  // Long ones, without the dashes.
+  std::vector<Word> options;  // The long options, without the dashes.
 };
 
 void Collect(const CLI::App& app, const std::string& place, std::vector<Node>& nodes) {
@@ -45,7 +45,7 @@ std::vector<Node> NodesOf(const CLI::App& app) {
   return nodes;
 }
 
-// case arms that give the words which may follow each place.
+// Returns the arms of a shell's case that give the words which may follow each place.
 std::string WordArms(const std::vector<Node>& nodes) {
   std::string arms;
   for (const Node& node : nodes) {
@@ -57,7 +57,7 @@ std::string WordArms(const std::vector<Node>& nodes) {
   return arms;
 }
 
-// A pattern of all places but the root: "/train|/config|/config/check".
+// Returns a pattern that matches all places but the root: "/train|/config|/config/check".
 std::string PlacePattern(const std::vector<Node>& nodes) {
   std::vector<std::string> places;
   for (const Node& node : nodes) {
@@ -116,7 +116,7 @@ std::string FishCompletion(const CLI::App& app) {
     return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   };
   for (const Node& node : NodesOf(app)) {
-    // In `/config/check` both words have been seen.
+    // At the place `/config/check` both words have been typed.
     std::string when = node.place.empty() ? "__fish_use_subcommand" : node.place.substr(1);
     if (!node.place.empty()) {
       when = absl::StrCat("__fish_seen_subcommand_from ",

@@ -1,4 +1,4 @@
-// Scripts that let a shell complete our commands and options, made from the parser itself, so that
+// Scripts with which a shell completes our commands and options. They are made from the parser, so
 // they never lag behind it.
 #ifndef CAPSTAN_CLI_COMMANDS_COMPLETION_H_
 #define CAPSTAN_CLI_COMMANDS_COMPLETION_H_
@@ -8,8 +8,8 @@
 
 namespace capstan::cli {
 
-// What goes into the shell's start-up file by `eval "$(capstan completion bash)"` (zsh the same;
-// fish: `capstan completion fish | source`).
+// Return the script that a shell's start-up file loads by `eval "$(capstan completion bash)"` (the
+// same for zsh; for fish `capstan completion fish | source`).
 std::string BashCompletion(const CLI::App& app);
 std::string ZshCompletion(const CLI::App& app);
 std::string FishCompletion(const CLI::App& app);

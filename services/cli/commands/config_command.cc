@@ -33,7 +33,7 @@ struct ConfigOptions {
   int workers = 1;
 };
 
-// Says which files were not looked at, as happens where there are very many.
+// Says which files were not checked, which happens if there are very many.
 std::string FilesPassedOver(const TaskRanges& ranges) {
   std::set<std::string> files;
   for (const v1::TaskRun& run : ranges.runs()) files.insert(run.file());
@@ -97,7 +97,7 @@ ExitCode CheckConfig(const ConfigOptions& options) {
   return kDone;
 }
 
-// A line a key.
+// Prints a line for each key.
 ExitCode ListKeys() {
   for (const JobKey& key : JobKeys()) {
     const bool has_default = !key.default_value.empty();

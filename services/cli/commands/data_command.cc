@@ -15,7 +15,7 @@
 namespace capstan::cli {
 namespace {
 
-constexpr uint64_t kMostRows = uint64_t{1} << 39;  // As data.synthetic has.
+constexpr uint64_t kMostRows = uint64_t{1} << 39;  // The same limit as data.synthetic has.
 
 struct GenerateOptions {
   std::string folder;
@@ -39,7 +39,8 @@ std::vector<Split> SplitsOf(const GenerateOptions& options) {
   return splits;
 }
 
-// The first file that is there before; empty: none is. It may be somebody's only copy.
+// Returns the first output file that exists already, as it may be somebody's only copy; empty: none
+// does.
 std::string InTheWay(const std::vector<Split>& splits) {
   for (const Split& split : splits) {
     std::error_code error;

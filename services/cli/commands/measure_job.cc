@@ -32,7 +32,7 @@ constexpr absl::Duration kWarmUp = absl::Seconds(3);
 constexpr absl::Duration kPatience = absl::Minutes(10);
 constexpr absl::Duration kStopGrace = absl::Seconds(12);
 constexpr int kLogLines = 12;
-// What one worker holds of a round is enough to tell what a lane costs.
+// The lanes that one worker holds are enough to tell what a lane costs.
 constexpr uint32_t kMostLanes = 4;
 
 constexpr char kWorker[] = "worker-0";
@@ -52,7 +52,7 @@ void AddLanes(const char* part, const v1::UpdatePolicy& policy,
   overrides.push_back(absl::StrCat("update.", part, ".backup_workers=0"));
 }
 
-// The job without an end and without what is not training.
+// Returns the settings for a job that never ends and does nothing but train.
 std::vector<std::string> OverridesOf(const MeasureOptions& options, const v1::JobSpec& job,
                                      const RunFolder& folder) {
   std::vector<std::string> overrides = options.overrides;
@@ -67,7 +67,7 @@ std::vector<std::string> OverridesOf(const MeasureOptions& options, const v1::Jo
   return overrides;
 }
 
-// CPU time of another process so far; 0: it has ended.
+// Returns the CPU time of another process so far; 0: it has ended.
 double CpuSeconds(pid_t process) {
   clockid_t clock;
   timespec time;
@@ -75,7 +75,7 @@ double CpuSeconds(pid_t process) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// The CPU time of another process; 0: it has ended.
+// Returns the resident bytes of another process; 0: it has ended.
 double ResidentBytes(pid_t process) {
   std::ifstream statm(absl::StrCat("/proc/", process, "/statm"));
   uint64_t size = 0;
@@ -84,7 +84,7 @@ double ResidentBytes(pid_t process) {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-// Where the job stood when the chief had just heard of progress.
+// The state of the job when the chief had just heard of progress.
 struct Point {
   absl::Time time;
   uint64_t examples = 0;
@@ -103,12 +103,12 @@ Point PointOf(const Crew& crew, uint64_t examples) {
           of(kWorker, ResidentBytes)};
 }
 
-// A crew's points, and what its worker says of its steps meanwhile.
+// Collects the points of a crew, and what its worker reports of its steps.
 class Watch {
  public:
   Watch(absl::Duration at_work, uint64_t batch_size) : at_work_(at_work), batch_size_(batch_size) {}
 
-  // Returns true as soon as enough has been seen.
+  // Looks at the crew and its status. Returns true as soon as it has seen enough.
   bool See(const Crew& crew, const v1::GetStatusReply& status) {
     if (status.examples() == heard_) return false;
     if (heard_ == 0) warm_at_ = absl::Now() + kWarmUp;
@@ -141,12 +141,12 @@ class Watch {
   const uint64_t batch_size_;
   uint64_t heard_ = 0;
   absl::Time warm_at_ = absl::InfiniteFuture();
-  std::vector<Point> points_;  // Once it is warm.
+  std::vector<Point> points_;  // The points after the warm-up.
   double compute_seconds_ = 0;
   int reports_ = 0;
 };
 
-// What the log of who died says, or else how it ended.
+// Returns the last error in the log of the process that died, or how it ended if there is none.
 absl::Status ReasonOf(const Crew& crew, const absl::Status& died) {
   const std::string error = LastError(LastLines(crew.culprit_log(), kLogLines));
   return absl::AbortedError(error.empty() ? std::string(died.message()) : error);

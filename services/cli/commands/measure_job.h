@@ -1,5 +1,5 @@
-// `capstan plan --measure`: what a batch of a job costs, by training it on this machine for a
-// while.
+// `capstan plan --measure`: measures what a batch of a job costs by training the job on this
+// machine for a while.
 #ifndef CAPSTAN_CLI_COMMANDS_MEASURE_JOB_H_
 #define CAPSTAN_CLI_COMMANDS_MEASURE_JOB_H_
 
@@ -22,15 +22,16 @@ struct MeasureOptions {
 };
 
 struct MeasuredJob {
-  MeasuredRun run;     // Without read_seconds, which the data tell.
-  v1::JobSpec stored;  // The job as it was trained, with the tensors that a program has declared.
+  MeasuredRun run;  // Without read_seconds, which are measured on the data.
+  // The job as it was trained, with the tensors that a user's program has declared.
+  v1::JobSpec stored;
 };
 
-// Trains with one chief, shard and worker, warms up, watches for `at_work` and kFewestBatches at
-// the least, stops all and leaves nothing behind: what is trained is thrown away, and the job's own
-// checkpoint.uri is not touched. `job` is what the file says. Errors: ABORTED, if somebody dies or
-// the job ends meanwhile, with the reason; CANCELLED by SIGINT or SIGTERM; DEADLINE_EXCEEDED, if it
-// trains too slowly.
+// Trains with one chief, one shard and one worker, warms up, measures for at least `at_work` and
+// kFewestBatches, and stops all processes. The trained model is thrown away, and the job's own
+// checkpoint.uri is not touched. `job` is what the file says. ABORTED, with the reason: a process
+// dies or the job ends meanwhile. CANCELLED: SIGINT or SIGTERM. DEADLINE_EXCEEDED: the job trains
+// too slowly.
 inline constexpr int kFewestBatches = 20;
 absl::StatusOr<MeasuredJob> MeasureJob(const MeasureOptions& options, const v1::JobSpec& job);
 

@@ -50,7 +50,7 @@ struct PlanSettings {
   std::string keys;
   std::string dense;
   BatchTime batch;
-  MeasureOptions measure;  // Its job and overrides are those above.
+  MeasureOptions measure;  // Its job and overrides are set from those above.
   bool measures = false;
   std::string save_rates;
   bool json = false;
@@ -63,7 +63,7 @@ absl::StatusOr<uint64_t> ReadSize(const char* option, const std::string& text) {
       absl::StrCat(option, ": \"", text, "\" is no size, as 2GiB or 500MB"));
 }
 
-// 0 of an empty text.
+// Returns 0 for an empty text.
 absl::StatusOr<uint64_t> ReadCount(const char* option, const std::string& text) {
   const std::optional<uint64_t> count = text.empty() ? 0 : ParseCount(text);
   if (count) return *count;
@@ -71,7 +71,7 @@ absl::StatusOr<uint64_t> ReadCount(const char* option, const std::string& text) 
       absl::StrCat(option, ": \"", text, "\" is no number, as 5000 or 1.5M"));
 }
 
-// "10Gbit", "100Mbit", or bytes a second as a size.
+// Parses "10Gbit", "100Mbit", or a size as bytes a second.
 absl::StatusOr<double> ReadNetwork(absl::string_view text) {
   double bits = 0;
   absl::string_view number = text;
@@ -110,7 +110,8 @@ absl::StatusOr<Rates> ReadRates(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ":", rates.status().message()));
 }
 
-// The data as the options tell of them, where they are not looked at, and the model for them.
+// Sets the facts of the data from the options, where the data are not looked at, and lays out the
+// model.
 absl::Status TellData(const PlanSettings& options, v1::JobSpec& job, DataFacts& facts) {
   v1::DataSpec& data = *job.mutable_data();
   if (data.fields() == 0) data.set_fields(static_cast<uint32_t>(data.categorical_size()));
@@ -123,7 +124,7 @@ absl::Status TellData(const PlanSettings& options, v1::JobSpec& job, DataFacts& 
   return LayOutModel(job);
 }
 
-// The data as they are, and the model for them. Returns their ranges.
+// Looks at the data, and lays out the model. Returns the data's ranges.
 absl::StatusOr<TaskRanges> LookAtData(v1::JobSpec& job, DataFacts& facts) {
   const std::unique_ptr<const Source> files = NewDataFiles();
   CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files, *job.mutable_data()));
@@ -140,8 +141,8 @@ absl::StatusOr<TaskRanges> LookAtData(v1::JobSpec& job, DataFacts& facts) {
   return train;
 }
 
-// A program's dense parameters are known when its first worker has declared them; otherwise an
-// option tells of them.
+// A program's dense parameters are known once its first worker has declared them; before that an
+// option gives their number.
 absl::Status TellDense(const PlanSettings& options, v1::JobSpec& job) {
   if (job.model().user().empty()) {
     if (options.dense.empty()) return absl::OkStatus();
@@ -169,7 +170,7 @@ absl::Status TellFacts(const PlanSettings& options, const v1::JobSpec& job, Data
   if (rows > 0) facts.rows = rows;
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t keys, ReadCount("--keys", options.keys));
   if (keys > 0) facts.keys_a_batch = keys;
-  // A feature with many values has one of them here; --keys says otherwise.
+  // A feature with many values is taken to have one value; --keys says otherwise.
   const uint64_t fields =
       std::max<uint64_t>(job.data().fields(), static_cast<uint64_t>(job.data().features_size()));
   const uint64_t all = job.train().batch_size() * fields;
@@ -177,7 +178,7 @@ absl::Status TellFacts(const PlanSettings& options, const v1::JobSpec& job, Data
   if (job.tables().empty()) facts.keys_a_batch = 0;
   facts.record_bytes = sizeof(float) * (1 + job.data().dense_width()) +
                        (sizeof(uint64_t) + sizeof(uint32_t)) * fields;
-  // Images are kept as they are stored until their batch is cut.
+  // Images stay encoded until their batch is cut.
   const bool stored = job.data().image().height() > 0 || facts.records == 0;
   facts.task_bytes =
       stored ? TaskBytes(job.data(), facts.bytes > 0 ? facts.bytes : uint64_t{1} << 40)
@@ -192,7 +193,7 @@ absl::Status SaveRates(const std::string& path, const Rates& rates) {
   return absl::InvalidArgumentError(absl::StrCat("--save-rates: ", path, ": cannot be written"));
 }
 
-// Trains the job for a while; a program's tensors are known then.
+// Trains the job for a while, after which a program's tensors are known as well.
 absl::StatusOr<MeasuredJob> Measure(const PlanSettings& options, const TaskRanges& train,
                                     v1::JobSpec& job) {
   MeasureOptions measure = options.measure;
@@ -206,7 +207,7 @@ absl::StatusOr<MeasuredJob> Measure(const PlanSettings& options, const TaskRange
   return measured;
 }
 
-// REQUIRES: the facts of the job are told.
+// REQUIRES: the facts of the data are set.
 absl::Status UseMeasured(const PlanSettings& options, const MeasuredJob& measured,
                          PlannedJob& planned) {
   CAPSTAN_ASSIGN_OR_RETURN(planned.rates, Calibrated(std::move(planned.rates), measured.stored,

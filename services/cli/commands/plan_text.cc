@@ -127,7 +127,8 @@ std::string PlanJson(const PlannedJob& planned) {
   texts("warnings", plan.warnings);
   texts("does_not_fit", plan.refusals);
   std::string text;
-  (void)google::protobuf::util::MessageToJsonString(json, &text);  // All numbers are finite.
+  // Cannot fail, as all numbers are finite.
+  (void)google::protobuf::util::MessageToJsonString(json, &text);
   return text;
 }
 

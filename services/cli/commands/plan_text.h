@@ -1,4 +1,4 @@
-// A plan as people and programs read it. Pure functions.
+// Formats a plan for people and for programs. Pure functions.
 #ifndef CAPSTAN_CLI_COMMANDS_PLAN_TEXT_H_
 #define CAPSTAN_CLI_COMMANDS_PLAN_TEXT_H_
 
@@ -22,8 +22,8 @@ struct PlannedJob {
 
 std::vector<std::string> PlanLines(const PlannedJob& planned);
 
-// One object in one line; bytes and seconds are in the names. `does_not_fit` is empty where the job
-// can run so.
+// Returns one JSON object in one line; the names of its fields tell the units. `does_not_fit` is
+// empty if the job can run.
 std::string PlanJson(const PlannedJob& planned);
 
 }  // namespace capstan::cli

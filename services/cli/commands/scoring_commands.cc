@@ -27,7 +27,8 @@ struct ScoringCommandOptions {
   std::string output;
 };
 
-// Reads the model, if there are records that it is `wanted` to score.
+// Reads the model. INVALID_ARGUMENT: there are no records to score; `wanted` says in the message
+// what they are for.
 absl::StatusOr<FinishedModel> LoadModel(const ScoringCommandOptions& options, const char* wanted) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string model, FindModel(options.model));
   return FinishedModel::Load(model, [&](const v1::JobSpec& job) {
@@ -37,7 +38,7 @@ absl::StatusOr<FinishedModel> LoadModel(const ScoringCommandOptions& options, co
   });
 }
 
-// Prints the metrics of one set of records; `set`: empty, there is no other.
+// Prints the metrics of one set of records. `set` is its name; empty: it is the only set.
 absl::Status EvaluateSet(const FinishedModel& model, const std::string& set,
                          const ScoringOptions& scoring) {
   CAPSTAN_ASSIGN_OR_RETURN(const Evaluated evaluated, Evaluate(model, scoring));
@@ -70,7 +71,7 @@ absl::Status RunEvaluate(const ScoringCommandOptions& options) {
   return absl::OkStatus();
 }
 
-// Hands on the scores of all records, as text, a batch at a time.
+// Passes the scores of all records to `write`, as text, a batch at a time.
 absl::Status Predict(const FinishedModel& model, const ScoringOptions& scoring,
                      absl::FunctionRef<absl::Status(const std::string& text)> write) {
   const size_t outputs = model.job().model().outputs();
@@ -87,7 +88,8 @@ absl::Status Predict(const FinishedModel& model, const ScoringOptions& scoring,
       .status();
 }
 
-// CANCELLED: the reader has gone (`capstan predict ... | head`), for it has what it wanted.
+// Returns the error of a failed write, from errno. CANCELLED: the reader is gone (`capstan predict
+// ... | head`), as it has enough.
 absl::Status WriteError() {
   if (errno == EPIPE) return absl::CancelledError();
   return absl::ErrnoToStatus(errno, "writing scores");
@@ -96,13 +98,13 @@ absl::Status WriteError() {
 absl::Status PredictIntoStream(const FinishedModel& model, const ScoringOptions& scoring,
                                std::FILE* output) {
   CAPSTAN_RETURN_IF_ERROR(Predict(model, scoring, [output](const std::string& text) {
-    const bool ok = std::fputs(text.c_str(), output) >= 0;  // Numbers: Printable.
+    const bool ok = std::fputs(text.c_str(), output) >= 0;  // Numbers are Printable.
     return ok ? absl::OkStatus() : WriteError();
   }));
   return std::fflush(output) == 0 ? absl::OkStatus() : WriteError();
 }
 
-// What the file holds stays until all scores are there: it may be the data that they are of.
+// The old file stays until all scores are written, as it may be the data that is scored.
 absl::Status PredictIntoFile(const FinishedModel& model, const ScoringOptions& scoring,
                              const std::filesystem::path& path) {
   StagedFiles files(path.parent_path());
@@ -117,7 +119,7 @@ absl::Status PredictIntoFile(const FinishedModel& model, const ScoringOptions& s
   return files.Publish();
 }
 
-// A pipe or a device is written as it is: no file may take its place.
+// A pipe or a device is written directly, as no file may take its place.
 absl::Status PredictIntoSpecialFile(const FinishedModel& model, const ScoringOptions& scoring,
                                     const std::string& path) {
   std::FILE* output = std::fopen(path.c_str(), "w");
@@ -136,7 +138,7 @@ absl::Status PredictInto(const FinishedModel& model, const ScoringOptions& scori
       kind != std::filesystem::file_type::not_found) {
     return PredictIntoSpecialFile(model, scoring, output);
   }
-  // A link stays one.
+  // If the path is a link, its target is replaced.
   const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(output), error);
   if (error) return absl::ErrnoToStatus(error.value(), output);
   return PredictIntoFile(model, scoring, path);

@@ -27,9 +27,10 @@ namespace capstan::cli {
 namespace {
 
 constexpr int kHealthThreads = 4;
-// So few threads are not for those who ask again some time.
+// Connections are kept open only briefly, as there are so few threads.
 constexpr absl::Duration kHealthKeepAlive = absl::Milliseconds(500);
-constexpr absl::Duration kReading = absl::Seconds(1);  // A version that is read for longer is left.
+// How long the end of the server waits for a version that is being read.
+constexpr absl::Duration kReading = absl::Seconds(1);
 
 struct ServeOptions {
   std::string model;
@@ -45,7 +46,7 @@ struct ServeOptions {
   double keep_alive_seconds = 5;  // http.keep_alive
 };
 
-// Also to who reads a pipe, at once.
+// Flushed, so that a reader of a pipe has the line at once.
 void Say(const std::string& line) {
   PrintLine(line);
   std::fflush(stdout);
@@ -55,11 +56,11 @@ std::string WhatIsServed(const ServedModel& model) {
   return absl::StrCat("serving ", model.job().job(), ", version ", model.version());
 }
 
-// The ports at which it answers.
+// The ports at which the server answers.
 struct Listeners {
   std::unique_ptr<HttpServer> requests;
-  std::unique_ptr<HttpServer> health;        // None: not wished.
-  std::unique_ptr<metrics::Server> metrics;  // Likewise.
+  std::unique_ptr<HttpServer> health;        // Null: not asked for.
+  std::unique_ptr<metrics::Server> metrics;  // Null: not asked for.
 };
 
 absl::StatusOr<Listeners> Listen(const ServeOptions& options, InferenceService& service) {
@@ -129,13 +130,13 @@ absl::Status RunServe(const ServeOptions& options) {
   service.Leave();
   ports.requests->BeginToClose();
   absl::SleepFor(absl::Seconds(options.linger_seconds));
-  ports.requests.reset();  // What has been asked is answered.
-  // Nobody waits for a version that nobody will be served.
+  ports.requests.reset();  // Requests under way are answered first.
+  // The version that is being loaded will never be served, so it is not waited for.
   if (!follower.WaitForEnd(kReading)) std::_Exit(0);
   return absl::OkStatus();
 }
 
-// The program that computes a model of the user's own.
+// Adds the options for the user's program that computes the model.
 void AddProgram(CLI::App& serve, ServeOptions& options) {
   CLI::Option* const program = serve.add_option(
       "--program", options.program.command,

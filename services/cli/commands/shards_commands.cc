@@ -1,4 +1,4 @@
-// capstan shards, capstan rebalance: who has how much, and partitions that move.
+// capstan shards, capstan rebalance: show how much each shard has, and move partitions.
 #include <memory>
 #include <string>
 

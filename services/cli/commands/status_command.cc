@@ -32,24 +32,25 @@ constexpr absl::Duration kStatusDeadline = absl::Seconds(2);
 constexpr absl::Duration kComplainEvery = absl::Seconds(3);
 constexpr absl::Duration kClusterPatience = absl::Minutes(1);
 constexpr absl::Duration kClusterPause = absl::Seconds(2);
-constexpr int kFileWidth = 1 << 14;  // Whoever reads a file or a pipe reads whole sentences.
+constexpr int kFileWidth = 1 << 14;  // Lines for a file or a pipe are not cut.
 
 struct StatusOptions {
-  // The folder of the job: its chief is asked, or where none trains it, what the folder holds is
-  // told.
+  // The folder of the job. Its chief is asked; if no chief trains the job, the stored status is
+  // shown.
   std::string folder;
   std::string chief;
-  KubernetesJob kubernetes;  // With a release: it is asked there.
+  KubernetesJob kubernetes;  // If its release is set, the job is asked on Kubernetes.
   double wait_seconds = 10;
   bool watch = false;
-  ExitCode when_left = kInterrupted;  // The exit code of who leaves a job that goes on.
-  std::string then_scale_to_zero;     // The workers' Deployment; empty: nothing.
+  ExitCode when_left = kInterrupted;  // The exit code if the user leaves while the job goes on.
+  // The workers' Deployment, which is scaled to 0 after the job; empty: none.
+  std::string then_scale_to_zero;
   double refusal_patience_seconds = 0;
   bool json = false;
   bool answer_lines = false;
 };
 
-// Asks again while nobody answers, and says so every few seconds.
+// Asks repeatedly while nobody answers, at most for `limit`, and says so every few seconds.
 absl::StatusOr<v1::GetStatusReply> AskPatiently(StatusSource& chief, absl::Duration limit,
                                                 const Shutdown& shutdown) {
   const absl::Time start = absl::Now();
@@ -67,7 +68,7 @@ absl::StatusOr<v1::GetStatusReply> AskPatiently(StatusSource& chief, absl::Durat
   }
 }
 
-// In a pod of the cluster. Tries again while the API server is away.
+// Scales a Deployment to 0, from within a pod. Tries again while the API server is away.
 absl::Status ScaleToZero(const std::string& deployment, const Shutdown& shutdown) {
   const absl::Time deadline = absl::Now() + kClusterPatience;
   while (true) {
@@ -80,8 +81,8 @@ absl::Status ScaleToZero(const std::string& deployment, const Shutdown& shutdown
   }
 }
 
-// What `capstan status --watch` ends with when the job has. A training that failed is told as that,
-// whatever becomes of its workers.
+// Returns the exit code of `capstan status --watch` when the job has ended, after scaling
+// `deployment` to 0. If the job failed, the code says so, even if the scaling fails, too.
 ExitCode AfterTheEnd(const v1::GetStatusReply& status, const std::string& deployment,
                      const Shutdown& shutdown) {
   const ExitCode ending = status.state() == v1::JOB_STATE_COMPLETED ? kDone : kFailed;
@@ -101,14 +102,15 @@ ExitCode ShowEnd(const v1::GetStatusReply& status, const StatusOptions& options,
   return AfterTheEnd(status, options.then_scale_to_zero, shutdown);
 }
 
-// No chief of this job has begun, for its file, its data or its store cannot be used.
+// Returns whether no chief of this job has ever begun, because its file, its data or its store
+// cannot be used.
 bool IsRefused(const v1::GetStatusReply& status) {
   return status.state() == v1::JOB_STATE_FAILED && status.term() == 0;
 }
 
-// Returns whether the job has come to its end. A refusal is one once it has been told since
-// `refused_since` for as long as the options say: the file that has been corrected reaches the
-// chief later.
+// Returns whether the job has ended. A refused job has ended only once it has been refused, since
+// `refused_since`, for as long as the options say, as a corrected file takes a while to reach the
+// chief.
 bool HasEnded(const v1::GetStatusReply& status, const StatusOptions& options,
               std::optional<absl::Time>& refused_since) {
   if (!IsRefused(status)) {
@@ -156,7 +158,7 @@ ExitCode PrintOnce(const v1::GetStatusReply& status, bool json) {
       absl::StrAppend(&text, line, "\n");
     }
   }
-  std::fputs(text.c_str(), stdout);  // JSON, or of fields that are Printable.
+  std::fputs(text.c_str(), stdout);  // Printable: JSON, or made of fields that are.
   return kDone;
 }
 
@@ -189,12 +191,12 @@ ExitCode ShowStored(const v1::GetStatusReply& status, const StatusOptions& optio
   return ShowEnd(status, options, progress, shutdown);
 }
 
-// Where the chief answers that trains this job now; empty: nobody does.
+// Returns the address of the chief that trains this job now; empty: there is none.
 std::string RunningChief(const StoredJob& stored) {
   if (stored.chief.empty() || IsOver(stored.status)) return "";
   const absl::StatusOr<v1::GetStatusReply> now =
       ChiefClient(stored.chief).GetStatus(kStatusDeadline);
-  // Another job's chief may have its port by now.
+  // The chief of another job may have the port by now.
   const bool same =
       now.ok() && now->job() == stored.status.job() && now->term() == stored.status.term();
   return same ? stored.chief : "";
@@ -216,7 +218,7 @@ ExitCode ShowStatus(const StatusOptions& options) {
     AnswerLines(chief, STDIN_FILENO, STDOUT_FILENO);
     return kDone;
   }
-  // The chief of a job that is over has gone, or will soon.
+  // If the job is over, its chief is gone or will be soon.
   const bool over = stored.ok() && IsOver(stored->status);
   if (over && !chief.GetStatus(kStatusDeadline).ok())
     return ShowStored(stored->status, options, shutdown);
@@ -300,7 +302,7 @@ void AddStatus(CLI::App& app, Invocation& invocation) {
 void AddTop(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StatusOptions>();
   options->watch = true;
-  options->when_left = kDone;  // It says how a job goes, not how it ends.
+  options->when_left = kDone;  // The command shows how a job goes, so leaving it is no failure.
   CLI::App* top = app.add_subcommand("top", "Show how a job goes, live, as status --watch");
   AddChiefOptions(*top, *options);
   top->footer("Example:\n  capstan top --kubernetes ctr\n\nq leaves; the job goes on.");

@@ -20,7 +20,7 @@ std::vector<std::string> CommandsOf(const CLI::App& app) {
   return names;
 }
 
-// Long ones, with their dashes; those of the commands before it count, too.
+// Returns the long options, with their dashes, of a command and of the commands before it.
 std::vector<std::string> OptionsOf(const CLI::App* app) {
   std::vector<std::string> names;
   for (; app != nullptr; app = app->get_parent()) {

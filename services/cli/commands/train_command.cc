@@ -9,7 +9,8 @@
 namespace capstan::cli {
 namespace {
 
-// Says what is wrong with the command of a worker, where the number of workers was meant.
+// Returns what is wrong with a worker's command that is a number, where --workers was meant; empty:
+// it is none.
 std::string NumberMistake(const std::string& command) {
   int workers = 0;
   if (!absl::SimpleAtoi(command, &workers)) return "";

@@ -25,11 +25,11 @@ namespace {
 constexpr absl::Duration kStopGrace = absl::Seconds(12);
 constexpr int kLogLines = 12;
 
-// The job as this run is to have it, and where it leaves its traces.
+// The job of this run, and the folder for its logs.
 struct Plan {
   v1::JobSpec job;
   RunFolder folder;
-  std::string from;  // The checkpoint that it begins with; empty: none.
+  std::string from;  // The checkpoint that the job begins with; empty: none.
 };
 
 absl::StatusOr<Plan> MakePlan(const TrainOptions& options) {
@@ -47,7 +47,8 @@ absl::StatusOr<Plan> MakePlan(const TrainOptions& options) {
   return plan;
 }
 
-// What the user says, and what the job leaves open and this run decides, in the same words.
+// Returns the user's overrides, and further ones for settings that the job leaves open and this run
+// decides.
 std::vector<std::string> OverridesOf(const TrainOptions& options, const Plan& plan) {
   std::vector<std::string> overrides = options.overrides;
   if (plan.job.checkpoint().uri().empty()) {
@@ -78,8 +79,8 @@ CrewOptions CrewOptionsOf(const TrainOptions& options, const Plan& plan) {
           .worker = options.worker};
 }
 
-// The reason first, in a line. What the process has logged as its last error says more than how it
-// ended; where it has logged none, the last lines of its log have to do.
+// Prints why a job failed, the reason first. The last error that the process has logged says more
+// than how it ended. If it has logged none, the last lines of its log are printed.
 void PrintFailure(const std::string& job, const std::string& what, const std::string& log) {
   const std::vector<std::string> lines = LastLines(log, kLogLines);
   const std::string error = LastError(lines);
@@ -100,7 +101,7 @@ void StopCrew(Crew& crew, Terminal& terminal) {
   }
 }
 
-// The chief's exit code decides, unless it said already how the job ended.
+// Returns the exit code: that of the chief, unless its status said already how the job ended.
 ExitCode CodeOf(const v1::GetStatusReply& status, const std::optional<Ending>& chief) {
   if (status.state() == v1::JOB_STATE_COMPLETED) return kDone;
   if (status.failure_kind() == v1::FAILURE_KIND_BAD_INPUT) return kBadInput;
@@ -124,7 +125,7 @@ LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Fo
           .keep_going = options.keep_going};
 }
 
-// The job is over.
+// Stops the crew of a job that is over, and prints how it ended.
 ExitCode Conclude(const TrainOptions& options, const Plan& plan, Follower& follower, Crew& crew,
                   Terminal& terminal) {
   const ExitCode code = CodeOf(follower.status(), follower.AwaitChief());
@@ -145,7 +146,7 @@ ExitCode Conclude(const TrainOptions& options, const Plan& plan, Follower& follo
   return code;
 }
 
-// Somebody wants it to end before its time: nothing of it is lost by that.
+// Ends a job before its time, at the user's wish: saves it first, so that nothing is lost.
 ExitCode SaveAndStop(const TrainOptions& options, const Plan& plan, Follower& follower, Crew& crew,
                      Terminal& terminal) {
   terminal.Keep();
@@ -161,7 +162,7 @@ ExitCode SaveAndStop(const TrainOptions& options, const Plan& plan, Follower& fo
   return kFailed;
 }
 
-// It could not begin, cannot go on, or is not to go on.
+// Stops the crew of a job that could not begin or cannot go on.
 ExitCode GiveUp(const absl::Status& why, const Plan& plan, Crew& crew, Terminal& terminal) {
   const std::optional<Ending> chief = crew.chief_ending();
   terminal.Keep();

@@ -14,20 +14,21 @@ struct TrainOptions {
   int shards = 1;
   int workers = 1;
   std::vector<std::string> overrides;  // key=value
-  std::string run_folder;              // Empty: a new one.
+  std::string run_folder;              // Empty: a new folder.
   int chief_port = 0;
   bool fresh = false;
   std::string from;
-  bool take_over = false;  // From a chief that is at work on the job.
+  bool take_over = false;  // Take the job over from a chief that is at work on it.
   bool plain = false;
   bool keep_going = false;
   std::string worker;               // The user's own program; empty: `worker`.
   std::string programs;             // The folder of chief, ps and worker.
-  std::string program = "capstan";  // As this one is called.
+  std::string program = "capstan";  // How the user calls this program.
 };
 
-// Starts everybody, shows the progress, and ends with what came out and what to try next. A bad job
-// file is refused before anything is started. SIGINT and SIGTERM stop all in good order.
+// Starts all processes, shows the progress, and in the end prints the results and what to try next.
+// A bad job file is refused before anything is started. SIGINT and SIGTERM save the job and stop
+// all processes in order.
 ExitCode Train(const TrainOptions& options);
 
 }  // namespace capstan::cli

@@ -18,11 +18,11 @@ namespace capstan::cli {
 namespace {
 
 constexpr char kLoopback[] = "127.0.0.1:";
-// Planning may read compressed data once to count records.
+// Long, as planning may read compressed data once to count records.
 constexpr absl::Duration kChiefStart = absl::Minutes(2);
 constexpr absl::Duration kStartPollPeriod = absl::Milliseconds(20);
 
-// Exit code of a service: it cannot start like this.
+// The exit code of a service that cannot start with its arguments.
 constexpr int kBadInput = 2;
 
 void Extend(std::vector<std::string>& argv, std::vector<std::string> more) {
@@ -59,16 +59,12 @@ Crew::Child Crew::MakeWorker(const std::string& name) const {
   }
   Child child;
   child.name = name;
-  child.argv = {"/usr/bin/env",
-                absl::StrCat("CAPSTAN_CHIEF=", chief_address_),
-                absl::StrCat("CAPSTAN_NAME=", name),
-                "CAPSTAN_HOST=127.0.0.1",
-                "CAPSTAN_HEALTH_PORT=0",
-                "CAPSTAN_METRICS_PORT=0",
-                absl::StrCat("CAPSTAN_PORTS_FILE=", folder_.Ports(name)),
-                "/bin/sh",
-                "-c",
-                absl::StrCat("exec ", options_.worker)};  // In its place: signals reach it.
+  child.argv = {"/usr/bin/env", absl::StrCat("CAPSTAN_CHIEF=", chief_address_),
+                absl::StrCat("CAPSTAN_NAME=", name), "CAPSTAN_HOST=127.0.0.1",
+                "CAPSTAN_HEALTH_PORT=0", "CAPSTAN_METRICS_PORT=0",
+                absl::StrCat("CAPSTAN_PORTS_FILE=", folder_.Ports(name)), "/bin/sh", "-c",
+                // The program takes the shell's place, so that signals reach it.
+                absl::StrCat("exec ", options_.worker)};
   return child;
 }
 
@@ -96,7 +92,7 @@ std::vector<std::string> Crew::ChiefArguments(const std::string& listen) const {
   return arguments;
 }
 
-// How the job begins, in words that a chief may be told again.
+// Returns the arguments that say how the job begins, which a restarted chief may be given again.
 std::vector<std::string> Crew::BeginningArguments() const {
   std::vector<std::string> arguments;
   if (options_.fresh) Extend(arguments, {"--fresh-once", fresh_name_});
@@ -106,7 +102,7 @@ std::vector<std::string> Crew::BeginningArguments() const {
 
 absl::Status Crew::StartChief() {
   chief_ = MakeChild("chief", "chief");
-  // Where it cannot be held, the chief cannot listen either, and says why.
+  // If the port cannot be held, the chief cannot listen on it either, and says why.
   chief_port_ = HeldPort::Hold(options_.chief_port);
   const int port = chief_port_.has_value() ? chief_port_->number() : options_.chief_port;
   Extend(chief_.argv, ChiefArguments(absl::StrCat(kLoopback, port)));
@@ -120,10 +116,11 @@ absl::Status Crew::AwaitChief() {
   while (absl::Now() < deadline) {
     if (absl::StatusOr<Ports> ports = ReadPortsFile(folder_.Ports("chief")); ports.ok()) {
       chief_address_ = absl::StrCat(kLoopback, ports->data);
-      // Started again it goes on with this job, where the others look for it.
+      // A restarted chief goes on with this job, at the address where the others look for it.
       chief_.argv = MakeChild("chief", "chief").argv;
       Extend(chief_.argv, ChiefArguments(chief_address_));
-      // It listens before it has the job, where a worker has to declare the model first.
+      // Where a worker has to declare the model first, the chief listens before it has the job, so
+      // it may need to be told again how the job begins.
       if (!options_.worker.empty()) Extend(chief_.argv, BeginningArguments());
       return absl::OkStatus();
     }
@@ -140,7 +137,7 @@ absl::Status Crew::Start() {
   CAPSTAN_RETURN_IF_ERROR(AwaitChief());
   for (int i = 0; i < options_.shards; ++i) {
     Child shard = MakeChild("ps", absl::StrCat("ps-", i));
-    // They share the machine's.
+    // The shards share the machine's memory.
     const uint64_t memory = metrics::UsableMemoryBytes() / static_cast<uint64_t>(options_.shards);
     Extend(shard.argv, {"--chief", chief_address_, "--index", absl::StrCat(i), "--listen",
                         absl::StrCat(kLoopback, 0), "--memory", absl::StrCat(memory)});
@@ -156,7 +153,7 @@ absl::Status Crew::Start() {
 
 absl::StatusOr<std::vector<std::string>> Crew::LookAfter() {
   std::vector<std::string> news;
-  // Once the chief has ended the job is over, and others may well notice it and end.
+  // Once the chief has ended, the job is over, and the others may notice it and end as well.
   if (chief_ending().has_value()) return news;
   CAPSTAN_RETURN_IF_ERROR(LookAfterChild(chief_, /*needed=*/true, news));
   for (Child& shard : shards_) {
@@ -182,7 +179,7 @@ absl::Status Crew::LookAfterChild(Child& child, bool needed, std::vector<std::st
     if (!ending.has_value()) return absl::OkStatus();
     const std::string died = absl::StrCat("died: ", ending->ToString());
     child.process.reset();
-    // A program whose model the job does not take would be refused again.
+    // A program whose model the job has refused would be refused again.
     const bool refused = ending->exit_code == kBadInput && IsUserProgram(child);
     const auto delay = refused ? std::nullopt : child.restarts.OnDeath(now - child.started);
     if (!delay.has_value() && needed) {
@@ -235,7 +232,7 @@ std::vector<std::string> Crew::Stop(absl::Duration grace) {
       }
     }
   }
-  // Nobody listens there any more, and others may.
+  // Nobody listens on these ports any more, and other processes may take them.
   for (const Child* child : workers) unlink(folder_.Ports(child->name).c_str());
   for (const Child* child : others) unlink(folder_.Ports(child->name).c_str());
   return killed;

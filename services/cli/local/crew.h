@@ -1,6 +1,6 @@
 // The processes of one job on this machine: a chief, shards and workers on loopback, the same
-// programs that the containers run. Who dies is started again, until it dies again and again; a
-// chief that ends by itself has ended the job.
+// programs that the containers run. A process that dies is started again, unless it dies too often
+// in a row. When the chief exits by itself, the job is over.
 #ifndef CAPSTAN_CLI_LOCAL_CREW_H_
 #define CAPSTAN_CLI_LOCAL_CREW_H_
 
@@ -32,12 +32,12 @@ struct CrewOptions {
   bool take_over = false;
   int shards = 1;
   int workers = 1;
-  int chief_port = 0;  // 0: any free one.
-  // Go on without a worker that dies again and again, while there is another.
+  int chief_port = 0;  // 0: any free port.
+  // Go on without a worker that dies too often in a row, as long as there is another.
   bool keep_going = false;
-  // The command that each worker is, in place of `worker`: the user's own program. It is one simple
-  // command, whose words a shell reads: `exec` stands before it. What would be flags are variables
-  // of its environment (docs/python.md).
+  // The command of the user's own program, which is run as each worker in place of `worker`. It
+  // must be one simple command: a shell runs it with `exec` in front. What `worker` gets as flags
+  // it gets as environment variables (docs/python.md).
   std::string worker;
 };
 
@@ -47,28 +47,29 @@ class Crew {
   // `folder` and `shutdown` must outlive this object.
   Crew(CrewOptions options, const RunFolder& folder, const Shutdown& shutdown);
 
-  // Starts the chief and waits until it listens; then starts the others. CANCELLED if a shutdown is
-  // asked for meanwhile. What has been started before an error runs on until Stop.
+  // Starts the chief and waits until it listens; then starts the others. CANCELLED: a shutdown is
+  // asked for meanwhile. Processes that were started before an error run on until Stop.
   absl::Status Start();
 
-  // host:port, once the chief listens.
+  // The chief's host:port, once it listens.
   const std::string& chief_address() const { return chief_address_; }
 
-  // Looks after everybody: notices who has died and starts them again. Returns the news, a line
-  // each. An error says why the job cannot go on.
+  // Notices which processes have died, and starts them again. Returns a line for each death. An
+  // error says why the job cannot go on.
   absl::StatusOr<std::vector<std::string>> LookAfter();
 
   // The processes that run now, by name: "chief", "ps-0", "worker-0".
   std::map<std::string, pid_t> processes() const;
 
-  // How the chief ended by itself, as soon as it has.
+  // Returns how the chief exited by itself; nothing while it runs, or if a signal ended it.
   std::optional<Ending> chief_ending();
 
-  // The log of whom the last error was about; empty: there was none.
+  // The path of the log of the process that the last error was about; empty: there was none.
   const std::string& culprit_log() const { return culprit_log_; }
 
-  // Asks all to end: workers first, so that they can give back what they hold, then the rest.
-  // Whoever has not ended after `grace` is killed; their names are returned.
+  // Asks all processes to end: workers first, so that they can give back their leases, then the
+  // others. Each group has half of `grace`; processes that have not ended then are killed. Returns
+  // the names of those killed.
   std::vector<std::string> Stop(absl::Duration grace);
 
  private:
@@ -77,7 +78,7 @@ class Crew {
     std::vector<std::string> argv;
     std::optional<Process> process;
     absl::Time started;
-    absl::Time restart_at = absl::InfiniteFuture();  // While it is dead.
+    absl::Time restart_at = absl::InfiniteFuture();  // While it is dead: when to start it again.
     Restarts restarts;
 
     bool given_up() const { return !process.has_value() && restart_at == absl::InfiniteFuture(); }
@@ -94,16 +95,17 @@ class Crew {
   bool IsUserProgram(const Child& child) const {
     return !options_.worker.empty() && child.name.starts_with("worker-");
   }
-  bool IsLastWorker(const Child& worker) const;  // All others have been given up.
+  bool IsLastWorker(const Child& worker) const;  // All other workers have been given up.
   absl::Status LookAfterChild(Child& child, bool needed, std::vector<std::string>& news);
 
   const CrewOptions options_;
   const RunFolder& folder_;
   const Shutdown& shutdown_;
-  std::optional<HeldPort> chief_port_;  // While the chief is dead nobody else is to have it.
+  // Held so that no other process takes it while the chief is dead.
+  std::optional<HeldPort> chief_port_;
   std::string chief_address_;
   std::string culprit_log_;
-  std::string fresh_name_;  // Under which the job is started over.
+  std::string fresh_name_;  // The name under which the job is started over; see --fresh-once.
   Child chief_;
   std::vector<Child> shards_;
   std::vector<Child> workers_;

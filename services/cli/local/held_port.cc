@@ -12,7 +12,7 @@ namespace capstan::cli {
 std::optional<HeldPort> HeldPort::Hold(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::nullopt;
-  HeldPort held(fd, port);  // Closes the socket from here on.
+  HeldPort held(fd, port);  // Closes the socket if an error follows.
   const int reuse = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
   sockaddr_in address{};

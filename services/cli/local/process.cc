@@ -28,7 +28,7 @@ int OpenLog(const std::string& path) {
   return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 }
 
-// In the child, where only async-signal-safe calls are allowed. Returns only when it has failed.
+// Runs in the child, where only async-signal-safe calls are allowed. Returns only if it fails.
 void BecomeProgram(const std::vector<char*>& argv, int log, int inherited, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -60,7 +60,7 @@ absl::StatusOr<Process> Process::Start(const ProcessOptions& options) {
   argv.push_back(nullptr);
   const int log = OpenLog(options.log_path);
   if (log < 0) return ErrnoStatus(errno, options.log_path);
-  // The child's failure comes back through a pipe which a successful exec closes.
+  // If the child fails, the error comes back through a pipe, which a successful exec closes.
   int failure[2];
   if (pipe2(failure, O_CLOEXEC) != 0) {
     const int error = errno;
@@ -107,7 +107,7 @@ Process::Process(Process&& other) noexcept
       passed_on_(other.passed_on_) {}
 
 Process& Process::operator=(Process&& other) noexcept {
-  std::swap(pid_, other.pid_);  // The other one's destructor ends what was ours.
+  std::swap(pid_, other.pid_);  // The destructor of `other` ends the process that was ours.
   std::swap(ending_, other.ending_);
   std::swap(signal_, other.signal_);
   std::swap(passed_on_, other.passed_on_);

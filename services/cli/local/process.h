@@ -1,4 +1,4 @@
-// A program started by this one.
+// Starts a program as a child process.
 #ifndef CAPSTAN_CLI_LOCAL_PROCESS_H_
 #define CAPSTAN_CLI_LOCAL_PROCESS_H_
 
@@ -23,18 +23,19 @@ struct Ending {
 
 struct ProcessOptions {
   std::vector<std::string> argv;  // argv[0] is the program's path.
-  // Standard output and error are appended to it. Empty: both go to our standard error.
+  // The file to which standard output and error are appended. Empty: both go to our standard error.
   std::string log_path;
-  int inherited = -1;  // A descriptor that the program has, too, under the same number; -1: none.
+  int inherited = -1;  // A descriptor that the program inherits under the same number; -1: none.
 };
 
-// The process gets a group of its own, so that Ctrl-C on the terminal reaches only us; it is sent
-// SIGTERM by the kernel when the thread that started it is gone. What a script starts is in its
-// group, too, and none of that outlives this object. Confined to the thread that started it.
+// A child process. It has a process group of its own, so that Ctrl-C on the terminal reaches only
+// us, and the kernel sends it SIGTERM when the thread that started it ends. What it starts itself,
+// as a shell script does, is in its group, too, and none of that outlives this object. Confined to
+// that thread.
 class Process {
  public:
-  // NOT_FOUND or PERMISSION_DENIED, with its path, for a program that cannot be run. From the first
-  // call on, orphans of the programs that it has started are children of this process.
+  // Starts a program. NOT_FOUND or PERMISSION_DENIED, with its path: it cannot be run. From the
+  // first call on, orphaned processes below the programs become children of this process.
   static absl::StatusOr<Process> Start(const ProcessOptions& options);
 
   // Kills all of its group that still runs, and waits for the end of each.
@@ -44,16 +45,16 @@ class Process {
 
   pid_t pid() const { return pid_; }
 
-  // How it ended; nothing while it runs, or, once it was sent a signal, while any of its group
-  // does. Never waits.
+  // Returns how the process ended; nothing while it runs, or, once it was sent a signal, while
+  // anything of its group runs. Never waits.
   std::optional<Ending> Poll();
 
-  // Sends it the signal; Poll() sends the same to what is left of its group once the process itself
-  // has ended, as a shell ends without a word to what it has started. SIGKILL is sent to the whole
-  // group. Does nothing if Poll() says how it ended.
+  // Sends the process a signal. A shell ends without a word to what it has started; so once the
+  // process has ended, Poll() sends the same signal to what is left of its group. SIGKILL is sent
+  // to the whole group at once. Does nothing if Poll() returns how the process ended.
   void Signal(int signal);
 
-  // Waits for its end, at most so long.
+  // Waits at most `timeout` for the end of the process, and returns as Poll does.
   std::optional<Ending> WaitFor(absl::Duration timeout);
 
  private:

@@ -1,4 +1,4 @@
-// How often a process that dies is started again.
+// Decides when a process that dies is started again.
 #ifndef CAPSTAN_CLI_LOCAL_RESTARTS_H_
 #define CAPSTAN_CLI_LOCAL_RESTARTS_H_
 
@@ -9,8 +9,9 @@
 
 namespace capstan::cli {
 
-// Deaths in quick succession are answered ever more slowly, and in the end no more; a process that
-// lived for a minute starts with a clean record. Thread-compatible.
+// After deaths in quick succession the delay doubles each time, and after kMaxInARow restarts in a
+// row there is none. A process that lived for kCleanAfter starts with a clean record.
+// Thread-compatible.
 class Restarts {
  public:
   static constexpr int kMaxInARow = 5;
@@ -18,7 +19,7 @@ class Restarts {
   static constexpr absl::Duration kLongestDelay = absl::Seconds(10);
   static constexpr absl::Duration kCleanAfter = absl::Minutes(1);
 
-  // How long to wait before the next start; nothing: it has died too often.
+  // Returns how long to wait before the next start; nothing: the process has died too often.
   std::optional<absl::Duration> OnDeath(absl::Duration lived) {
     if (lived >= kCleanAfter) in_a_row_ = 0;
     if (in_a_row_ == kMaxInARow) return std::nullopt;

@@ -27,7 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kJobNote[] = "job-folder";
-constexpr std::streamoff kTailBytes = 64 << 10;  // So much of a log is read, however long it is.
+// At most so many bytes at the end of a log are read.
+constexpr std::streamoff kTailBytes = 64 << 10;
 
 // Somebody who looks whether the run lives holds the lock for a moment.
 constexpr absl::Duration kLockPatience = absl::Seconds(1);
@@ -80,7 +81,8 @@ void PointLatestTo(const fs::path& folder) {
   fs::rename(made, runs / "latest", ignored);
 }
 
-// Whether a process of a run writes a file of this name: chief.ports, ps-0.ports, worker-12.ports.
+// Returns whether a process of a run writes a port file of this name: chief.ports, ps-0.ports,
+// worker-12.ports.
 bool IsPortsFile(absl::string_view name) {
   if (!absl::ConsumeSuffix(&name, ".ports")) return false;
   if (name == "chief") return true;
@@ -99,7 +101,7 @@ absl::StatusOr<RunFolder> RunFolder::Make(const std::string& path, const std::st
         absl::StrCat("run folder ", folder.string(), ": ", error.message()));
   }
   CAPSTAN_ASSIGN_OR_RETURN(FileDescriptor lock, Lock(folder.string()));
-  // Port files of an earlier run in the same folder would be taken for those of this one.
+  // Removed, as port files of an earlier run in this folder would be taken for those of this run.
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (IsPortsFile(entry.path().filename().string())) fs::remove(entry.path(), error);
   }
@@ -139,7 +141,8 @@ std::string LastError(const std::vector<std::string>& lines) {
     const bool tells = words.size() == 4 && words[1] == "error";
     if (!tells && !error.empty()) break;
     if (!tells) continue;
-    // What follows upon a colon belongs to it.
+    // An error line that ends with a colon introduces the errors behind it, so it is put in front
+    // of the last error.
     const bool head = words[3].ends_with(':');
     if (error.empty() || head) error = absl::StrCat(words[3], error.empty() ? "" : " ", error);
     if (head) break;

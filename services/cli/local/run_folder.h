@@ -1,4 +1,5 @@
-// The folder of one run of a job: logs and port files. And where a job is kept that does not say.
+// The folder of one run of a job, for logs and port files, and the place where a job is kept that
+// has no checkpoint.uri.
 #ifndef CAPSTAN_CLI_LOCAL_RUN_FOLDER_H_
 #define CAPSTAN_CLI_LOCAL_RUN_FOLDER_H_
 
@@ -12,25 +13,25 @@
 
 namespace capstan::cli {
 
-// Where runs go that are not told where; below the present folder.
+// The folder of runs whose folder is not given, below the present folder.
 inline constexpr char kRunsFolder[] = "capstan-runs";
 
 // A run has its folder for itself: it is locked, by flock, as long as this object lives.
 class RunFolder {
  public:
-  // Makes the folder `path`, or a new one in kRunsFolder if it is empty, and points
-  // kRunsFolder/latest to it. The path becomes absolute. INVALID_ARGUMENT: the folder cannot be
+  // Creates the folder `path`, or if `path` is empty a new one in kRunsFolder, and points
+  // kRunsFolder/latest to it. path() is absolute. INVALID_ARGUMENT: the folder cannot be
   // made. FAILED_PRECONDITION: another run lives in it.
   static absl::StatusOr<RunFolder> Make(const std::string& path, const std::string& job);
 
   const std::string& path() const { return path_; }
   std::string Log(const std::string& name) const { return path_ + "/" + name + ".log"; }
   std::string Ports(const std::string& name) const { return path_ + "/" + name + ".ports"; }
-  // checkpoint.uri of a job that has none: the same for its next run, which so goes on with it.
-  // Below a path that was given, or else kRunsFolder/jobs.
+  // The checkpoint.uri for a job that has none: below the given path, or else kRunsFolder/jobs. It
+  // is the same in the job's next run, which so goes on with the job.
   const std::string& jobs() const { return jobs_; }
 
-  // Notes in which folder the job of this run keeps what is durable of it, for `capstan status`.
+  // Notes the folder in which the job of this run keeps its durable state, for `capstan status`.
   absl::Status NoteJob(const std::string& job_folder) const;
 
  private:
@@ -42,7 +43,7 @@ class RunFolder {
   FileDescriptor lock_;
 };
 
-// What the run of this folder has noted by NoteJob; empty: nothing, or it is no run's folder.
+// Returns the folder that the run in `run_folder` has noted by NoteJob; empty: none.
 std::string JobOfRun(const std::string& run_folder);
 
 // Returns whether the process that has made this folder of a run still lives. Where the file system
@@ -52,10 +53,10 @@ bool IsRunAlive(const std::string& run_folder);
 // <uri>/<job>
 std::string JobFolder(const std::string& uri, const std::string& job);
 
-// The message of the last of these lines of a process's log that tells an error; empty: none does.
+// Returns the message of the last error among `lines` of a process's log; empty: there is none.
 std::string LastError(const std::vector<std::string>& lines);
 
-// The last lines of a text file, at most `lines`; empty if it cannot be read.
+// Returns the last lines of a text file, at most `lines`; empty if the file cannot be read.
 std::vector<std::string> LastLines(const std::string& path, int lines);
 
 }  // namespace capstan::cli

@@ -1,4 +1,4 @@
-// Which job a command is about.
+// Finds the job that a command is about.
 #ifndef CAPSTAN_CLI_LOCAL_TARGET_H_
 #define CAPSTAN_CLI_LOCAL_TARGET_H_
 
@@ -8,19 +8,20 @@
 
 namespace capstan::cli {
 
-// Whom to ask, and what to read where nobody answers. Empty: there is none; one of them there is.
+// The chief to ask, and the folder to read if it does not answer. Either may be empty, but not
+// both.
 struct Target {
   std::string chief;   // host:port
   std::string folder;  // <checkpoint.uri>/<job>
 };
 
-// What the user means: the folder or the chief as told (empty: not), or the chief of
-// $CAPSTAN_CHIEF, or else the last `capstan train` of the present folder. `folder` may be that of a
-// run, too. A run that is over has no chief. INVALID_ARGUMENT: an address is none, or nothing tells
-// which job is meant.
+// Returns the job that the user means: `folder` or `chief` if given (not empty), or the chief of
+// $CAPSTAN_CHIEF, or else the last `capstan train` in the present folder. `folder` may be the
+// folder of a run, too; the result has no chief if that run is over. INVALID_ARGUMENT: an address
+// is not host:port, or nothing tells which job is meant.
 absl::StatusOr<Target> FindTarget(const std::string& folder, const std::string& chief);
 
-// The same for who has to speak to the chief. INVALID_ARGUMENT also where the last run has none.
+// The same for a command that needs the chief. INVALID_ARGUMENT also if the last run has no chief.
 absl::StatusOr<std::string> FindChief(const std::string& chief);
 
 }  // namespace capstan::cli

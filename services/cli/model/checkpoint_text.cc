@@ -140,7 +140,7 @@ std::vector<std::string> ShowText(const CheckpointReader& reader, absl::Time now
         {absl::StrCat("tensor ", Printable(spec.name())), absl::StrJoin(spec.shape(), " x ")});
   }
   std::vector<std::string> lines = table.Lines();
-  lines.erase(lines.begin());  // The titles, which are empty.
+  lines.erase(lines.begin());  // The line of titles is empty.
   return lines;
 }
 

@@ -14,16 +14,18 @@
 
 namespace capstan::cli {
 
-// A line each, the newest last.
+// Returns a line for each checkpoint, the newest last.
 std::vector<std::string> ListText(absl::Span<const ListedCheckpoint> list, absl::Time now);
-// A line for each thing in the folder that is left alone, and why.
+// Returns a line for each thing in the folder that is no checkpoint and is left alone, with the
+// reason.
 std::vector<std::string> ForeignText(const CheckpointFolder& folder);
-// What is deleted when these checkpoints are, and what is left alone.
+// Returns what is deleted if the checkpoints `ids` are pruned, and what is left alone.
 std::vector<std::string> PruneText(const CheckpointFolder& folder,
                                    absl::Span<const std::string> ids);
-// That no job's state says which checkpoints of the folder at `uri` are needed.
+// Returns the message that no job's state says which checkpoints of the folder at `uri` are needed.
 std::string NoStateText(const std::string& uri);
-// Why there is nothing to look after at `uri`, and where to look instead.
+// Returns the error that the folder at `uri` holds no checkpoints, with a hint where to look
+// instead.
 absl::Status NoCheckpoints(const std::string& uri, absl::Span<const ForeignEntry> found);
 std::vector<std::string> ShowText(const CheckpointReader& reader, absl::Time now);
 std::vector<std::string> DiffText(absl::Span<const PartDiff> diffs);

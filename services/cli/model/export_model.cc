@@ -36,7 +36,8 @@ class Exporter {
         sorted_keys_(static_cast<size_t>(job_.tables_size())),
         slot_counts_(static_cast<size_t>(job_.tables_size())) {}
 
-  // Twice over the partitions: an array's place follows from the sizes of those before it.
+  // Goes twice over the partitions, as the place of an array follows from the sizes of the arrays
+  // before it.
   absl::StatusOr<Exported> Run(StagedFiles::File& file) {
     CAPSTAN_RETURN_IF_ERROR(ForEachPartition([this](const PartitionStore& part) { Count(part); }));
     for (std::vector<uint64_t>& keys : sorted_keys_) std::sort(keys.begin(), keys.end());
@@ -59,7 +60,7 @@ class Exporter {
     return exported;
   }
 
-  // Where the tensors' weights are in the file. REQUIRES: Run was.
+  // Returns where the tensors' weights lie in the file. REQUIRES: Run was called.
   std::map<std::string, StoredArray> StoredTensors() const {
     std::map<std::string, StoredArray> arrays;
     for (const size_t place : weights_of_tensors_) {
@@ -131,7 +132,7 @@ class Exporter {
     }
   }
 
-  // Rows that follow each other in the order of all keys.
+  // Rows that are neighbours in the order of all keys.
   struct RowRun {
     uint64_t first = 0;
     uint64_t rows = 0;
@@ -139,7 +140,7 @@ class Exporter {
     std::vector<float> slots;
   };
 
-  // A partition's rows ascend, and so do their places.
+  // The rows of a partition ascend by key, so their places ascend, too.
   void WriteTable(const Table& table, size_t t, StagedFiles::File& file) {
     RowRun run;
     auto at = sorted_keys_[t].begin();
@@ -184,12 +185,13 @@ class Exporter {
   const DenseLayout layout_;
   uint64_t data_begin_ = 0;
   std::vector<SafeTensor> tensors_;
-  // By tensor of the job: floats of slots; places in tensors_; floats written.
+  // For each tensor of the job: its floats of slots, the places of its weights and slots in
+  // tensors_, and the floats of slots written.
   std::vector<uint64_t> slots_of_tensors_;
   std::vector<size_t> weights_of_tensors_;
   std::vector<size_t> tensor_slots_;
   std::vector<uint64_t> written_slots_;
-  // By table of the job.
+  // For each table of the job.
   std::vector<std::vector<uint64_t>> sorted_keys_;
   std::vector<uint64_t> slot_counts_;
   std::vector<size_t> keys_;
@@ -207,7 +209,7 @@ absl::Status CopyVocabularies(const v1::DataSpec& data, StagedFiles& files) {
   return absl::OkStatus();
 }
 
-// A folder of this machine, which is made if need be.
+// Returns the path of a folder of this machine, which is created if need be.
 absl::StatusOr<std::string> MakeFolder(const std::string& named) {
   std::string folder(absl::StripPrefix(named, "file://"));
   if (absl::StrContains(folder, "://")) {
@@ -247,7 +249,7 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(folder));
   CAPSTAN_RETURN_IF_ERROR(CheckReplaceable(*store, folder));
   StagedFiles files(folder);
-  // Every export writes it: the first of several at once is the one that goes on.
+  // Every export writes this file, so of several exports at once only the first goes on.
   StagedFiles::File& parameters = files.Add(kParametersFile);
   CAPSTAN_RETURN_IF_ERROR(parameters.status());
   CAPSTAN_RETURN_IF_ERROR(CopyVocabularies(job.data(), files));
@@ -259,7 +261,7 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   if (options.onnx) {
     files.AddText(kOnnxFile, OnnxModel(job, kParametersFile, exporter.StoredTensors()));
   }
-  // A graph of before names places in the parameters of before.
+  // An old graph names places in the old file of parameters, so it is removed.
   CAPSTAN_RETURN_IF_ERROR(files.Publish(kParametersFile, kOnnxFile));
   return exported;
 }

@@ -20,14 +20,14 @@
 
 namespace capstan::cli {
 
-// The files of the parameters, and of the job, in such a folder.
+// The names of the files of the parameters and of the job in the folder.
 inline constexpr char kParametersFile[] = "model.safetensors";
 inline constexpr char kJobFile[] = "job.json";
 
 struct ExportOptions {
-  std::string checkpoint;  // Its folder.
-  std::string output;      // A folder of this machine, a path or file://; made if need be.
-  bool slots = false;      // The optimizers' slots as well.
+  std::string checkpoint;  // The checkpoint's folder.
+  std::string output;      // A folder of this machine, as a path or file://; created if need be.
+  bool slots = false;      // Export the optimizers' slots as well.
   bool python = false;     // score.py as well: see score_program.h.
   bool onnx = false;       // model.onnx as well: see cli/onnx/onnx_model.h.
 };
@@ -37,27 +37,29 @@ struct Exported {
   uint64_t bytes = 0;
 };
 
-// Partition after partition, so a model may be larger than memory; its keys may not. What the
-// folder held before is replaced when all is written; wherever that is broken off, a folder that
-// has kParametersFile holds one model whole. Errors are CheckpointReader's, or of the file system;
-// where the job has vocabularies those of ReadVocabularyText; those of CheckReplaceable, and then
-// nothing is written; INVALID_ARGUMENT: `output` is elsewhere.
+// Exports a checkpoint partition after partition, so the model may be larger than memory, but its
+// keys must fit. Files that the folder held before are replaced once all new ones are written.
+// Wherever this is interrupted, a folder that has kParametersFile holds one whole model.
+// INVALID_ARGUMENT: `output` is not on this machine. Other errors are those of CheckpointReader, of
+// the file system, of ReadVocabularyText if the job has vocabularies, and of CheckReplaceable, upon
+// which nothing is written.
 absl::StatusOr<Exported> ExportModel(const ExportOptions& options);
 
-// The text of job.json. What says nothing of the model stays away: two runs of a job differ in it.
+// Returns the text of job.json. Settings that say nothing of the model are left out, as they differ
+// between two runs of a job.
 absl::StatusOr<std::string> JobAsJson(v1::JobSpec job);
 
 // Returns whether the folder holds an exported model.
 bool IsExportedModel(ObjectStore& folder);
 
-// Returns OK where an export would overwrite nothing but an exported model, whole or not.
-// FAILED_PRECONDITION: it would overwrite a file of somebody else, which is named.
+// Checks that an export would overwrite nothing but an exported model, whole or not.
+// FAILED_PRECONDITION: it would overwrite another file, which the message names.
 absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path);
 
-// The name of the copy of a feature's vocabulary in such a folder.
+// Returns the name of the file of a feature's vocabulary in the folder.
 std::string VocabularyName(const v1::FeatureSpec& feature);
 
-// The job of an exported model, as its file says it.
+// Reads kJobFile of an exported model.
 absl::StatusOr<v1::JobSpec> ReadExportedJob(ObjectStore& folder);
 
 // The job of an exported model, with its vocabularies in the folder `uri`, and its parameters as
@@ -66,7 +68,7 @@ struct ImportedModel {
   v1::JobSpec job;
   std::vector<std::unique_ptr<PartitionStore>> partitions;
 };
-// `job`: as ReadExportedJob has it.
+// Reads the exported model of the folder into memory. `job` is the result of ReadExportedJob.
 absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri,
                                           v1::JobSpec job);
 

@@ -15,7 +15,7 @@
 namespace capstan::cli {
 namespace {
 
-// A job that trains deletes a checkpoint when there are as many newer ones as it keeps.
+// A training job deletes a checkpoint when there are as many newer ones as it keeps.
 absl::Status WhyNotRead(ObjectStore& folder, const std::string& uri, const absl::Status& error) {
   if (!absl::IsNotFound(ReadManifest(folder).status())) return error;
   return absl::NotFoundError(

@@ -1,4 +1,5 @@
-// The parameters of a finished model in memory: a checkpoint without any process around it.
+// The parameters of a finished model in memory, read from a checkpoint or an export without any
+// process around it.
 #ifndef CAPSTAN_CLI_MODEL_FINISHED_MODEL_H_
 #define CAPSTAN_CLI_MODEL_FINISHED_MODEL_H_
 
@@ -16,16 +17,16 @@
 
 namespace capstan::cli {
 
-// Without what training keeps beside them. Immutable, hence thread-safe: any number of Scorers
-// compute with it, or a user's program does.
+// Holds no slots and nothing else that only training needs. Any number of Scorers, or a user's
+// program, may compute with it. Immutable, hence thread-safe.
 class FinishedModel {
  public:
   // Returns why a job's model is not wanted; OK if it is.
   using Refusal = absl::FunctionRef<absl::Status(const v1::JobSpec&)>;
 
-  // Reads the checkpoint, or the exported model, in the folder `uri` whole. NOT_FOUND if there is
-  // none, or it is deleted meanwhile, DATA_LOSS if a byte of it has changed. What `refusal` says
-  // ends it before any parameter is read.
+  // Reads the whole checkpoint or exported model in the folder `uri`. NOT_FOUND: there is none, or
+  // it is deleted meanwhile; DATA_LOSS: a byte of it has changed. Calls `refusal` with the job
+  // before any parameter is read, and returns its error if it has one.
   static absl::StatusOr<FinishedModel> Load(
       const std::string& uri,
       Refusal refusal = [](const v1::JobSpec&) { return absl::OkStatus(); });
@@ -33,8 +34,9 @@ class FinishedModel {
   const v1::JobSpec& job() const { return job_; }
   std::span<const float> parameters() const { return parameters_; }  // All tensors, flat.
 
-  // Writes the rows that distinct keys have in a table, one after the other. Keys that training has
-  // never met have their initial rows, as in an evaluation. REQUIRES: the job has such a table.
+  // Replaces `rows` with the rows of `keys`, which are distinct, in a table, one after the other.
+  // Keys that training has never met have their initial rows, as in an evaluation. REQUIRES: the
+  // job has table number `table`.
   void PullRows(int table, std::span<const uint64_t> keys, std::vector<float>& rows) const;
 
  private:

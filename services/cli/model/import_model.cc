@@ -14,12 +14,12 @@
 namespace capstan::cli {
 namespace {
 
-// The arrays of the file in memory.
+// The arrays of a file of safetensors that is in memory.
 class Arrays {
  public:
   Arrays(std::string_view file, SafetensorsIndex index) : file_(file), index_(std::move(index)) {}
 
-  // The bytes of an array of so many elements of a type.
+  // Returns the bytes of an array, which must have this type and number of elements.
   absl::StatusOr<const char*> Find(const std::string& name, const std::string& dtype,
                                    uint64_t elements) const {
     const auto found = index_.tensors.find(name);

@@ -14,12 +14,12 @@ namespace {
 
 using Floats = absl::Span<const float>;
 
-// Bit for bit: what is not a number is equal to itself.
+// Compares bit for bit, so that NaN is equal to itself.
 bool Same(Floats a, Floats b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// What is not a number is larger than all that is.
+// NaN counts as larger than any number.
 double Larger(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
 
 double Largest(Floats a, Floats b) {
@@ -30,7 +30,7 @@ double Largest(Floats a, Floats b) {
   return largest;
 }
 
-// The rows of a table in the order of their keys.
+// A copy of a table's rows in the order of their keys.
 struct Rows {
   struct Row {
     uint64_t key = 0;

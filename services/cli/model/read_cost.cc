@@ -25,7 +25,8 @@ double ThreadCpuSeconds() {
 double ReadSecondsABatch(const v1::JobSpec& job, const Source& source, const TaskRanges& train) {
   if (train.empty()) return 0;
   ReaderOptions options = ReaderOptionsOf(job);
-  options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Training counts them.
+  // Bad records are counted in training.
+  options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());
   TaskReader reader(std::move(options), source);
   const double begin = ThreadCpuSeconds();
   const absl::StatusOr<std::shared_ptr<const LoadedTask>> task =

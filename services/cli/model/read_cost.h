@@ -1,4 +1,4 @@
-// What it costs to read the records of a job on this machine.
+// Measures what it costs to read the records of a job on this machine.
 #ifndef CAPSTAN_CLI_MODEL_READ_COST_H_
 #define CAPSTAN_CLI_MODEL_READ_COST_H_
 
@@ -8,8 +8,8 @@
 
 namespace capstan::cli {
 
-// CPU seconds of reading and parsing one batch, by reading the first task of `train` as a worker
-// does. 0: the data cannot be read.
+// Returns the CPU seconds that reading and parsing one batch take, measured by reading the first
+// task of `train` as a worker does. 0: the data cannot be read.
 double ReadSecondsABatch(const v1::JobSpec& job, const Source& source, const TaskRanges& train);
 
 }  // namespace capstan::cli

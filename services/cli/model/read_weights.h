@@ -11,9 +11,9 @@
 
 namespace capstan::cli {
 
-// Returns all partitions in their order, as WeightsAlone makes them. Up to four threads read, and
-// all but the caller's let others go first: requests may be answered meanwhile. Errors are
-// CheckpointReader's.
+// Returns all partitions in their order, as WeightsAlone makes them. Up to four threads read; all
+// except the caller's have a low priority, as requests may be answered meanwhile. Errors are those
+// of CheckpointReader.
 absl::StatusOr<std::vector<std::unique_ptr<PartitionStore>>> ReadWeights(
     const CheckpointReader& reader);
 

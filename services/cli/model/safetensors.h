@@ -18,19 +18,19 @@ struct SafeTensor {
   std::string name;
   std::string dtype;  // "F32" or "U64".
   std::vector<uint64_t> shape;
-  uint64_t begin = 0;  // In the data, which follow the header.
+  uint64_t begin = 0;  // Place in the data, which follow the header.
   uint64_t end = 0;
 };
 
-// Sets begin and end: one array after the other.
+// Sets begin and end of the arrays so that they lie one after the other.
 void PlaceTensors(std::vector<SafeTensor>& tensors);
 
-// All that precedes the data: its length, then JSON, filled up to a multiple of 8 bytes.
+// Returns the bytes before the data: the header's length, then JSON, padded to a multiple of 8
+// bytes.
 std::string SafetensorsHeader(const std::vector<SafeTensor>& tensors,
                               const std::map<std::string, std::string>& metadata);
 
-// The arrays of a file, by name, whose data begin at `data_begin`. DATA_LOSS if it is none, or if
-// an array does not lie within it.
+// The arrays of a file by name. The data begin at byte `data_begin` of the file.
 struct SafetensorsIndex {
   std::map<std::string, SafeTensor> tensors;
   uint64_t data_begin = 0;

@@ -8,7 +8,8 @@ namespace capstan::cli {
 
 inline constexpr char kScoreProgramName[] = "score.py";
 
-// Its text, the same for every model: it reads the layout from job.json.
+// Returns the text of the program. It is the same for every model, as the program reads the layout
+// from job.json.
 std::string_view ScoreProgram();
 
 }  // namespace capstan::cli

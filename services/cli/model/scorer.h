@@ -14,15 +14,15 @@
 
 namespace capstan::cli {
 
-// Thread-compatible: who scores on several threads has one for each. The parameters are the
-// model's; a scorer keeps memory for the largest batch that it has computed.
+// Uses the parameters of the model, and keeps memory for the largest batch that it has computed.
+// Thread-compatible: to score on several threads, make one for each.
 class Scorer {
  public:
-  // `model` must outlive this object. INVALID_ARGUMENT if its towers and tensors do not agree,
-  // FAILED_PRECONDITION if it has none, as a user's program computes it.
+  // `model` must outlive this object. INVALID_ARGUMENT: the model's towers and tensors do not
+  // agree; FAILED_PRECONDITION: it has no towers, as a user's program computes it.
   static absl::StatusOr<std::unique_ptr<Scorer>> Create(const FinishedModel& model);
 
-  // The logits, model.outputs an example; valid until the next call.
+  // Returns the logits, model.outputs for each example; valid until the next call.
   std::span<const float> Logits(const Batch& batch);
 
  private:

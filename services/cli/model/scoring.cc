@@ -31,7 +31,7 @@ std::vector<double> Softmax(std::span<const float> logits) {
   return shares;
 }
 
-// As Python writes it: with an exponent where it is below 1e-4, and from 1e16 on.
+// Writes a number as Python does: with an exponent below 1e-4 and from 1e16 on.
 std::string ShortestText(float number) {
   const double size = std::abs(double{number});
   const bool plain = size == 0 || (size >= 1e-4 && size < 1e16) || !std::isfinite(size);
@@ -41,7 +41,7 @@ std::string ShortestText(float number) {
   return {text.data(), end.ptr};
 }
 
-// Files are read in place of the data for evaluation.
+// The given files are read in place of the job's evaluation data.
 void ReadInstead(const std::vector<std::string>& files, v1::DataSpec& data) {
   data.clear_eval();
   data.clear_eval_sets();

@@ -18,36 +18,40 @@
 namespace capstan::cli {
 
 struct ScoringOptions {
-  std::vector<std::string> files;  // Paths or globs, of the job's format; empty: its eval data.
+  // Paths or globs of files in the job's format; empty: the job's evaluation data.
+  std::vector<std::string> files;
   uint64_t max_bad_records = 0;
   Labels labels = Labels::kRequired;
 };
 
-// Calls `visit` with every batch and its logits, and returns the records that were left out.
-// INVALID_ARGUMENT names the file and the record that is none, where too many are; DATA_LOSS a
-// broken file. Stops when `visit` returns an error.
+// Calls `visit` with every batch and its logits, and returns the bad records, which were left out.
+// Stops with the error of `visit` if it returns one. INVALID_ARGUMENT: there are too many bad
+// records; the message names the file and the record. DATA_LOSS: a file is damaged.
 absl::StatusOr<BadRecords> ScoreFiles(
     const FinishedModel& model, const ScoringOptions& options,
     absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit);
 
 struct Evaluated {
-  v1::EvaluationResult sums;  // For the metrics of all records that were not left out: one or more.
-  uint64_t bad_records = 0;   // Were left out.
+  // The sums for metrics over the records that were scored, at least one.
+  v1::EvaluationResult sums;
+  uint64_t bad_records = 0;  // Records that were left out.
 };
 
-// INVALID_ARGUMENT also where no record is left.
+// Evaluates the model on the data. Errors as of ScoreFiles; INVALID_ARGUMENT also if no record is
+// left to score.
 absl::StatusOr<Evaluated> Evaluate(const FinishedModel& model, const ScoringOptions& options);
 
-// Data of a job on the built-in click log become as `capstan data generate` writes it: text, a
-// label and behind it all columns. Others stay as they are.
+// If `data` is the built-in click log, changes it to read the text files that `capstan data
+// generate` writes: a label and behind it all columns. Leaves other data unchanged.
 void ReadGeneratedAsText(v1::DataSpec& data);
 
-// What a record's logits mean: the probability (logistic), those of all classes (softmax), the
-// value in the label's own unit (squared); of several labels one for each.
+// Returns the predictions of a record from its logits: a probability (logistic), the probabilities
+// of all classes (softmax), or the value in the label's own unit (squared); with several labels one
+// prediction for each.
 std::vector<double> PredictionsOf(const v1::JobSpec& job, std::span<const float> logits);
 
-// Returns these predictions as text, with commas between them: each the shortest one that reads
-// back as the same float.
+// Returns the predictions of PredictionsOf as text, with commas between them. Each is the shortest
+// text that reads back as the same float.
 std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits);
 
 }  // namespace capstan::cli

@@ -16,7 +16,8 @@
 namespace capstan::cli {
 namespace {
 
-// Each time another command has published its file, or removed it, since it was opened here.
+// How often opening is tried again because another command has published or removed the file
+// meanwhile.
 constexpr int kMostOpened = 100;
 
 bool HasName(const FileDescriptor& file, const std::string& path) {
@@ -29,8 +30,8 @@ absl::Status Failed(int error, const std::string& path) {
   return absl::ErrnoToStatus(error, absl::StrCat("writing ", path));
 }
 
-// Opens an empty file for this command alone, as long as it is open. If another one has it open,
-// nothing of it is changed. `path`: what it becomes, for messages.
+// Opens an empty file, which is locked for this command while it is open. If another command has it
+// open, the file is not changed. `path` is the file's later name, for messages.
 absl::StatusOr<FileDescriptor> OpenAlone(const std::string& unfinished, const std::string& path) {
   for (int opened = 0; opened < kMostOpened; ++opened) {
     FileDescriptor file(
@@ -62,7 +63,7 @@ StagedFiles::File::File(const std::string& folder, const std::string& name)
 }
 
 StagedFiles::File::~File() {
-  // Before it is closed, from when on another command may write it.
+  // Removed before it is closed, as another command may write it from then on.
   if (file_.valid() && !placed_) unlink(unfinished_.c_str());
 }
 

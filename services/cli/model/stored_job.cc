@@ -39,7 +39,7 @@ absl::StatusOr<v1::ChiefState> ReadState(const std::string& folder) {
   return state;
 }
 
-// As ReadState; the errors name the folder.
+// As ReadState, but errors name the folder.
 absl::StatusOr<v1::ChiefState> StateOf(const std::string& folder) {
   absl::StatusOr<v1::ChiefState> state = ReadState(folder);
   if (absl::IsNotFound(state.status())) {
@@ -65,7 +65,7 @@ absl::StatusOr<ListedCheckpoint> Newest(const std::string& checkpoints) {
   return *std::move(newest);
 }
 
-// Records of an epoch, as far as the tasks that it was cut into say; 0: they do not.
+// Returns the records of an epoch, as its stored tasks say; 0: they do not say.
 uint64_t RecordsOf(const v1::ChiefState& state, const std::string& folder) {
   const v1::DataSpec& data = state.job().data();
   if (data.format() == v1::DATA_FORMAT_SYNTHETIC) return data.synthetic().train_rows();
@@ -111,7 +111,7 @@ void FillProgress(const v1::ChiefState& state, const std::string& folder,
   }
 }
 
-// Takes the name of a folder of checkpoints away from the end of its path.
+// Removes the name of the folder of checkpoints from the end of its path.
 bool ConsumeCheckpoints(absl::string_view& path) {
   path = absl::StripSuffix(path, "/");
   return absl::ConsumeSuffix(&path, absl::StrCat("/", kCheckpoints));
@@ -121,9 +121,9 @@ bool IsRemote(const std::string& uri) {
   return absl::StrContains(uri, "://") && !absl::StartsWith(uri, "file://");
 }
 
-// The jobs whose folder of checkpoints this may be by its names: the one that it is called by here,
-// also where that is the present folder, and the one that it has behind all links. Either may be
-// the job's: its own folder of checkpoints may be a link, too.
+// Returns the folders of jobs that may own this folder of checkpoints, by its path: the path as
+// given (also if that is the present folder), and the path with all links resolved. Both are tried,
+// as a job's own folder of checkpoints may be a link, too.
 std::vector<std::string> JobsOfCheckpoints(const std::string& uri) {
   std::vector<std::string> names = {uri};
   if (!IsRemote(uri)) {
@@ -141,7 +141,7 @@ std::vector<std::string> JobsOfCheckpoints(const std::string& uri) {
   return jobs;
 }
 
-// The jobs in a local folder.
+// Returns the jobs in a local folder.
 std::vector<std::string> JobsIn(const std::string& uri) {
   std::vector<std::string> folders;
   if (absl::StrContains(uri, "://")) return folders;
@@ -153,8 +153,8 @@ std::vector<std::string> JobsIn(const std::string& uri) {
   return folders;
 }
 
-// Returns whether the store has not said what is there: it is away, or refuses who asks. That a
-// path is none is an answer.
+// Returns whether an error means that the store has not said what is there: it is away, or refuses
+// access. An invalid path is an answer.
 bool HasNotAnswered(const std::string& uri, const absl::Status& status) {
   if (IsRemote(uri)) return !status.ok() && !absl::IsNotFound(status);
   return absl::IsUnavailable(status) || absl::IsPermissionDenied(status);
@@ -173,7 +173,8 @@ std::string IdOf(const std::string& model_uri) {
   return model_uri.substr(model_uri.find_last_of('/') + 1);
 }
 
-// The model that the job has ended with; nothing: it has not ended, has none, or is no job.
+// Returns the model that the job has ended with; nothing: the job has not ended, has no model, or
+// the folder holds no job.
 absl::StatusOr<std::optional<std::string>> ModelEndedWith(const std::string& job) {
   const absl::StatusOr<v1::ChiefState> state = ReadState(job);
   if (HasNotAnswered(job, state.status()) || absl::IsDeadlineExceeded(state.status())) {
@@ -234,7 +235,7 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri) {
   for (std::string& job : JobsOfCheckpoints(uri)) folders.push_back(std::move(job));
   const std::vector<std::string> jobs = JobsIn(uri);
   if (jobs.size() == 1) folders.push_back(jobs.front());
-  // What a job has ended with need not be its newest checkpoint.
+  // The model that a job has ended with need not be its newest checkpoint.
   for (const std::string& folder : folders) {
     CAPSTAN_ASSIGN_OR_RETURN(std::optional<std::string> model, ModelEndedWith(folder));
     if (model) return *std::move(model);

@@ -21,7 +21,8 @@ v1::JobSpec WithoutTraining(v1::JobSpec job) {
 
 absl::StatusOr<std::unique_ptr<PartitionStore>> WeightsAlone(
     std::unique_ptr<PartitionStore> trained, const v1::JobSpec& job, const DenseLayout& layout) {
-  // Rows that have expired are initial ones to whoever asks, and here they would not expire.
+  // RestartProgress drops expired rows. Pulls of such rows give initial rows, but in the copy they
+  // would not count as expired.
   for (const std::unique_ptr<Table>& table : trained->tables()) table->RestartProgress();
   CAPSTAN_ASSIGN_OR_RETURN(
       std::unique_ptr<PartitionStore> weights,

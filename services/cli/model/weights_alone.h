@@ -1,4 +1,4 @@
-// What scores are computed from, without what training keeps beside it.
+// Reduces a model to what scores are computed from, without what only training needs.
 #ifndef CAPSTAN_CLI_MODEL_WEIGHTS_ALONE_H_
 #define CAPSTAN_CLI_MODEL_WEIGHTS_ALONE_H_
 
@@ -11,12 +11,13 @@
 
 namespace capstan::cli {
 
-// The job with optimizers that have no slots, and without all that says how rows come and go.
+// Returns the job with optimizers that have no slots, and without the sparse update policy and the
+// settings for expiry and byte budget of rows.
 v1::JobSpec WithoutTraining(v1::JobSpec job);
 
-// Returns a partition of WithoutTraining(job) that gives the rows and the dense weights that
-// `trained` gives, bit by bit, and has no slots of optimizers, versions or rows that have expired:
-// with Adam some third of the memory. `job`, `layout`: those of the one that is trained.
+// Returns a partition of WithoutTraining(job) that gives the same rows and dense weights as
+// `trained`, bit by bit, without slots of optimizers, versions and expired rows. With Adam it takes
+// about a third of the memory. `job` and `layout` are those of `trained`.
 absl::StatusOr<std::unique_ptr<PartitionStore>> WeightsAlone(
     std::unique_ptr<PartitionStore> trained, const v1::JobSpec& job, const DenseLayout& layout);
 

@@ -16,31 +16,32 @@
 
 namespace capstan::cli {
 
-// Values are known by their names. Thread-compatible.
+// A Value is the name of a value in the graph. Thread-compatible.
 class OnnxGraph {
  public:
   using Value = std::string;
-  // An extent: a number, or the name of one that is known when the graph runs.
+  // The extent of a dimension: a number, or the name of a number that is known when the graph runs.
   using Extent = std::variant<int64_t, std::string>;
   using Attribute = std::pair<const char*, std::variant<int64_t, std::vector<int64_t>, float>>;
 
-  // Parameters are those of `arrays`, stored in `file`.
+  // Parameters refer to `arrays`, which are stored in `file`. `arrays` must outlive this object.
   OnnxGraph(std::string file, const std::map<std::string, StoredArray>& arrays)
       : file_(std::move(file)), arrays_(arrays) {}
 
-  // A float32 input of this name.
+  // Adds a float32 input.
   Value Input(const std::string& name, const std::vector<Extent>& shape);
-  // The stored array of this name. REQUIRES: HasParameter(name).
+  // Adds the stored array of this name, if the graph does not have it. REQUIRES:
+  // HasParameter(name).
   Value Parameter(const std::string& name);
   bool HasParameter(const std::string& name) const { return arrays_.contains(name); }
 
   Value Constant(float value);
   Value Constant(const std::vector<int64_t>& values);
 
-  // The output of an operator with one output.
+  // Adds an operator with one output, and returns that output.
   Value Node(const char* op, const std::vector<Value>& inputs,
              std::initializer_list<Attribute> attributes = {});
-  // `value` in another shape; -1: what follows from the others.
+  // Returns `value` in another shape. An extent of -1 follows from the others.
   Value Reshaped(const Value& value, const std::vector<int64_t>& shape) {
     return Node("Reshape", {value, Constant(shape)});
   }
@@ -58,7 +59,7 @@ class OnnxGraph {
   const std::string file_;
   const std::map<std::string, StoredArray>& arrays_;
   onnx::GraphProto graph_;
-  std::set<std::string> parameters_;  // That are in the graph already.
+  std::set<std::string> parameters_;  // Parameters that are in the graph already.
   int named_ = 0;
 };
 

@@ -13,7 +13,7 @@ using Value = OnnxGraph::Value;
 
 constexpr char kRecords[] = "records";
 
-// The segment of this name in the only table, or null.
+// Returns the segment of this name in the only table, or null.
 const v1::TableSegment* FindSegment(const v1::JobSpec& job, const std::string& name) {
   if (job.tables().empty()) return nullptr;
   const auto& segments = job.tables(0).segments();
@@ -23,7 +23,7 @@ const v1::TableSegment* FindSegment(const v1::JobSpec& job, const std::string& n
   return found == segments.end() ? nullptr : &*found;
 }
 
-// Whether the data give each key a value.
+// Returns whether the data give each key a value.
 bool KeysHaveValues(const v1::DataSpec& data) {
   return data.format() == v1::DATA_FORMAT_LIBSVM || data.format() == v1::DATA_FORMAT_LIBFM;
 }

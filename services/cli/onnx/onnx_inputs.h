@@ -1,5 +1,5 @@
-// The inputs of a graph that begins behind the rows of keys: each is made when a tower reads it
-// first.
+// The inputs of an ONNX graph, which begins behind the rows of keys. Each input is added when a
+// tower first reads it.
 #ifndef CAPSTAN_CLI_ONNX_ONNX_INPUTS_H_
 #define CAPSTAN_CLI_ONNX_ONNX_INPUTS_H_
 
@@ -11,18 +11,18 @@
 
 namespace capstan::cli {
 
-// What towers read, as TowerInput is in training. Thread-compatible; `job` and `graph` must outlive
-// this object.
+// What towers read, as TowerInput in training. `job` and `graph` must outlive this object.
+// Thread-compatible.
 class OnnxInputs {
  public:
   OnnxInputs(const v1::JobSpec& job, OnnxGraph& graph);
 
   const ModelShape& shape() const { return shape_; }
 
-  // Whether keys have a segment `linear`.
+  // Returns whether the rows of keys have a segment `linear`.
   bool has_linear() const;
-  // [records, keys, outputs] and [records, keys, embedding_dim]: the segments of the keys' rows,
-  // times the keys' values.
+  // The segments of the keys' rows, times the keys' values: [records, keys, outputs] and [records,
+  // keys, embedding_dim].
   OnnxGraph::Value Linear() { return SegmentOf("linear", linear_); }
   OnnxGraph::Value Embedding() { return SegmentOf("embedding", embedding_); }
   // [records, dense_width]. REQUIRES: records have numbers.
@@ -36,8 +36,8 @@ class OnnxInputs {
   const v1::JobSpec& job_;
   OnnxGraph& graph_;
   const ModelShape shape_;
-  const OnnxGraph::Extent keys_;  // That a record has.
-  // Empty: not made yet.
+  const OnnxGraph::Extent keys_;  // The number of keys of a record.
+  // Empty: not added yet.
   OnnxGraph::Value linear_, embedding_, values_, dense_, features_;
 };
 

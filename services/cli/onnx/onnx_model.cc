@@ -16,11 +16,11 @@ namespace {
 
 using Value = OnnxGraph::Value;
 
-constexpr int kIrVersion = 7;  // That of opset 13.
+constexpr int kIrVersion = 7;  // The version that belongs to opset 13.
 constexpr int kOpset = 13;
 
-// For labels of both losses: probabilities where a label's loss is logistic, logits where it is
-// not.
+// For labels with different losses: probabilities where a label's loss is logistic, logits where it
+// is not.
 Value ScoresOfLabels(const v1::JobSpec& job, const Value& logits, OnnxGraph& graph) {
   std::vector<Value> columns;
   for (int64_t i = 0; i < job.data().labels_size(); ++i) {
@@ -32,7 +32,7 @@ Value ScoresOfLabels(const v1::JobSpec& job, const Value& logits, OnnxGraph& gra
   return graph.Node("Concat", columns, {{"axis", int64_t{1}}});
 }
 
-// What logits mean.
+// Turns logits into predictions.
 Value ScoresOf(const v1::JobSpec& job, const Value& logits, OnnxGraph& graph) {
   if (job.model().loss() == v1::LOSS_SOFTMAX) {
     return graph.Node("Softmax", {logits}, {{"axis", int64_t{1}}});

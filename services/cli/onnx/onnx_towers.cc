@@ -14,7 +14,7 @@ namespace {
 
 using Value = OnnxGraph::Value;
 
-constexpr float kLeak = 0.01f;  // As that of capstan/model/activation.cc.
+constexpr float kLeak = 0.01f;  // The same slope as in capstan/model/activation.cc.
 
 // One tower of the model.
 class Builder {
@@ -54,7 +54,7 @@ class Builder {
     return graph_.Node("MatMul", {x, Parameter("head")});
   }
 
-  // The products of all pairs of vectors are a matrix for each record, of which those below the
+  // The products of all pairs of vectors form a matrix for each record; its elements below the
   // diagonal are taken, row by row.
   Value Dot() {
     Value own, vectors = inputs_.Embedding();
@@ -174,7 +174,7 @@ constexpr std::pair<std::string_view, Build> kKinds[] = {
     {"mlp", &Builder::Mlp},   {"cross", &Builder::Cross},   {"dot", &Builder::Dot},
     {"conv", &Builder::Conv}};
 
-// Null: the kind is none of Capstan's own.
+// Returns null if the kind is not one of Capstan's own.
 Build BuildOf(std::string_view kind) {
   for (const auto& [known, build] : kKinds) {
     if (known == kind) return build;

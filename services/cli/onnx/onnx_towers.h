@@ -1,5 +1,5 @@
-// What each kind of tower computes, as operators of ONNX. capstan/model/towers has the same for
-// training, and docs/export.md the formulas.
+// Builds what each kind of tower computes from operators of ONNX. capstan/model/towers computes the
+// same in training, and docs/export.md has the formulas.
 #ifndef CAPSTAN_CLI_ONNX_ONNX_TOWERS_H_
 #define CAPSTAN_CLI_ONNX_ONNX_TOWERS_H_
 
@@ -9,7 +9,7 @@
 
 namespace capstan::cli {
 
-// Returns whether a tower of this kind can be added.
+// Returns whether AddTower can add a tower of this kind.
 bool HasOnnxForm(const v1::TowerSpec& spec);
 
 // Adds what the tower computes of `inputs` to `graph`, and returns its logits, which broadcast to

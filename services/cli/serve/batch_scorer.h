@@ -1,4 +1,5 @@
-// Who computes a served model: Capstan's towers (ScorerPool), or a user's program (ProgramPool).
+// Computes the scores of a served model, by Capstan's towers (ScorerPool) or by a user's program
+// (ProgramPool).
 #ifndef CAPSTAN_CLI_SERVE_BATCH_SCORER_H_
 #define CAPSTAN_CLI_SERVE_BATCH_SCORER_H_
 
@@ -14,11 +15,12 @@ class BatchScorer {
  public:
   virtual ~BatchScorer() = default;
 
-  // The logits, model.outputs an example; waits for its turn. UNAVAILABLE: nobody computes at
-  // present. DEADLINE_EXCEEDED: it took too long. INTERNAL: it has failed with this batch.
+  // Returns the logits, model.outputs for each example. Waits until a scorer is free. UNAVAILABLE:
+  // no scorer can compute at present. DEADLINE_EXCEEDED: computing took too long. INTERNAL: the
+  // program has failed with this batch.
   virtual absl::StatusOr<std::vector<float>> Logits(const Batch& batch) = 0;
 
-  // Whether somebody computes at present.
+  // Returns whether there is a scorer at present.
   virtual bool ready() const = 0;
 };
 

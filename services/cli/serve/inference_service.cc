@@ -21,7 +21,7 @@ HttpAnswer Refusal(int status, const std::string& error) {
   return {.status = status, .body = ErrorResponse(error)};
 }
 
-// The answer to a request that could not be carried out.
+// Returns the HTTP status for the error of a request.
 int HttpStatusOf(const absl::Status& error) {
   if (absl::IsInvalidArgument(error)) return 400;
   if (absl::IsUnavailable(error)) return 503;
@@ -98,7 +98,7 @@ HttpAnswer InferenceService::Route(const HttpQuestion& question) {
   return Refusal(404, absl::StrCat("there is nothing here; the model is at ", model_path));
 }
 
-// Versions are the names of checkpoints: the one that is served is the only one there is.
+// A version is the name of a checkpoint. Only the version that is served exists.
 HttpAnswer InferenceService::OfModel(const HttpQuestion& question, std::string_view rest) {
   const std::shared_ptr<ServedModel> model = this->model();
   if (model == nullptr) return Refusal(503, "there is no version of this model yet");

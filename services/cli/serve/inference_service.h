@@ -1,4 +1,4 @@
-// The paths of the Open Inference Protocol (KServe's V2) and what is answered at them.
+// Answers requests at the paths of the Open Inference Protocol (KServe's V2).
 #ifndef CAPSTAN_CLI_SERVE_INFERENCE_SERVICE_H_
 #define CAPSTAN_CLI_SERVE_INFERENCE_SERVICE_H_
 
@@ -14,21 +14,23 @@
 
 namespace capstan::cli {
 
-// Answers with the model that it was given last; requests under way keep theirs. Before it has any
-// it is alive and not ready: 503. Thread-safe.
+// Answers with the model that was last given to Replace; requests under way keep the model that
+// they began with. Before the first model the service is alive but not ready, and answers 503.
+// Thread-safe.
 class InferenceService {
  public:
   explicit InferenceService(std::string name);
 
   void Replace(std::shared_ptr<ServedModel> model);
-  std::shared_ptr<ServedModel> model() const;  // None: it has not been given any.
+  std::shared_ptr<ServedModel> model() const;  // Null before the first Replace.
 
   HttpAnswer Answer(const HttpQuestion& question);
-  // Whether it is alive and ready, and nothing else: for a port of their own, which answers when
-  // all connections for requests are taken.
+  // Answers only whether the service is alive and ready. For a separate port, which still answers
+  // when all connections for requests are taken.
   HttpAnswer AnswerOfHealth(const HttpQuestion& question) const;
 
-  // From now on it is not ready, though it answers: whoever sends requests is to look elsewhere.
+  // From now on the service reports that it is not ready, but still answers, so that clients turn
+  // elsewhere before it ends.
   void Leave();
 
   const metrics::Registry& registry() const { return registry_; }

@@ -1,4 +1,5 @@
-// When a version that could not be taken is read again: that may be as much as one that can be.
+// Decides when a version of a model that could not be loaded is read again, as reading it may cost
+// as much as reading a good one.
 #ifndef CAPSTAN_CLI_SERVE_LOAD_PAUSES_H_
 #define CAPSTAN_CLI_SERVE_LOAD_PAUSES_H_
 
@@ -9,24 +10,24 @@
 
 namespace capstan::cli {
 
-// A version that does not fit (FAILED_PRECONDITION, INVALID_ARGUMENT) is left alone for the longest
-// time at once: it stays as it is, though a program may have failed for want of memory. After any
-// other error it is left for the first pause, and for twice as long with each further one, up to
-// the longest. Another version is read at once. Thread-compatible.
+// A version that does not fit (FAILED_PRECONDITION, INVALID_ARGUMENT) is left alone for kLongest at
+// once: it does not change, though its program may have failed only for want of memory. After any
+// other error the pause is `first`, and doubles with each further error, up to kLongest. Another
+// version is read at once. Thread-compatible.
 class LoadPauses {
  public:
   static constexpr absl::Duration kLongest = absl::Minutes(10);
 
   explicit LoadPauses(absl::Duration first) : first_(first) {}
 
-  // Why the version of this folder could not be taken, as long as it is to be left alone; else OK.
+  // Returns the error of the version in `folder` while it is to be left alone, otherwise OK.
   absl::Status Standing(const std::string& folder, absl::Time now) const;
-  // REQUIRES: an error.
+  // Notes that loading the version in `folder` has failed. REQUIRES: `why` is an error.
   void Failed(const std::string& folder, const absl::Status& why, absl::Time now);
 
  private:
   const absl::Duration first_;
-  std::string folder_;  // The one that failed last.
+  std::string folder_;  // The version that failed last.
   absl::Status why_;
   absl::Duration pause_;
   absl::Time until_;

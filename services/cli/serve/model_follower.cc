@@ -37,7 +37,8 @@ void ModelFollower::Run() {
   ended_.Notify();
 }
 
-// A version that cannot be read, as it is being deleted, changes nothing.
+// Looks once for a newer version and serves it. If it cannot be read, for instance because it is
+// being deleted, the present version stays.
 absl::Status ModelFollower::Look() {
   std::shared_ptr<ServedModel> served = service_.model();
   const absl::StatusOr<std::string> newest = ModelIn(options_.uri);
@@ -51,8 +52,8 @@ absl::Status ModelFollower::Look() {
   return absl::OkStatus();
 }
 
-// Waits until no request has the model any more: the last one would free it before it has its
-// answer.
+// Waits until no request uses the model any more and frees it here, as otherwise the last request
+// would free it before it is answered.
 void ModelFollower::LetGo(std::shared_ptr<ServedModel> model) {
   leaving_ = std::move(model);
   while (leaving_.use_count() > 1) {

@@ -20,31 +20,31 @@ namespace capstan::cli {
 
 struct FollowerOptions {
   std::string uri;  // A job's folder, a checkpoint or an exported model, as ModelIn takes it.
-  absl::Duration every = absl::Seconds(10);  // Between two looks.
+  absl::Duration every = absl::Seconds(10);  // Time between two looks at the folder.
   bool at_once = false;                      // The first look does not wait.
-  // Reads the version in a folder; again, if it cannot, when LoadPauses says.
+  // Loads the version in a folder. If it fails, it is called again when LoadPauses says so.
   std::function<absl::StatusOr<std::shared_ptr<ServedModel>>(const std::string&)> load;
-  // Returns, after the time that it is given or earlier, whether to end.
+  // Waits at most the given time, and returns whether the follower should end.
   std::function<bool(absl::Duration)> ends;
-  // What is told, on the thread of the follower: a version that is taken, and why none can be, once
-  // for each reason. That there is none yet is not told.
+  // Called on the follower's thread: `taken` when a version is served, `failed` with the reason why
+  // no newer version can be, once for each reason. That there is no version yet is not reported.
   std::function<void(const ServedModel&)> taken;
   std::function<void(const absl::Status&)> failed;
 };
 
-// Looks, reads, and frees the version before, on a thread of its own: reading a large model takes
-// minutes, and freeing it seconds. Thread-compatible.
+// Looks for versions, loads them, and frees the version before, on a thread of its own, as loading
+// a large model takes minutes and freeing it seconds. Thread-compatible.
 class ModelFollower {
  public:
   // `service` and `clock` must outlive this object.
   ModelFollower(FollowerOptions options, InferenceService& service, const Clock& clock);
-  // Waits until the thread has ended. A version that requests still had then is freed here, or by
-  // the last of them.
+  // Waits until the thread has ended. A version that requests still use then is freed here, or by
+  // the last of these requests.
   ~ModelFollower();
   ModelFollower(const ModelFollower&) = delete;
 
-  // Returns whether the thread has ended, at the latest after `timeout`. It does not while it
-  // reads.
+  // Waits at most `timeout` for the thread to end, and returns whether it has. It does not end
+  // while it loads a model.
   bool WaitForEnd(absl::Duration timeout) const;
 
  private:
@@ -56,8 +56,8 @@ class ModelFollower {
   const FollowerOptions options_;
   InferenceService& service_;
   const Clock& clock_;
-  LoadPauses pauses_;                     // The thread's alone.
-  std::shared_ptr<ServedModel> leaving_;  // The version before; requests own it, too.
+  LoadPauses pauses_;                     // Used by the thread only.
+  std::shared_ptr<ServedModel> leaving_;  // The version before, owned also by requests under way.
   absl::Notification ended_;
   std::thread thread_;
 };

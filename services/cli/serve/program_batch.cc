@@ -23,7 +23,7 @@ ProgramBatch::ProgramBatch(const FinishedModel& model, const Batch& batch)
   }
 }
 
-// Feature by feature, as a step of training has them.
+// Returns the keys of a table feature by feature, in the order of a training step.
 std::vector<uint64_t> ProgramBatch::KeysOf(const v1::JobSpec& job, int table) {
   if (begins_.empty()) return batch_.keys;
   std::vector<uint64_t> gathered;

@@ -1,4 +1,5 @@
-// A batch as a user's program is given it: the records, and the rows of their keys.
+// A batch in the form in which a user's program receives it: the records, and the rows of their
+// keys.
 #ifndef CAPSTAN_CLI_SERVE_PROGRAM_BATCH_H_
 #define CAPSTAN_CLI_SERVE_PROGRAM_BATCH_H_
 
@@ -16,15 +17,16 @@ namespace capstan::cli {
 // Immutable.
 class ProgramBatch {
  public:
-  // Both must outlive this object. REQUIRES: the batch has an example.
+  // Both must outlive this object. REQUIRES: the batch has at least one example.
   ProgramBatch(const FinishedModel& model, const Batch& batch);
 
-  // The parts of its message: the numbers of the records (float32), the values of their keys
-  // (float32; none: all are 1), where the keys of each of data.features begin in its table's index
-  // (uint64); of each feature the offsets (uint32, examples + 1) and the weights of its keys
-  // (float32; none: all are 1), or the offsets of whole records alone; and of each table, of which
-  // there is one at least, the distinct keys (uint64), the index (uint32, a key's place among
-  // these) and their rows (float32).
+  // Returns the parts of its message, in this order. First the numbers of the records (float32),
+  // the values of their keys (float32; empty: all are 1), and where the keys of each of
+  // data.features begin in the index of its table (uint64). Then for each feature the offsets
+  // (uint32, examples + 1) and the weights of its keys (float32; empty: all are 1); without
+  // features only the offsets of the records. Then for each table, of which there is at least one,
+  // the distinct keys (uint64), the index (uint32: for each key its place among the distinct ones)
+  // and the rows of the distinct keys (float32).
   std::vector<std::string_view> parts() const;
 
  private:

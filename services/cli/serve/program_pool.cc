@@ -12,8 +12,9 @@ namespace capstan::cli {
 namespace {
 
 constexpr absl::Duration kGlance = absl::Milliseconds(100);  // Between two looks at the processes.
-constexpr absl::Duration kFirstPause = absl::Seconds(1);     // Before what has failed to start is
-constexpr absl::Duration kLongestPause = absl::Seconds(30);  // tried again.
+// The first pause before a failed start is tried again,
+constexpr absl::Duration kFirstPause = absl::Seconds(1);
+constexpr absl::Duration kLongestPause = absl::Seconds(30);  // and the longest one.
 
 }  // namespace
 
@@ -88,7 +89,8 @@ void ProgramPool::Run() {
       pause = std::min(2 * pause, kLongestPause);
     }
   }
-  std::vector<std::unique_ptr<ServingProgram>> all;  // Ended by the thread that has started them.
+  // Destroyed here, as the thread that has started the processes must end them.
+  std::vector<std::unique_ptr<ServingProgram>> all;
   absl::MutexLock lock(&mu_);
   all.swap(free_);
   std::move(lost_.begin(), lost_.end(), std::back_inserter(all));
@@ -106,7 +108,7 @@ absl::Status ProgramPool::StartOne() {
   return absl::OkStatus();
 }
 
-// Those that a request has lost, and those that have ended while nobody asked them.
+// Ends processes that have failed a request, and those that have ended while they were free.
 void ProgramPool::EndLost() {
   std::vector<std::unique_ptr<ServingProgram>> ended;
   {

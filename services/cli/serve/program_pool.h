@@ -1,4 +1,5 @@
-// Processes of a user's program that compute one version of its model, a batch each at a time.
+// Runs several processes of a user's program, which compute one version of its model. Each computes
+// one batch at a time.
 #ifndef CAPSTAN_CLI_SERVE_PROGRAM_POOL_H_
 #define CAPSTAN_CLI_SERVE_PROGRAM_POOL_H_
 
@@ -21,21 +22,22 @@
 namespace capstan::cli {
 
 struct ProgramOptions {
-  // One simple command, whose words a shell reads: `exec` stands before it. Empty: there is no
-  // program.
+  // One simple command, which a shell runs with `exec` in front. Empty: there is no program.
   std::string command;
-  int processes = 1;                            // So many compute at a time.
-  absl::Duration patience = absl::Seconds(30);  // For a batch, and for one's turn.
-  // Is told, a line each, on a thread of the pool, that a process has ended and is started again.
+  int processes = 1;  // How many processes there are.
+  // How long to wait for a free process, and then for the batch.
+  absl::Duration patience = absl::Seconds(30);
+  // Called on a thread of the pool with one line when a process has ended, or cannot be started.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
-// A process that ends, or that takes too long for a batch and is ended for that, is replaced; what
-// cannot be started is tried again, after longer and longer pauses of 30 s at most. Thread-safe.
+// A process that ends is replaced, and so is one that takes too long for a batch, which is killed.
+// If a process cannot be started, that is tried again after pauses that grow up to 30 s.
+// Thread-safe.
 class ProgramPool : public BatchScorer {
  public:
-  // Returns when all have the model, which must outlive this object; or why one has not:
-  // ServingProgram's errors.
+  // Starts the processes and returns when all of them have taken the model, which must outlive this
+  // object. Returns the error of ServingProgram::Start if one of them has not.
   static absl::StatusOr<std::unique_ptr<ProgramPool>> Start(const FinishedModel& model,
                                                             ProgramOptions options);
   // Ends the processes. REQUIRES: no call of Logits is under way.
@@ -50,7 +52,7 @@ class ProgramPool : public BatchScorer {
   absl::StatusOr<std::unique_ptr<ServingProgram>> Take();
   void Give(std::unique_ptr<ServingProgram> program);
 
-  // On a thread of its own, which all processes are children of.
+  // Runs on a thread of its own, whose children all processes are.
   void Run();
   absl::Status StartOne();
   void EndLost();
@@ -60,10 +62,11 @@ class ProgramPool : public BatchScorer {
   const ProgramOptions options_;
   mutable absl::Mutex mu_;
   std::vector<std::unique_ptr<ServingProgram>> free_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::unique_ptr<ServingProgram>> lost_ ABSL_GUARDED_BY(mu_);  // To be ended.
-  int alive_ ABSL_GUARDED_BY(mu_) = 0;         // Those that are free, or compute.
+  // Processes to be ended.
+  std::vector<std::unique_ptr<ServingProgram>> lost_ ABSL_GUARDED_BY(mu_);
+  int alive_ ABSL_GUARDED_BY(mu_) = 0;         // Processes that are free, or compute.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);  // Why the last start failed.
-  absl::Notification begun_;                   // All are started, or one has failed.
+  absl::Notification begun_;  // All processes are started, or one has failed to start.
   absl::Notification ends_;
   std::thread thread_;
 };

@@ -18,8 +18,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr absl::Duration kCancelPeriod = absl::Milliseconds(100);  // Between two looks at `cancel`.
-constexpr uint32_t kMostParts = 16;                 // An answer has so many parts at most.
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // A part has so many bytes at most.
+constexpr uint32_t kMostParts = 16;                                // The most parts of an answer.
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;                 // The most bytes of a part.
 
 template <typename T>
 void Append(std::string& out, T value) {

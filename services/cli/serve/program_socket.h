@@ -1,5 +1,5 @@
-// The line to a user's program that serves: messages of arrays, one asked and one answered at a
-// time.
+// The connection to a user's program that serves: messages of arrays, one request and one answer at
+// a time.
 //
 // A message is, little-endian: uint32 kind, uint32 parts, uint64 bytes of each part, and the parts
 // one behind the other. python/capstan_ps/serving.py has the other end.
@@ -31,13 +31,13 @@ struct ProgramMessage {
   std::vector<std::string> parts;
 };
 
-// How long somebody waits.
+// How long a call waits.
 struct Patience {
   absl::Time until;                            // A time of SteadyClock.
-  const absl::Notification* cancel = nullptr;  // Its notification ends the wait as well.
+  const absl::Notification* cancel = nullptr;  // If notified, the wait ends as well.
 };
 
-// Thread-compatible. After an error no message can follow.
+// After an error the connection cannot be used any more. Thread-compatible.
 class ProgramSocket {
  public:
   // `descriptor` is that of a stream socket, which this object closes.
@@ -45,8 +45,9 @@ class ProgramSocket {
   ~ProgramSocket();
   ProgramSocket(const ProgramSocket&) = delete;
 
-  // Sends a message, and returns the next one that comes. UNAVAILABLE: the other end is closed.
-  // DEADLINE_EXCEEDED, CANCELLED: the patience is over. INTERNAL: what came is no message.
+  // Sends a message, and returns the answer. UNAVAILABLE: the other end is closed.
+  // DEADLINE_EXCEEDED: it was not answered by patience.until. CANCELLED: patience.cancel was
+  // notified. INTERNAL: the answer is malformed.
   absl::StatusOr<ProgramMessage> Ask(MessageKind kind, std::span<const std::string_view> parts,
                                      const Patience& patience);
 

@@ -34,7 +34,7 @@ std::unique_ptr<Scorer> ScorerPool::Take() {
     }
     --unmade_;
   }
-  return *Scorer::Create(model_);  // The first one has shown that the model has them.
+  return *Scorer::Create(model_);  // Cannot fail, as the first scorer was made from this model.
 }
 
 void ScorerPool::Give(std::unique_ptr<Scorer> scorer) {

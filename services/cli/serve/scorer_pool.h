@@ -1,4 +1,4 @@
-// Scorers of one model of towers, of which a few compute at a time.
+// A pool of scorers of one model of towers.
 #ifndef CAPSTAN_CLI_SERVE_SCORER_POOL_H_
 #define CAPSTAN_CLI_SERVE_SCORER_POOL_H_
 
@@ -16,16 +16,16 @@
 
 namespace capstan::cli {
 
-// Thread-safe. A scorer is made when all that there are compute, as each keeps memory for the
-// largest batch that it has computed.
+// A new scorer is made only when all existing ones are busy, as each keeps memory for the largest
+// batch that it has computed. Thread-safe.
 class ScorerPool : public BatchScorer {
  public:
-  // At most `most` compute at a time. `model` must outlive this object. Errors are Scorer's.
-  // REQUIRES: most >= 1.
+  // At most `most` scorers compute at a time. `model` must outlive this object. Errors as of
+  // Scorer::Create. REQUIRES: most >= 1.
   static absl::StatusOr<std::unique_ptr<ScorerPool>> Create(const FinishedModel& model,
                                                             size_t most);
 
-  // Waits for a scorer that is free. Never fails.
+  // Waits for a free scorer. Never fails.
   absl::StatusOr<std::vector<float>> Logits(const Batch& batch) override;
   bool ready() const override { return true; }
 
@@ -37,11 +37,13 @@ class ScorerPool : public BatchScorer {
 
   const FinishedModel& model_;
   absl::Mutex mu_;
-  size_t unmade_ ABSL_GUARDED_BY(mu_);                              // So many may still be made.
-  std::vector<std::unique_ptr<Scorer>> free_ ABSL_GUARDED_BY(mu_);  // The last used is last.
+  size_t unmade_ ABSL_GUARDED_BY(mu_);  // How many scorers may still be made.
+  // The one used last is at the end.
+  std::vector<std::unique_ptr<Scorer>> free_ ABSL_GUARDED_BY(mu_);
 };
 
-// As many as this process has cores for, where each computes on `threads` of them.
+// Returns how many scorers the cores of this process are enough for, if each computes on `threads`
+// of them.
 size_t ScorersForThisMachine(size_t threads);
 
 }  // namespace capstan::cli

@@ -16,13 +16,14 @@
 namespace capstan::cli {
 namespace {
 
-constexpr size_t kMostRecords = 1 << 16;  // A model computes them at once.
+// The most records of a request, which are computed as one batch.
+constexpr size_t kMostRecords = 1 << 16;
 constexpr char kRecords[] = "records";
 constexpr char kPixels[] = "pixels";
 
 absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-// Lines are read as those of csv where the job's files are no text.
+// Where the job's files are no text, lines are read as csv.
 v1::DataSpec AsText(v1::DataSpec data) {
   ReadGeneratedAsText(data);
   if (data.format() == v1::DATA_FORMAT_PARQUET) data.set_format(v1::DATA_FORMAT_CSV);
@@ -54,7 +55,7 @@ std::map<std::string, uint32_t> ColumnsOf(const v1::DataSpec& data) {
   return columns;
 }
 
-// A cell as a line of csv has it.
+// Returns a cell as it stands in a line of csv.
 std::string InQuotes(const std::string& cell) {
   if (cell.find_first_of(",\"\r\n") == cell.npos) return cell;
   std::string quoted = "\"";

@@ -16,7 +16,7 @@
 namespace capstan::cli {
 namespace {
 
-// `command`: the program that was given, if any.
+// `command` is that of the program; empty: none is given.
 absl::Status CheckWhoComputes(const v1::JobSpec& job, const std::string& command) {
   const std::string& user = job.model().user();
   if (user.empty() == command.empty()) return absl::OkStatus();

@@ -1,4 +1,4 @@
-// A trained model that answers: one version of it, in memory.
+// One version of a trained model, in memory, that answers requests.
 #ifndef CAPSTAN_CLI_SERVE_SERVED_MODEL_H_
 #define CAPSTAN_CLI_SERVE_SERVED_MODEL_H_
 
@@ -17,21 +17,21 @@
 
 namespace capstan::cli {
 
-// Thread-safe: requests are read at the same time, and as many computed as the machine has cores,
-// or a user's program has processes.
+// Requests are parsed in parallel; as many are computed at a time as the machine has cores, or the
+// user's program has processes. Thread-safe.
 class ServedModel {
  public:
-  // The checkpoint or exported model of a folder, which the program computes if it is that of
-  // model.user. Errors are FinishedModel's and ProgramPool's, and those of ReadKnownVocabularies;
-  // FAILED_PRECONDITION, too, for a model of towers and a program, and for one of model.user and
-  // none: that is known before any parameter is read.
+  // Loads the checkpoint or exported model of a folder. `program` computes it if the job has
+  // model.user. Errors are those of FinishedModel, ProgramPool and ReadKnownVocabularies.
+  // FAILED_PRECONDITION also if a program is given for a model of towers, or none for model.user,
+  // which is checked before any parameter is read.
   static absl::StatusOr<std::shared_ptr<ServedModel>> Load(const std::string& folder,
                                                            const ProgramOptions& program);
 
-  // Returns who computes with a model, which outlives it.
+  // Makes the BatchScorer of a model, which outlives it.
   using NewScorer =
       absl::FunctionRef<absl::StatusOr<std::unique_ptr<BatchScorer>>(const FinishedModel&)>;
-  // Likewise, of the model in memory that is the one of this folder.
+  // The same for a model that is in memory already and was read from `folder`.
   static absl::StatusOr<std::shared_ptr<ServedModel>> Make(const std::string& folder,
                                                            FinishedModel model,
                                                            NewScorer new_scorer);
@@ -41,19 +41,19 @@ class ServedModel {
   const v1::JobSpec& job() const { return model_.job(); }
   const ServedInputs& inputs() const { return inputs_; }
 
-  // What it gives, in order: of one label `score`, of a softmax `probabilities`, of several labels
-  // each under its name. `values` are empty.
+  // The outputs of an answer, in their order, without values: `score` for one label,
+  // `probabilities` for a softmax, and with several labels one output of each label's name.
   std::vector<InferOutput> outputs() const;
 
   struct Answer {
     size_t rows = 0;
     std::vector<InferOutput> outputs;
   };
-  // INVALID_ARGUMENT: an input, a record or the name of an output is none. Others are
-  // BatchScorer's.
+  // Answers a request. INVALID_ARGUMENT: an input or a record is malformed, or an output is asked
+  // for that the model does not have. Other errors are those of BatchScorer.
   absl::StatusOr<Answer> Infer(const InferRequest& request);
 
-  // Whether it can answer at present.
+  // Returns whether requests can be answered at present.
   bool ready() const { return scorer_->ready(); }
 
  private:

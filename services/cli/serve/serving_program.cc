@@ -18,8 +18,10 @@
 namespace capstan::cli {
 namespace {
 
-constexpr absl::Duration kStart = absl::Minutes(5);  // To import libraries, and build the model.
-constexpr absl::Duration kEnd = absl::Seconds(1);    // For a process whose socket is closed.
+// The time to import libraries and build the model.
+constexpr absl::Duration kStart = absl::Minutes(5);
+// The time for a process to end after its socket is closed.
+constexpr absl::Duration kEnd = absl::Seconds(1);
 
 }  // namespace
 
@@ -34,7 +36,8 @@ absl::StatusOr<std::unique_ptr<ServingProgram>> ServingProgram::Start(
       Process::Start({.argv = {"/usr/bin/env", absl::StrCat("CAPSTAN_SERVE=", ends[1]), "/bin/sh",
                                "-c", absl::StrCat("exec ", command)},
                       .inherited = ends[1]});
-  close(ends[1]);  // The program's alone: when it ends, so does the line.
+  // This end is then open only in the program, so the connection ends with the program.
+  close(ends[1]);
   CAPSTAN_RETURN_IF_ERROR(process.status());
   std::unique_ptr<ServingProgram> program(
       new ServingProgram(model, std::move(socket), *std::move(process)));

@@ -18,30 +18,32 @@
 
 namespace capstan::cli {
 
-// Started, asked how it ended and destroyed by one thread. Logits and lost are those of one thread
-// at a time.
+// Must be started, asked how it ended and destroyed by one thread. Logits and lost may be called by
+// any thread, one at a time.
 class ServingProgram {
  public:
-  // Starts the command, one simple command whose words a shell reads, with the environment variable
-  // CAPSTAN_SERVE, gives it the model, and waits until it has it. Its output goes to our standard
-  // error. `model` must outlive this object. FAILED_PRECONDITION, in one line, if the program ends
-  // before, takes longer than five minutes, or says that it and the model do not fit. CANCELLED
-  // when `cancel` is notified.
+  // Starts the command, one simple command which a shell runs, with the environment variable
+  // CAPSTAN_SERVE, sends it the model, and waits until the program is ready. Its output goes to our
+  // standard error. `model` must outlive this object. FAILED_PRECONDITION, in one line: the program
+  // has ended before it was ready, takes longer than five minutes, or says that it does not fit the
+  // model. CANCELLED: `cancel` was notified.
   static absl::StatusOr<std::unique_ptr<ServingProgram>> Start(const std::string& command,
                                                                const FinishedModel& model,
                                                                const absl::Notification& cancel);
 
-  // The logits of a batch. INTERNAL: the program has failed with it, and says where.
-  // UNAVAILABLE, DEADLINE_EXCEEDED: it has ended, or has not answered for so long; it is lost.
-  // REQUIRES: an example, and not lost.
+  // Returns the logits of a batch. INTERNAL: the program has failed with this batch; the message is
+  // its own. UNAVAILABLE: the program has ended or its answer is malformed. DEADLINE_EXCEEDED: it
+  // has not answered within `patience`. After the last two it is lost. REQUIRES: the batch has at
+  // least one example, and !lost().
   absl::StatusOr<std::vector<float>> Logits(const Batch& batch, absl::Duration patience);
 
-  // It answers no more.
+  // The program cannot be used any more.
   bool lost() const { return lost_; }
 
-  // Whether the process has ended. Never waits.
+  // Returns whether the process has ended. Never waits.
   bool ended() { return process_.Poll().has_value(); }
-  // How it has ended, for a line of the log; of one that still runs after a moment, that it hangs.
+  // Says how the process has ended, for a line of the log. Waits a second for its end; if it still
+  // runs then, says that it does not answer.
   std::string HowItEnded();
 
  private:

@@ -31,7 +31,7 @@ bool Write(int out, const std::string& text) {
   return true;
 }
 
-// Lines that have come; 0: none will.
+// Waits for questions and returns how many lines have arrived; 0: no more will.
 int64_t Questions(int in, absl::Duration silence) {
   while (true) {
     pollfd poll_for = {.fd = in, .events = POLLIN, .revents = 0};

@@ -1,4 +1,4 @@
-// Answers questions that come line by line, for a command elsewhere that has started this one.
+// Answers questions that arrive line by line from a command elsewhere, which has started this one.
 #ifndef CAPSTAN_CLI_STATUS_ANSWER_LINES_H_
 #define CAPSTAN_CLI_STATUS_ANSWER_LINES_H_
 
@@ -7,11 +7,13 @@
 
 namespace capstan::cli {
 
-// Who has started it may be gone without a word: so long no question comes, and it ends.
+// The command that started this one may be gone without notice, so this one ends if no question
+// arrives for so long.
 inline constexpr absl::Duration kSilence = absl::Seconds(30);
 
-// For each line that comes from the file descriptor `in` one goes to `out`: the status as JSON, or
-// in words why there is none. Returns at the end of `in`, after `silence`, or when nobody reads.
+// For each line read from the file descriptor `in`, writes one line to `out`: the status as JSON,
+// or in words why there is none. Returns at the end of `in`, after `silence` without a question, or
+// when `out` cannot be written.
 void AnswerLines(StatusSource& source, int in, int out, absl::Duration silence = kSilence);
 
 }  // namespace capstan::cli

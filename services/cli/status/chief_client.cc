@@ -11,8 +11,8 @@
 namespace capstan::cli {
 namespace {
 
-// About the pause between two calls of those who ask again, so that an attempt, which has a second,
-// is attended to for half of it.
+// About the pause between two calls of a caller that asks repeatedly. An attempt to connect has a
+// second, and so gets attention for half of it.
 constexpr absl::Duration kConnectionPatience = absl::Milliseconds(500);
 
 }  // namespace
@@ -52,9 +52,9 @@ absl::StatusOr<v1::RebalanceReply> ChiefClient::Rebalance(bool plan_only, absl::
   return reply;
 }
 
-// gRPC's synchronous calls read what has come for a connection only while one of them waits, and a
-// call that finds the last attempt failed does not wait: the handshakes of the next attempts would
-// run into their time limits, one after the other.
+// gRPC's synchronous calls process a connection only while one of them waits, and a call that finds
+// the last attempt failed does not wait. Without this the handshakes of later attempts would time
+// out, one after the other.
 void ChiefClient::AwaitConnection() {
   channel_->WaitForConnected(absl::ToChronoTime(absl::Now() + kConnectionPatience));
 }

@@ -1,4 +1,4 @@
-// The chief's calls for people, each answered within a deadline.
+// Calls the RPCs of the chief that serve people. Each call has a time limit.
 #ifndef CAPSTAN_CLI_STATUS_CHIEF_CLIENT_H_
 #define CAPSTAN_CLI_STATUS_CHIEF_CLIENT_H_
 
@@ -16,27 +16,28 @@ namespace capstan::cli {
 // Thread-compatible.
 class ChiefClient : public StatusSource {
  public:
-  // Connects when first asked, and again after every loss.
+  // Connects at the first call, and again whenever the connection is lost.
   explicit ChiefClient(const std::string& address);
 
-  // UNAVAILABLE soon if nobody listens, DEADLINE_EXCEEDED after `timeout`.
+  // UNAVAILABLE: nobody listens, which is noticed soon. DEADLINE_EXCEEDED: no answer within
+  // `timeout`.
   absl::StatusOr<v1::GetStatusReply> GetStatus(absl::Duration timeout) override;
 
-  // The folder of a checkpoint that is taken now. FAILED_PRECONDITION: the job is not running, or
-  // keeps no checkpoints. DEADLINE_EXCEEDED: it is still being taken.
+  // Takes a checkpoint now and returns its folder. FAILED_PRECONDITION: the job is not running, or
+  // keeps no checkpoints. DEADLINE_EXCEEDED: the checkpoint is still being taken.
   absl::StatusOr<std::string> TakeCheckpoint(absl::Duration timeout);
 
-  // What would make the shards even; unless `plan_only`, it is begun. FAILED_PRECONDITION: the job
-  // is not training.
+  // Returns the moves that would balance the shards, and begins them unless `plan_only`.
+  // FAILED_PRECONDITION: the job is not training.
   absl::StatusOr<v1::RebalanceReply> Rebalance(bool plan_only, absl::Duration timeout);
 
   const std::string& address() const { return address_; }
 
  private:
-  // Moves the connection on, for a while at most, if it does not stand.
+  // If there is no connection, waits a short while for one, so that its handshake makes progress.
   void AwaitConnection();
 
-  // Says whose failure it is.
+  // Returns the error of a call with the chief's address in it.
   absl::Status Named(const grpc::Status& status) const;
 
   const std::string address_;

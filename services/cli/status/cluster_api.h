@@ -1,4 +1,4 @@
-// What a pod may ask of the Kubernetes API, with the token of its ServiceAccount.
+// Calls the Kubernetes API from a pod, with the token of its ServiceAccount.
 #ifndef CAPSTAN_CLI_STATUS_CLUSTER_API_H_
 #define CAPSTAN_CLI_STATUS_CLUSTER_API_H_
 
@@ -19,14 +19,14 @@ struct ClusterAccess {
   std::string ca_file;
 };
 
-// As a container finds it, in its environment and in the files that are mounted there. The token
-// is renewed while the pod lives, so it is read when it is used. FAILED_PRECONDITION: this is no
+// Reads the access of this container from its environment and the files mounted in `folder`. The
+// token is renewed while the pod lives, so call this for each use. FAILED_PRECONDITION: this is no
 // pod, or one without a token.
 absl::StatusOr<ClusterAccess> FindClusterAccess(const std::string& folder = kServiceAccountFolder);
 
-// Sets the replicas of a Deployment of the pod's own namespace. NOT_FOUND, PERMISSION_DENIED (a
-// Role must allow `patch` on deployments/scale), UNAVAILABLE, DEADLINE_EXCEEDED, and what Http
-// says.
+// Sets the replicas of a Deployment in the pod's own namespace. NOT_FOUND: there is no such
+// Deployment. PERMISSION_DENIED: a Role must allow `patch` on deployments/scale. Otherwise the
+// errors of Http::Send, or UNAVAILABLE.
 absl::Status ScaleDeployment(Http& http, const ClusterAccess& access, const std::string& name,
                              int replicas);
 

@@ -28,12 +28,12 @@ std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
   return line;
 }
 
-// The last part of where it is, which names it.
+// Returns the last part of a checkpoint's path, which is its name.
 std::string NameOf(const std::string& checkpoint) {
   return Printable(checkpoint.substr(checkpoint.find_last_of('/') + 1));
 }
 
-// "1,200 updates of rows, 30 rows, 25 % of the hot rows", these where there were any.
+// "1,200 updates of rows, 30 rows, 25 % of the hot rows"; hot rows only if there were any.
 std::string LossOf(const v1::TableLoss& table) {
   const std::string text =
       absl::StrCat(Grouped(table.updates()), " updates of rows, ", Grouped(table.rows()), " rows");
@@ -78,9 +78,10 @@ void AddRecoveries(const v1::GetStatusReply& status, std::vector<std::string>& l
   }
 }
 
-// What recovery: partial has cost.
+// Adds what recoveries with recovery: partial have lost.
 void AddLostForGood(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
-  std::map<uint32_t, uint64_t> batches;  // By shard: each counts all that it lacks.
+  // By shard; the last report of a shard counts all that it lacks.
+  std::map<uint32_t, uint64_t> batches;
   std::map<std::string, v1::TableLoss> tables;
   for (const v1::RecoveryLoss& loss : status.losses()) {
     if (loss.recovery() != v1::RECOVERY_PARTIAL) continue;
@@ -102,7 +103,8 @@ void AddLostForGood(const v1::GetStatusReply& status, std::vector<std::string>& 
   }
 }
 
-// What the job file says and the job does not do; the first line says what becomes of it.
+// Adds the settings of the job file that the running job does not follow. The first line says what
+// will become of them.
 void AddJobChange(const std::string& change, const Paint& paint, std::vector<std::string>& lines) {
   constexpr size_t kMostShown = 5;
   const std::vector<std::string> parts = absl::StrSplit(change, '\n', absl::SkipEmpty());

@@ -1,4 +1,4 @@
-// What `capstan status` says of checkpoints and recoveries. Pure functions.
+// Shows checkpoints and recoveries in `capstan status`. Pure functions.
 #ifndef CAPSTAN_CLI_STATUS_DURABILITY_VIEW_H_
 #define CAPSTAN_CLI_STATUS_DURABILITY_VIEW_H_
 
@@ -10,7 +10,8 @@
 
 namespace capstan::cli {
 
-// What is safe, what was lost, what is waited for; nothing of a job that keeps nothing.
+// Returns lines that say what is saved, what was lost, and what is waited for; none for a job that
+// saves nothing.
 std::vector<std::string> DurabilityLines(const v1::GetStatusReply& status, const Paint& paint);
 
 }  // namespace capstan::cli

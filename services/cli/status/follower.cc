@@ -16,7 +16,8 @@ namespace {
 constexpr absl::Duration kFramePeriod = absl::Milliseconds(250);
 constexpr absl::Duration kStatusDeadline = absl::Seconds(2);
 constexpr absl::Duration kChiefLinger = absl::Seconds(15);
-constexpr absl::Duration kSavePatience = absl::Minutes(15);  // Longer than the chief's own.
+// Longer than the chief itself waits for a checkpoint.
+constexpr absl::Duration kSavePatience = absl::Minutes(15);
 constexpr absl::Duration kStopGrace = absl::Seconds(12);
 
 }  // namespace
@@ -50,7 +51,8 @@ absl::StatusOr<std::string> Follower::Save() {
   absl::StatusOr<std::string> saved = absl::UnavailableError("the chief has ended");
   absl::Notification done;
   Threads threads;
-  // Its end is waited for: the chief answers at last when it is stopped.
+  // Its destructor waits for the call to end, which it does at the latest when the chief is
+  // stopped.
   const std::unique_ptr<Background::Work> asking = threads.Begin([&] {
     ChiefClient chief(crew_.chief_address());
     saved = chief.TakeCheckpoint(kSavePatience);

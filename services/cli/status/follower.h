@@ -1,4 +1,4 @@
-// Follows a crew until its job is over, and shows how it goes.
+// Follows a crew until its job is over, and shows its progress.
 #ifndef CAPSTAN_CLI_STATUS_FOLLOWER_H_
 #define CAPSTAN_CLI_STATUS_FOLLOWER_H_
 
@@ -23,17 +23,18 @@ class Follower {
   Follower(Crew& crew, const Shutdown& shutdown, Terminal& terminal)
       : crew_(crew), shutdown_(shutdown), terminal_(terminal), progress_(terminal) {}
 
-  // OK: the job is over, well or not; status() says how, as far as the chief still said it.
-  // CANCELLED: shutdown. Any other error says why the crew cannot go on.
+  // Returns OK when the job is over, completed or failed; status() says which, if the chief could
+  // still report it. CANCELLED: a shutdown is asked for. Any other error says why the crew cannot
+  // go on.
   absl::Status Follow();
 
-  // After Follow was cancelled: has the job saved, however long that takes, and shows how it goes.
-  // The checkpoint, or why there is none; FAILED_PRECONDITION also where nothing is at work that
-  // could be saved. The job may be over by then.
+  // Takes a checkpoint after Follow was cancelled, however long that takes, and shows the progress.
+  // Returns the checkpoint's folder, or why there is none; FAILED_PRECONDITION also if the job was
+  // not training. The job may be over afterwards.
   absl::StatusOr<std::string> Save();
 
-  // After Follow: waits for the chief to end by itself, which it does soon after the job. Nothing
-  // if it does not.
+  // After Follow: waits for the chief to end by itself, which it does soon after the job. Returns
+  // nothing if it does not end in time.
   std::optional<Ending> AwaitChief();
 
   // What the chief said last.
@@ -42,7 +43,7 @@ class Follower {
   bool worked() const { return worked_; }
 
  private:
-  // Asks the chief, and shows what it says.
+  // Asks the chief for the status, and shows it.
   void Look(ChiefClient& chief);
 
   Crew& crew_;

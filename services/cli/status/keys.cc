@@ -18,7 +18,7 @@ void Restore() { tcsetattr(raw_terminal, TCSANOW, &cooked); }
 }  // namespace
 
 Keys::Keys(int fd) : fd_(fd) {
-  // A background process that sets the terminal would be stopped.
+  // A process in the background would be stopped if it set the terminal.
   if (isatty(fd_) != 1 || tcgetpgrp(fd_) != getpgrp() || tcgetattr(fd_, &before_) != 0) return;
   termios raw = before_;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);

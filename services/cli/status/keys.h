@@ -1,4 +1,4 @@
-// What is typed while the live screen is shown.
+// Reads the keys that are typed while the live screen is shown.
 #ifndef CAPSTAN_CLI_STATUS_KEYS_H_
 #define CAPSTAN_CLI_STATUS_KEYS_H_
 
@@ -9,9 +9,9 @@
 
 namespace capstan::cli {
 
-// While it lives keys of the terminal `fd` are read one by one and are not echoed; Ctrl-C stays
-// Ctrl-C. If `fd` is no terminal, or this process is not in its foreground, nothing is read.
-// Thread-compatible.
+// While this object lives, keys of the terminal `fd` are read one by one and not echoed; Ctrl-C
+// works as before. If `fd` is no terminal, or this process is not in its foreground, nothing is
+// read. Thread-compatible.
 class Keys {
  public:
   explicit Keys(int fd);
@@ -19,7 +19,8 @@ class Keys {
   Keys(const Keys&) = delete;
   Keys& operator=(const Keys&) = delete;
 
-  // Waits so long, less when a shutdown is asked for or q is pressed, which it returns.
+  // Waits for `timeout`, or until a shutdown is asked for or q is pressed. Returns true in the
+  // latter two cases.
   bool LeaveWithin(absl::Duration timeout, const Shutdown& shutdown);
 
  private:

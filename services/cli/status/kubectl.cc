@@ -37,9 +37,9 @@ void Close(int& fd) {
   fd = -1;
 }
 
-// After fork: becomes kubectl, or ends with kCannotRun.
+// Runs in the child after fork: executes kubectl, or exits with kCannotRun.
 [[noreturn]] void Become(char* const* words, int in, int out, int errors) {
-  setpgid(0, 0);  // Ctrl-C on the terminal is ours.
+  setpgid(0, 0);  // Ctrl-C on the terminal must reach only us.
   dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
@@ -97,8 +97,8 @@ Kubectl& Kubectl::operator=(Kubectl&& other) noexcept {
   return *this;
 }
 
-// The end of its input is the end of what it runs in a pod, which must hear of it: a kubectl that
-// is killed at once does not always tell.
+// Closing its input ends the command that it runs in a pod. kubectl gets time to pass that on, as
+// one that is killed at once does not always do so.
 Kubectl::~Kubectl() {
   Close(input_);
   const absl::Time deadline = absl::Now() + kEnd;

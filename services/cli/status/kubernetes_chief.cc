@@ -12,11 +12,12 @@
 namespace capstan::cli {
 namespace {
 
-constexpr absl::Duration kCluster = absl::Seconds(15);  // For an answer of the API server.
+// How long the API server may take to answer.
+constexpr absl::Duration kCluster = absl::Seconds(15);
 constexpr absl::Duration kConnection = absl::Seconds(15);
 
 absl::StatusOr<v1::GetStatusReply> ReadAnswer(const std::string& line) {
-  // The command there says in words why it has no status.
+  // The command in the pod says in words why it has no status.
   if (!absl::StartsWith(line, "{")) return absl::UnavailableError(line);
   v1::GetStatusReply status;
   google::protobuf::util::JsonParseOptions options;
@@ -71,7 +72,7 @@ absl::StatusOr<v1::GetStatusReply> KubernetesChief::Ask(absl::Duration timeout) 
 }
 
 absl::StatusOr<v1::GetStatusReply> KubernetesChief::GetStatus(absl::Duration timeout) {
-  // To get into a pod takes longer than to ask somebody there.
+  // The first question takes longer, as kubectl has to get into the pod.
   const bool fresh = !exec_;
   if (fresh) CAPSTAN_RETURN_IF_ERROR(Connect());
   absl::StatusOr<v1::GetStatusReply> status = Ask(fresh ? kConnection : timeout);

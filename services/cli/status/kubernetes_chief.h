@@ -1,5 +1,5 @@
-// The chief of a Helm release, asked in its pod: a `capstan status --answer-lines` there answers
-// each question, and ends when none comes any more.
+// Asks the chief of a Helm release in its pod: `capstan status --answer-lines` runs there, answers
+// each question, and ends when no more questions arrive.
 #ifndef CAPSTAN_CLI_STATUS_KUBERNETES_CHIEF_H_
 #define CAPSTAN_CLI_STATUS_KUBERNETES_CHIEF_H_
 
@@ -20,11 +20,11 @@ class KubernetesChief : public StatusSource {
  public:
   explicit KubernetesChief(KubernetesJob job) : job_(std::move(job)) {}
 
-  // NOT_FOUND: no kubectl, or no such release. UNAVAILABLE: the chief's pod cannot be asked; the
-  // message says what Kubernetes says of the pods.
+  // NOT_FOUND: there is no kubectl, or no such release. UNAVAILABLE: the chief's pod cannot be
+  // asked; the message says what Kubernetes reports of the pods.
   absl::StatusOr<v1::GetStatusReply> GetStatus(absl::Duration timeout) override;
 
-  // What Kubernetes says of the pods, as of now.
+  // Returns what Kubernetes reports of the pods now.
   absl::StatusOr<ReleasePods> Pods() const;
 
  private:
@@ -33,7 +33,8 @@ class KubernetesChief : public StatusSource {
 
   const KubernetesJob job_;
   std::optional<Kubectl> exec_;
-  int unanswered_ = 0;  // Questions; their answers come before that to the next one.
+  // Questions without an answer so far. Their answers arrive before that to the next question.
+  int unanswered_ = 0;
 };
 
 }  // namespace capstan::cli

@@ -18,8 +18,8 @@ std::string Word(const std::string& text) { return ShellWord(Printable(text)); }
 
 constexpr absl::string_view kEpochs = "train.epochs=";
 
-// The user's own program and settings, without those of them that begin like `without`, if it is
-// not empty.
+// Returns the options for the user's own program and settings. If `without` is not empty, settings
+// that begin with it are left out.
 std::string SettingsOf(const LastWordsOptions& options, absl::string_view without) {
   std::string settings;
   if (!options.worker.empty()) absl::StrAppend(&settings, " --worker ", Word(options.worker));
@@ -30,7 +30,7 @@ std::string SettingsOf(const LastWordsOptions& options, absl::string_view withou
   return settings;
 }
 
-// Recoveries, lost gradients, bad records and warnings, a line each.
+// Returns a line for each recovery, loss of gradients, bad records and warning.
 std::vector<std::string> WhatWasOdd(const v1::GetStatusReply& status) {
   std::vector<std::string> lines;
   if (const std::vector<v1::RecoveryLoss> recoveries = Recoveries(status); !recoveries.empty()) {
@@ -47,13 +47,13 @@ std::vector<std::string> WhatWasOdd(const v1::GetStatusReply& status) {
   return lines;
 }
 
-// How a job that begins anew begins: with what this one began with.
+// Returns the option by which a job that begins anew begins with what this one began with.
 std::string Beginning(const LastWordsOptions& options) {
   return options.from.empty() ? "" : absl::StrCat(" --from ", Word(options.from));
 }
 
-// Starts the same job again in the same way, with so many workers, and without those settings that
-// begin like `without`, if it is not empty.
+// Returns the command that starts the same job in the same way with `workers` workers. If `without`
+// is not empty, settings that begin with it are left out.
 std::string CommandOf(const LastWordsOptions& options, int workers, absl::string_view without) {
   std::string command =
       absl::StrCat(Word(options.program), " train ", Word(options.job_file), " --shards ",

@@ -65,7 +65,7 @@ std::vector<std::string> News(const v1::GetStatusReply& before, const v1::GetSta
   if (now.resumed_from() != before.resumed_from() && !now.resumed_from().empty()) {
     lines.push_back(absl::StrCat("goes on from checkpoint ", Printable(now.resumed_from())));
   }
-  // A later chief of the job, with nothing to go on from.
+  // A later chief of the job has begun, and there was nothing to go on from.
   const bool begun = now.state() == v1::JOB_STATE_RUNNING && before.state() != now.state();
   if (begun && now.term() > 1 && before.term() < now.term() && now.examples() == 0 &&
       now.resumed_from().empty()) {

@@ -1,4 +1,4 @@
-// What has happened in a job between two looks at it, for those who read lines. Pure functions.
+// Says what has happened in a job between two looks at its status, line by line. Pure functions.
 #ifndef CAPSTAN_CLI_STATUS_NEWS_H_
 #define CAPSTAN_CLI_STATUS_NEWS_H_
 
@@ -9,14 +9,16 @@
 
 namespace capstan::cli {
 
-// A line each: the checkpoint that it goes on from, a recovery and what it cost, that backups have
-// taken over for a shard, a warning, the first bad record, that gradients are dropped or refused.
+// Returns a line for each of these: the checkpoint that the job goes on from, a recovery and what
+// it cost, backups that have taken over for a shard, a warning, the first bad record, and gradients
+// that are dropped or refused.
 std::vector<std::string> News(const v1::GetStatusReply& before, const v1::GetStatusReply& now);
 
-// What a person calls a recovery: not that a job was started again where it had been saved.
+// Returns the recoveries, without those where a job was only started again from where it had been
+// saved.
 std::vector<v1::RecoveryLoss> Recoveries(const v1::GetStatusReply& status);
 
-// "dropped 4 gradients as too stale, refused 2"; empty: neither, in all shards together.
+// "dropped 4 gradients as too stale, refused 2", over all shards; empty: neither has happened.
 std::string GradientLosses(const v1::GetStatusReply& status);
 
 // "7 bad records, the first: a.csv:12: 39 columns, expected 40"; empty: there are none.

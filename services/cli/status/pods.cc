@@ -17,7 +17,7 @@ using google::protobuf::Value;
 
 constexpr size_t kMostMessage = 300;
 
-// What stands at a path such as "status/phase"; null: nothing does.
+// Returns the value at a path such as "status/phase"; null: there is none.
 const Value* At(const Value& value, std::string_view path) {
   const Value* at = &value;
   for (absl::string_view key : absl::StrSplit(absl::string_view(path.data(), path.size()), '/')) {
@@ -45,14 +45,15 @@ std::vector<Value> ListAt(const Value& value, std::string_view path) {
   return {at->list_value().values().begin(), at->list_value().values().end()};
 }
 
-// ": what", in one line and not too long; nothing of nothing. Of a log, its end is the reason.
+// Returns ": " and the last line of `what`, not too long, or nothing if `what` is empty. In a log
+// the last line has the reason.
 std::string Behind(const std::string& what) {
   std::vector<std::string> lines = absl::StrSplit(what, '\n', absl::SkipWhitespace());
   if (lines.empty()) return "";
   return absl::StrCat(": ", lines.back().substr(0, kMostMessage));
 }
 
-// The memory that a container may have, as the pod says it.
+// Returns the memory limit of a container, as the pod's spec has it.
 std::string MemoryLimit(const Value& pod, const std::string& container) {
   for (const Value& one : ListAt(pod, "spec/containers")) {
     if (TextAt(one, "name") == container) return TextAt(one, "resources/limits/memory");
@@ -60,7 +61,7 @@ std::string MemoryLimit(const Value& pod, const std::string& container) {
   return "";
 }
 
-// How a container has ended; empty: well.
+// Returns how a container has ended; empty: it ended well.
 std::string Ended(const Value& pod, const std::string& container, const Value& terminated) {
   const std::string at = TextAt(terminated, "finishedAt");
   const std::string when = at.empty() ? "" : absl::StrCat(" at ", at);
@@ -74,7 +75,7 @@ std::string Ended(const Value& pod, const std::string& container, const Value& t
   return absl::StrCat("ended with exit code ", code, when, Behind(TextAt(terminated, "message")));
 }
 
-// What is, or was, the matter with a container; empty: nothing.
+// Returns the present or past problem of a container; empty: there is none.
 std::string Trouble(const Value& pod, const Value& container) {
   const std::string name = TextAt(container, "name");
   std::string before;
@@ -113,7 +114,7 @@ std::string Trouble(const Value& pod) {
   return "";
 }
 
-// Its name has a slash.
+// Returns the role of an item. At() cannot find its label, as the label's name has a slash.
 std::string RoleOf(const Value& item) {
   const Value* labels = At(item, "metadata/labels");
   if (labels == nullptr) return "";
@@ -148,7 +149,8 @@ absl::StatusOr<ReleasePods> ReadReleasePods(std::string_view json) {
       pods.chief = name;
       pods.chief_runs = Runs(item, "chief");
     }
-    // Pods that wait for the end, and those of tests, may end: that is no trouble of the job.
+    // Pods that wait for the end of the job, and those of tests, may end: that is no problem of the
+    // job.
     if (role != "chief" && role != "ps" && role != "worker") continue;
     if (const std::string trouble = Trouble(item); !trouble.empty()) {
       pods.troubles.push_back(absl::StrCat(name, " ", trouble));

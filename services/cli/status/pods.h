@@ -1,5 +1,4 @@
-// What Kubernetes says of a release's pods, as `kubectl get statefulset,pod --output=json` tells
-// it.
+// Reads what `kubectl get statefulset,pod --output=json` says of a release's pods.
 #ifndef CAPSTAN_CLI_STATUS_PODS_H_
 #define CAPSTAN_CLI_STATUS_PODS_H_
 
@@ -12,15 +11,15 @@
 namespace capstan::cli {
 
 struct ReleasePods {
-  bool has_chief = false;  // A StatefulSet of the chief's.
-  std::string chief;       // Its pod; empty: there is none at the moment.
+  bool has_chief = false;  // The chief's StatefulSet exists.
+  std::string chief;       // The name of the chief's pod; empty: there is none at the moment.
   bool chief_runs = false;
-  // A sentence for each pod with which something is, or was, the matter: it waits for a node or an
-  // image, ends again and again, was killed for its memory.
+  // A sentence for each pod that has, or had, a problem: it waits for a node or an image, ends
+  // again and again, or was killed for its memory.
   std::vector<std::string> troubles;
 };
 
-// DATA_LOSS: that is no such answer.
+// DATA_LOSS: `json` is no such output.
 absl::StatusOr<ReleasePods> ReadReleasePods(std::string_view json);
 
 }  // namespace capstan::cli

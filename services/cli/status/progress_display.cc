@@ -6,7 +6,8 @@
 namespace capstan::cli {
 namespace {
 
-constexpr size_t kMaxLosses = 240;  // Above it every other one is forgotten: the curve stays whole.
+// Beyond so many losses every other one is forgotten, so that the curve still shows the whole job.
+constexpr size_t kMaxLosses = 240;
 
 void Thin(std::vector<double>& values) {
   for (size_t i = 0; 2 * i < values.size(); ++i) values[i] = values[2 * i];
@@ -37,7 +38,7 @@ void ProgressDisplay::ShowLast(const v1::GetStatusReply& status) {
   terminal_.Keep();
 }
 
-// What had happened before the first look is no news; what is so still is.
+// Events before the first look are not reported, but conditions that still hold are.
 void ProgressDisplay::SayNews(const v1::GetStatusReply& status) {
   if (!before_) *before_.emplace().mutable_losses() = status.losses();
   for (const std::string& line : News(*before_, status)) terminal_.Say(line);

@@ -1,5 +1,5 @@
-// Shows how a job goes, as it goes: in place on a terminal, otherwise as a line
-// every few seconds and one for what has happened since.
+// Shows the progress of a job: in place on a terminal, otherwise a line every few seconds and a
+// line for each event since.
 #ifndef CAPSTAN_CLI_STATUS_PROGRESS_DISPLAY_H_
 #define CAPSTAN_CLI_STATUS_PROGRESS_DISPLAY_H_
 
@@ -24,7 +24,7 @@ class ProgressDisplay {
   // To be called several times a second.
   void Show(const v1::GetStatusReply& status, absl::Time now);
 
-  // The last look at it, which stays.
+  // Shows the final status, which stays on the terminal.
   void ShowLast(const v1::GetStatusReply& status);
 
  private:
@@ -34,7 +34,7 @@ class ProgressDisplay {
   Terminal& terminal_;
   std::optional<v1::GetStatusReply> before_;
   std::vector<double> losses_;
-  uint64_t examples_ = 0;  // When the last loss was noted.
+  uint64_t examples_ = 0;  // The job's examples when the last loss was noted.
   absl::Time next_line_ = absl::InfinitePast();
 };
 

@@ -19,7 +19,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// JSON knows no others; protobuf writes them as texts.
+// JSON has finite numbers only; protobuf writes others as texts.
 std::string Number(double value) {
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
@@ -27,7 +27,7 @@ std::string Number(double value) {
   return std::stod(rounded) == value ? rounded : absl::StrFormat("%.17g", value);
 }
 
-// The JSON of a value.
+// Returns the JSON of a value, by the value's type.
 struct JsonOfValue {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(double value) const { return Number(value); }
@@ -38,13 +38,13 @@ struct JsonOfValue {
   std::string operator()(std::integral auto value) const { return absl::StrCat(value); }
 };
 
-// The JSON of a field; of a repeated one that of the value with this index.
+// Returns the JSON of a field, or of the value at `index` of a repeated field.
 std::string JsonOf(const Message& message, const FieldDescriptor& field, int index = 0) {
-  CAPSTAN_CHECK(field.type() != FieldDescriptor::TYPE_BYTES);  // JSON has no such values.
+  CAPSTAN_CHECK(field.type() != FieldDescriptor::TYPE_BYTES);  // JSON has no bytes.
   return VisitField(message, field, index, JsonOfValue());
 }
 
-// A map's entries are messages of a key and a value; JSON's keys are texts.
+// Writes a map, whose entries are messages of a key and a value. Keys in JSON are texts.
 std::string Entry(const Message& entry) {
   const auto& descriptor = *entry.GetDescriptor();
   const std::string key = JsonOf(entry, *descriptor.map_key());

@@ -1,5 +1,5 @@
-// A message as JSON for programs: protobuf's, with its names as they are in the proto file and
-// every field, but 64-bit integers as numbers, as jq and every language's JSON reader expect them.
+// Writes a message as JSON for programs: protobuf's JSON, with the names of the proto file and
+// every field, except that 64-bit integers are numbers, as jq and other JSON readers expect.
 #ifndef CAPSTAN_CLI_STATUS_STATUS_JSON_H_
 #define CAPSTAN_CLI_STATUS_STATUS_JSON_H_
 
@@ -9,7 +9,7 @@
 
 namespace capstan::cli {
 
-// In one line. REQUIRES: no field is of bytes.
+// Returns the JSON in one line. REQUIRES: no field is of type bytes.
 std::string ToJson(const google::protobuf::Message& message);
 
 }  // namespace capstan::cli

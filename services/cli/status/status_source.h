@@ -1,4 +1,4 @@
-// Whoever can be asked how a job goes.
+// Something that can be asked for the status of a job.
 #ifndef CAPSTAN_CLI_STATUS_STATUS_SOURCE_H_
 #define CAPSTAN_CLI_STATUS_STATUS_SOURCE_H_
 
@@ -12,7 +12,8 @@ class StatusSource {
  public:
   virtual ~StatusSource() = default;
 
-  // UNAVAILABLE: nobody answers, and may do so later. DEADLINE_EXCEEDED: not within `timeout`.
+  // Returns the job's status. UNAVAILABLE: nobody answers at present, but may do so later.
+  // DEADLINE_EXCEEDED: no answer within `timeout`.
   virtual absl::StatusOr<v1::GetStatusReply> GetStatus(absl::Duration timeout) = 0;
 };
 

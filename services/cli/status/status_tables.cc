@@ -36,7 +36,7 @@ std::string StateCell(const std::string& state, const Paint& paint) {
   return state == "active" || state == "serving" ? paint.Good(text) : text;
 }
 
-// The troubled first, otherwise as the chief names them.
+// Orders members in trouble first, otherwise as the chief lists them.
 std::vector<const v1::WorkerStatus*> InOrderOfTrouble(const v1::GetStatusReply& status) {
   std::vector<const v1::WorkerStatus*> workers;
   for (const v1::WorkerStatus& worker : status.workers()) workers.push_back(&worker);

@@ -1,4 +1,4 @@
-// The parts of the live screen that say who does what. Pure functions.
+// The tables of workers and shards on the live screen. Pure functions.
 #ifndef CAPSTAN_CLI_STATUS_STATUS_TABLES_H_
 #define CAPSTAN_CLI_STATUS_STATUS_TABLES_H_
 
@@ -14,13 +14,13 @@
 
 namespace capstan::cli {
 
-// Titles, at most `rows` workers, and a line that sums up when there are more; then those in
-// trouble come first.
+// Titles, then at most `rows` workers or shards. If there are more, those in trouble come first,
+// and a last line sums up the rest.
 std::vector<std::string> WorkerTable(const v1::GetStatusReply& status, int rows,
                                      const Paint& paint);
 std::vector<std::string> ShardTable(const v1::GetStatusReply& status, int rows, const Paint& paint);
 
-// "3 active, 1 lost" of workers or shards.
+// "3 active, 1 lost", for workers or shards.
 template <typename Members>
 std::string CountStates(const Members& members) {
   std::map<std::string, int> counts;

@@ -26,8 +26,9 @@ constexpr size_t kLabelCells = 11;
 constexpr int kSparklineCells = 24;
 constexpr int kEvaluationCells = 12;
 constexpr int kMetricsWhileRunning = 2;
-constexpr int kMinRows = 3;  // So many workers and shards are shown, however low the terminal is.
-constexpr int kWorkersInLine = 8;  // More of them are summed up.
+// At least so many workers and shards are shown, however low the terminal is.
+constexpr int kMinRows = 3;
+constexpr int kWorkersInLine = 8;  // If there are more workers, they are summed up.
 
 std::string Percent(double fraction) { return absl::StrFormat("%.1f %%", fraction * 100); }
 std::string Rate(double rate) { return absl::StrCat(Short(rate), "/s"); }
@@ -42,12 +43,13 @@ std::string Examples(const v1::GetStatusReply& status) {
   return absl::StrCat(done, " of ", Grouped(status.examples_expected()));
 }
 
-// No report of a batch has come yet, or none since a new chief.
+// Returns the loss as text. It is 0 while the chief has had no report of a batch, as after a new
+// chief has started.
 std::string LossText(const v1::GetStatusReply& status) {
   return status.loss() == 0 ? "not known yet" : Decimals(status.loss(), 4);
 }
 
-// A text behind its label, in as many lines as it takes; an empty one takes none.
+// Adds a text behind its label, in as many lines as it takes; none for an empty text.
 std::vector<std::string> Labelled(absl::string_view label, const std::string& text, int width) {
   std::vector<std::string> lines = Wrapped(text, width);
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -58,7 +60,7 @@ std::vector<std::string> Labelled(absl::string_view label, const std::string& te
   return lines;
 }
 
-// Where gradients are judged by their rows: how often a row itself was updated meanwhile.
+// Where staleness is counted by row: how often a row itself was updated meanwhile.
 std::string RowStaleness(const v1::GetStatusReply& status) {
   std::array<uint64_t, kStalenessBuckets> counts{};
   uint64_t max = 0;
@@ -106,7 +108,7 @@ std::string HeldOut(const v1::GetStatusReply& status, bool unicode) {
   return last.at_round_boundary() ? line : line + ", live";
 }
 
-// The facts of the whole job, above the tables.
+// Adds the facts of the whole job, above the tables.
 std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<const double> losses,
                                const ViewOptions& options) {
   const Paint paint(options.color);
@@ -180,8 +182,8 @@ std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
                                       absl::Span<const double> losses, const ViewOptions& options) {
   const Paint paint(options.color);
   std::vector<std::string> lines = Facts(status, losses, options);
-  // What is left for the rows of both tables, each of which has a gap, its titles, and may have a
-  // line for those not shown.
+  // The lines left for the rows of both tables, each of which has a gap, its titles, and perhaps a
+  // line for the rows not shown.
   const int room = options.height == 0 ? status.workers_size() + status.shards_size()
                                        : options.height - static_cast<int>(lines.size()) - 2 * 3;
   const int shard_rows = std::max(kMinRows, std::min(status.shards_size(), room / 2));

@@ -27,7 +27,7 @@ bool CanDraw(int fd) {
   return isatty(fd) == 1 && !term.empty() && term != "dumb";
 }
 
-// As the C library decides: LC_ALL over LC_CTYPE over LANG.
+// Returns whether the locale is UTF-8, as the C library decides: LC_ALL over LC_CTYPE over LANG.
 bool SpeaksUtf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string locale = absl::AsciiStrToLower(Environment(name));
@@ -71,8 +71,8 @@ void Terminal::Say(const std::string& line) {
   Draw(lines);
 }
 
-// Where the window has another size by now, terminals disagree on where the old lines are: the
-// screen is begun anew.
+// If the window has changed its size, terminals disagree on where the old lines are, so the screen
+// is cleared.
 std::string Terminal::Back() {
   const ViewOptions now = view();
   const bool resized = now.width != width_ || now.height != height_;
@@ -88,7 +88,7 @@ void Terminal::Write(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // Nobody reads any more; the job goes on.
+    if (written <= 0) return;  // The reader is gone; the job goes on.
     text.remove_prefix(written);
   }
 }

@@ -1,5 +1,5 @@
-// Where the command writes for people: a terminal, on which some lines are drawn again and again in
-// place, or a file or pipe, which only gets whole lines one after the other.
+// Writes for people: to a terminal, on which some lines are redrawn in place, or to a file or pipe,
+// which only gets whole lines one after the other.
 #ifndef CAPSTAN_CLI_STATUS_TERMINAL_H_
 #define CAPSTAN_CLI_STATUS_TERMINAL_H_
 
@@ -14,26 +14,26 @@ namespace capstan::cli {
 // Thread-compatible.
 class Terminal {
  public:
-  // Writes to the file descriptor `fd`. With `plain` it is treated as a file even if it is none.
+  // Writes to the file descriptor `fd`. With `plain` a terminal is treated as a file.
   explicit Terminal(int fd, bool plain = false);
 
-  // True if it can draw in place.
+  // True: lines can be redrawn in place.
   bool live() const { return live_; }
 
-  // Its present size, and what it can show.
+  // Returns the terminal's present size, and what it can show.
   ViewOptions view() const;
 
   // Replaces what the last Draw has drawn. REQUIRES: live().
   void Draw(const std::vector<std::string>& lines);
 
-  // A line that stays; above what is drawn.
+  // Writes a line that stays, above the drawn lines.
   void Say(const std::string& line);
 
-  // What is drawn stays where it is, and the next Draw begins below it.
+  // Leaves the drawn lines where they are; the next Draw begins below them.
   void Keep();
 
  private:
-  // Back to where what is drawn begins.
+  // Returns the escape sequence that moves to the first of the drawn lines.
   std::string Back();
   void Write(std::string_view text);
 
@@ -42,7 +42,7 @@ class Terminal {
   const bool color_;
   const bool unicode_;
   std::vector<std::string> drawn_;
-  int width_ = 0;  // When it was drawn.
+  int width_ = 0;  // The terminal's size at the last Draw.
   int height_ = 0;
 };
 

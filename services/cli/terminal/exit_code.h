@@ -1,4 +1,4 @@
-// What the command tells the shell.
+// The exit codes of the command.
 #ifndef CAPSTAN_CLI_TERMINAL_EXIT_CODE_H_
 #define CAPSTAN_CLI_TERMINAL_EXIT_CODE_H_
 
@@ -6,10 +6,10 @@ namespace capstan::cli {
 
 enum ExitCode : int {
   kDone = 0,
-  kFailed = 1,    // It began, and did not end well; or could not reach what it needs.
-  kBadInput = 2,  // Refused before anything began: arguments, job.yaml, data.
-  // Ended by a signal before what it waited for: 0 says that a job was completed, and 1 that it was
-  // not.
+  kFailed = 1,    // The command began and did not end well, or could not reach what it needs.
+  kBadInput = 2,  // Arguments, job.yaml or data were refused before anything began.
+  // A signal ended the command while it waited for a job. (0 would say that the job was completed,
+  // and 1 that it failed.)
   kInterrupted = 3,
 };
 

@@ -24,7 +24,7 @@ std::string ThreeDigits(double value) {
   return absl::StrFormat("%.2f", value);
 }
 
-// Bytes of the escape sequence that `text` begins with; 0: none.
+// Returns the bytes of the escape sequence at the front of `text`; 0: there is none.
 size_t EscapeLength(std::string_view text) {
   if (text.size() < 2 || text[0] != kEscape || text[1] != '[') return 0;
   const size_t end = text.find('m');
@@ -33,7 +33,7 @@ size_t EscapeLength(std::string_view text) {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// Bytes of the valid UTF-8 character that `text` begins with; 0: there is none.
+// Returns the bytes of the valid UTF-8 character at the front of `text`; 0: there is none.
 size_t CharacterLength(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const size_t length = first < 0x80                     ? 1
@@ -46,7 +46,8 @@ size_t CharacterLength(std::string_view text) {
   return std::all_of(rest.begin(), rest.end(), IsContinuation) ? length : 0;
 }
 
-// At most `count` values: the means of as many pieces of about the same length.
+// Returns at most `count` values: if there are more, the means of `count` pieces of about the same
+// length.
 std::vector<double> Resampled(const std::vector<double>& values, size_t count) {
   if (values.size() <= count) return values;
   std::vector<double> means;
@@ -58,7 +59,8 @@ std::vector<double> Resampled(const std::vector<double>& values, size_t count) {
   return means;
 }
 
-// C0, DEL and C1 (U+0080 to U+009F), which a terminal may obey.
+// Returns whether a character is a control character, C0, DEL or C1 (U+0080 to U+009F), which a
+// terminal may obey.
 bool IsControl(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;

@@ -1,4 +1,4 @@
-// Numbers and texts as people read them. Pure functions.
+// Formats numbers and texts for people. Pure functions.
 #ifndef CAPSTAN_CLI_TERMINAL_FORMAT_H_
 #define CAPSTAN_CLI_TERMINAL_FORMAT_H_
 
@@ -19,7 +19,7 @@ std::string Grouped(uint64_t number);
 // Three significant digits: "0", "12.3", "4.56 k", "789 k", "1.23 M", "4.5 G". Not a number: "-".
 std::string Short(double number);
 
-// So many digits behind the point; of what is smaller than a thousandth, so many significant ones:
+// `digits` digits behind the point, or for numbers below a thousandth `digits` significant digits:
 // "0.7712", "1.235e-07".
 std::string Decimals(double number, int digits);
 
@@ -33,30 +33,33 @@ std::string ShortSeconds(double seconds);
 // "once", "3 times"
 std::string Times(int count);
 
-// A step's time: "850 us", "12.3 ms", "2.10 s"; not positive: "-".
+// The time of a step: "850 us", "12.3 ms", "2.10 s"; not positive: "-".
 std::string StepTime(double seconds);
 
-// `fraction` is cut to 0..1. With `unicode` in eighths of a cell, otherwise "#####.....".
+// A bar of `cells` cells. `fraction` is cut to 0..1. With `unicode` it is drawn in eighths of a
+// cell, otherwise as "#####.....".
 std::string Bar(double fraction, int cells, bool unicode);
 
-// The values as a curve between their smallest and their largest, squeezed into `cells` if there
-// are more; values that are not finite are left out.
+// Draws the values as a curve between the smallest and the largest, averaged into `cells` cells if
+// there are more values. Values that are not finite are left out.
 std::string Sparkline(absl::Span<const double> values, int cells, bool unicode);
 
-// Text of others, safe to write to a terminal: control characters and bytes that are not UTF-8
-// become '?', and a line break becomes a space.
+// Returns text from outside made safe to write to a terminal: control characters and bytes that are
+// not UTF-8 become '?', and a line break becomes a space.
 std::string Printable(std::string_view text);
 
-// `text` as one word of a shell's command line: as it is, or in quotes.
+// Returns `text` as one word of a shell's command line, in quotes if need be.
 std::string ShellWord(std::string_view text);
 
-// The words of a text in lines of at most `width` cells; a longer word has a line of its own.
+// Breaks a text into lines of at most `width` cells. A longer word has a line of its own.
 std::vector<std::string> Wrapped(std::string_view text, size_t width);
 
-// Cells that a text takes on a terminal: its code points, without our own escape sequences.
+// Returns the cells that a text takes on a terminal: its code points, without Paint's escape
+// sequences.
 size_t Cells(std::string_view text);
 
-// Cut to `width` cells (never inside a character or an escape sequence); colours end with it.
+// Cuts a text to `width` cells, never inside a character or an escape sequence. Colours are reset
+// at the cut.
 std::string Clip(std::string_view text, size_t width);
 
 }  // namespace capstan::cli

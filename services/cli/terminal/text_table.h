@@ -1,4 +1,4 @@
-// Columns under one another, for tables of a few dozen lines. Thread-compatible.
+// Aligns the columns of a table of a few dozen lines. Thread-compatible.
 #ifndef CAPSTAN_CLI_TERMINAL_TEXT_TABLE_H_
 #define CAPSTAN_CLI_TERMINAL_TEXT_TABLE_H_
 
@@ -12,10 +12,10 @@ class TextTable {
   // A column whose title begins with '>' is flush right.
   explicit TextTable(std::vector<std::string> titles);
 
-  // As many cells as there are titles; may hold escape sequences and UTF-8.
+  // Cells may hold escape sequences and UTF-8. REQUIRES: there are as many cells as titles.
   void AddRow(std::vector<std::string> cells);
 
-  // The titles, then the rows; two blanks between columns, none at the end.
+  // Returns the titles, then the rows, with two blanks between columns and none at the end.
   std::vector<std::string> Lines() const;
 
  private:

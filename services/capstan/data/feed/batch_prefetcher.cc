@@ -24,9 +24,10 @@ class BatchPrefetcher::Impl {
   Impl(ReaderOptions reader, PrefetchOptions options, std::shared_ptr<const Source> source)
       : options_(options), source_(std::move(source)), reader_(std::move(reader), source_) {}
 
-  void Run();  // The thread.
+  void Run();  // What the prefetcher's thread does until it is stopped.
 
-  // The thread is to end, and nobody is notified any more. False: it has not done so in time.
+  // Tells the thread to end and waits for that, at most options_.parting. All callbacks become
+  // orphans. Returns false if the thread has not ended in time.
   bool Stop() {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
@@ -37,7 +38,8 @@ class BatchPrefetcher::Impl {
     return ended;
   }
 
-  // Takes what is to be called for the feeds that were open when the prefetcher was stopped.
+  // Takes the callbacks of the feeds that were open when the prefetcher was stopped; the caller
+  // must call them.
   std::vector<std::function<void()>> TakeOrphans() {
     absl::MutexLock lock(&mu_);
     return std::exchange(orphans_, {});
@@ -65,7 +67,7 @@ class BatchPrefetcher::Impl {
     auto found = feeds_.find(id);
     if (found == feeds_.end()) return;
     found->second->feed.Finish();
-    dirty_ = true;  // The end may be what its reader waits for.
+    dirty_ = true;  // The reader may be waiting for the end of the feed.
   }
 
   void Close(FeedId id) {
@@ -107,10 +109,10 @@ class BatchPrefetcher::Impl {
   struct Entry {
     Entry(uint64_t first, uint32_t ahead) : feed(first, ahead) {}
     Feed feed;
-    uint64_t number = 0;  // Asked for and not answered, if there is `notify`.
+    uint64_t number = 0;  // If `notify` is set: the batch that was asked for and not answered.
     Notify notify;
   };
-  // Owned by the map and by the thread that works for it, which a Close may overtake.
+  // Owned by the map and by the thread while it works for the feed, which may be closed meanwhile.
   using EntryPointer = std::shared_ptr<Entry>;
   struct Job {
     EntryPointer entry;
@@ -131,7 +133,7 @@ class BatchPrefetcher::Impl {
   std::vector<Notify> orphans_ ABSL_GUARDED_BY(mu_);  // Callbacks of feeds that were closed.
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   FeedId last_served_ ABSL_GUARDED_BY(mu_) = FeedId{0};
-  bool dirty_ ABSL_GUARDED_BY(mu_) = false;  // Something may be there to do.
+  bool dirty_ ABSL_GUARDED_BY(mu_) = false;  // There may be work or a callback due.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
 };
@@ -143,7 +145,8 @@ void BatchPrefetcher::Impl::Run() {
   ended_ = true;
 }
 
-// Does the next thing there is to do; false: nothing any more.
+// Waits for something to do, calls due callbacks and does one piece of work. Returns false once the
+// prefetcher is stopped.
 bool BatchPrefetcher::Impl::Turn() {
   std::optional<Job> job;
   std::vector<Notify> due;
@@ -161,7 +164,8 @@ bool BatchPrefetcher::Impl::Turn() {
   return true;
 }
 
-// Feeds whose reader waits come first; among equals the one after the last that was served.
+// Chooses the next piece of work: from feeds whose reader waits first, then from the others, in
+// turns.
 std::optional<BatchPrefetcher::Impl::Job> BatchPrefetcher::Impl::NextJob() {
   for (const bool waiting : {true, false}) {
     auto at = feeds_.upper_bound(last_served_);

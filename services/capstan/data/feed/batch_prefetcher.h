@@ -1,4 +1,4 @@
-// Reads ahead: a thread that loads tasks and cuts batches before they are asked for.
+// Reads ahead: a thread loads tasks and cuts batches before they are asked for.
 #ifndef CAPSTAN_DATA_FEED_BATCH_PREFETCHER_H_
 #define CAPSTAN_DATA_FEED_BATCH_PREFETCHER_H_
 
@@ -16,15 +16,15 @@
 
 namespace capstan {
 
-// A sequence of tasks whose batches are numbered through: one task for a lease on a task, many for
-// a lane.
+// Names a feed: a sequence of tasks whose batches are numbered from 0 across all of them. The feed
+// of a lease on a task has one task, that of a lane many.
 enum class FeedId : uint64_t {};
 
 struct FedBatch {
   std::shared_ptr<const Batch> batch;  // Owned by the feed (until a later one is asked for) and the
                                        // caller. Null: the feed ended before `number`.
   uint64_t number = 0;                 // In the feed. At the end: how many batches the feed had.
-  uint64_t task = 0;                   // Place of its task in the feed, from 0.
+  uint64_t task = 0;                   // Place of the batch's task in the feed, from 0.
   uint64_t batch_in_task = 0;
   bool last_of_task = false;
 };
@@ -34,50 +34,54 @@ struct FedTask {
   bool loaded = false;
   uint64_t batches = 0;
   uint64_t examples = 0;
-  // Owned by all copies; null: there are none.
+  // Owned by all copies; null: the task has no bad records.
   std::shared_ptr<const BadRecords> bad_records;
 };
 
 struct PrefetchOptions {
-  uint32_t batches_ahead = 2;  // Per feed, beyond the one asked for.
-  // How long the end waits for a file that is being read.
+  uint32_t batches_ahead = 2;  // Batches of a feed that are cut beyond the one last asked for.
+  // How long the destructor waits for a file that is being read.
   absl::Duration parting = absl::Seconds(2);
 };
 
-// One for a worker process, serving all its leases. Feeds whose reader waits come first. Per feed,
-// one loaded task and batches_ahead batches are held. Thread-safe.
+// A worker process has one prefetcher, which serves all its leases. It works first for feeds whose
+// reader waits. For each feed it holds one loaded task and batches_ahead batches. Thread-safe.
 class BatchPrefetcher {
  public:
   // Starts the thread. `source` is owned by this object, by its thread and by whoever made it.
   BatchPrefetcher(ReaderOptions reader, PrefetchOptions options,
                   std::shared_ptr<const Source> source);
-  // Closes all feeds and ends the thread: a file being read is finished first, unless that takes
-  // longer than `parting`; then the thread is left behind.
+  // Closes all feeds and ends the thread. Waits at most `parting` for the thread to finish what it
+  // is reading; after that the thread is detached. Callers that wait for a batch are notified from
+  // the calling thread.
   ~BatchPrefetcher();
 
-  // A new feed without tasks. The reader begins with batch `first`: those before it are not cut.
+  // Opens a feed without tasks. The first batch that will be asked for is `first`; earlier ones are
+  // not cut.
   FeedId Open(uint64_t first);
   void Append(FeedId feed, TaskReader::Load task);
-  void Finish(FeedId feed);  // No tasks follow.
-  void Close(FeedId feed);   // Idempotent; also for feeds that never were.
+  void Finish(FeedId feed);  // No tasks will be appended.
+  void Close(FeedId feed);   // Idempotent; does nothing for feeds that never were open.
 
-  // Batch `number`, if it is there, or the end, or why the feed is broken (then always). Otherwise
-  // nullopt, and `notify` is called once, on the prefetcher's thread, when it is worth asking
-  // again; also when the feed is closed. `notify` must not block and not call back. A later call
-  // replaces `notify`. REQUIRES: `number` is at least what was asked last; asking for the same
-  // again is allowed. An unknown feed is CANCELLED.
+  // Returns batch `number` if it is cut, or the end of the feed, or the error of reading it, which
+  // every later call returns too. Otherwise returns nullopt, and `notify` is called once, when it
+  // is worth asking again or the feed is closed: on the prefetcher's thread, or in the destructor.
+  // `notify` must not block and must not call the prefetcher. A later call replaces `notify`.
+  // CANCELLED: there is no such feed. REQUIRES: `number` is at least the number last asked for; the
+  // same may be asked for again.
   std::optional<absl::StatusOr<FedBatch>> TryRead(FeedId feed, uint64_t number,
                                                   std::function<void()> notify);
 
-  // As TryRead, but waits for the batch. DEADLINE_EXCEEDED: it has not come by then.
+  // As TryRead, but waits for the batch. DEADLINE_EXCEEDED: it was not cut by `deadline`.
   absl::StatusOr<FedBatch> Read(FeedId feed, uint64_t number, absl::Time deadline);
 
-  // What the thread waits for; nothing: it does not wait for a file.
+  // Returns the read of a file that the thread is in; nothing: it is not reading one.
   std::optional<ReadUnderWay> read_under_way() const;
 
-  // The task at a place of the feed, from 0; not loaded: it is to come, or is forgotten.
+  // Returns what the task at `place` of the feed, from 0, holds. Its `loaded` is false if the task
+  // is not loaded yet or is forgotten.
   FedTask TaskAt(FeedId feed, uint64_t place) const;
-  // Nobody asks for the tasks of the feed before `place` any more.
+  // Forgets the loaded tasks of the feed before `place`; TaskAt will not be asked for them again.
   void Forget(FeedId feed, uint64_t place);
 
  private:

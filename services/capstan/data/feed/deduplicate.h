@@ -1,4 +1,5 @@
-// The distinct keys of a batch: a key that occurs many times travels once.
+// Finds the distinct keys of a batch, so that a key that occurs many times is pulled and pushed
+// once.
 #ifndef CAPSTAN_DATA_FEED_DEDUPLICATE_H_
 #define CAPSTAN_DATA_FEED_DEDUPLICATE_H_
 
@@ -9,7 +10,7 @@
 namespace capstan {
 
 struct UniqueKeys {
-  std::vector<uint64_t> unique;  // In the order they were first seen.
+  std::vector<uint64_t> unique;  // In the order of their first occurrence.
   std::vector<uint32_t> index;   // keys[i] == unique[index[i]]
 };
 

@@ -16,8 +16,8 @@
 
 namespace capstan {
 
-// Thread-compatible. Work is taken off with NextWork, done elsewhere, and handed back with Loaded
-// or Cut.
+// NextWork hands out a piece of work, which the caller does and whose result it hands back with
+// Loaded or Cut. Thread-compatible.
 class Feed {
  public:
   Feed(uint64_t first, uint32_t batches_ahead) : wanted_(first), ahead_(batches_ahead) {}
@@ -25,7 +25,8 @@ class Feed {
   void Append(TaskReader::Load task);
   void Finish() { finished_ = true; }
 
-  // What is there to answer with; nullopt: not yet. REQUIRES: number >= the last one asked.
+  // Returns batch `number`, the end of the feed or the error of reading it; nullopt: the batch is
+  // not cut yet. REQUIRES: `number` is at least the number last asked for.
   std::optional<absl::StatusOr<FedBatch>> Ask(uint64_t number);
 
   struct Work {
@@ -33,23 +34,25 @@ class Feed {
     std::shared_ptr<const LoadedTask> task;  // cut `batch_in_task` of this one.
     uint64_t batch_in_task = 0;
   };
-  // Nullopt: nothing may be done ahead, or what was taken off is still being done.
+  // Returns the next piece of work. Nullopt: enough is read ahead, no task waits, the feed is
+  // broken, or the last piece of work has not been handed back.
   std::optional<Work> NextWork();
   void Loaded(absl::StatusOr<std::shared_ptr<const LoadedTask>> task);
   void Cut(absl::StatusOr<std::shared_ptr<const Batch>> batch);
 
-  // The task at a place of the feed, from 0; not loaded: it is to come, or is forgotten.
+  // Returns what the task at `place` of the feed, from 0, holds. Its `loaded` is false if the task
+  // is not loaded yet or is forgotten.
   FedTask TaskAt(uint64_t place) const;
-  // Nobody asks for those before `place` any more. Only what has been loaded is forgotten.
+  // Forgets the loaded tasks before `place`; TaskAt will not be asked for them again.
   void Forget(uint64_t place);
-  // Tasks of which something is kept: those to come, and those loaded and not forgotten.
+  // Returns how many tasks take memory here: those waiting, and those loaded and not forgotten.
   size_t tasks_kept() const { return waiting_.size() + tasks_.size(); }
 
  private:
   uint64_t begin_of_next_task() const { return base_ + loaded_->batch_count(); }
 
   std::deque<TaskReader::Load> waiting_;  // Tasks that nobody has begun to load.
-  std::deque<FedTask> tasks_;             // Those that are loaded, from the place forgotten_ on.
+  std::deque<FedTask> tasks_;             // Loaded tasks, from the place forgotten_ on.
   uint64_t forgotten_ = 0;
   bool finished_ = false;
 
@@ -58,8 +61,8 @@ class Feed {
   const uint64_t ahead_;
 
   std::shared_ptr<const LoadedTask> loaded_;  // The task being cut; null: the next is to be loaded.
-  uint64_t task_ = 0;                         // Its place.
-  uint64_t base_ = 0;                         // Number of its first batch.
+  uint64_t task_ = 0;                         // Place of the task being cut.
+  uint64_t base_ = 0;                         // Number of the first batch of that task.
   uint64_t next_ = 0;                         // Number of the batch to be cut next.
   bool working_ = false;
   absl::Status broken_;

@@ -19,15 +19,15 @@ class AliasTable {
   // REQUIRES: 1 to 2^31 weights, finite, none below 0, and one of them above 0.
   explicit AliasTable(std::span<const double> weights);
 
-  // The thing that these 64 random bits choose: a pure function.
+  // Returns the thing that 64 random bits choose. A pure function.
   size_t Choose(uint64_t bits) const;
 
   size_t size() const { return places_.size(); }
 
  private:
   struct Place {
-    float own;       // The share of the place that is its own thing's,
-    uint32_t other;  // and whose the rest is.
+    float own;       // Probability that a draw of place i gives thing i,
+    uint32_t other;  // and the thing that it gives otherwise.
   };
   std::vector<Place> places_;
 };

@@ -17,11 +17,11 @@ class BadRecords {
 
   explicit BadRecords(uint64_t limit) : limit_(limit) {}
 
-  // `message` is "file:line: what was expected". OK while there are at most `limit`; then
-  // INVALID_ARGUMENT with the message, the limit and the first ones.
+  // `message` is "file:line: what was expected". Returns OK while at most `limit` records are bad.
+  // INVALID_ARGUMENT otherwise, with the message, the limit and the first messages.
   absl::Status Report(const std::string& message);
 
-  // Those of another task besides. The same errors.
+  // Adds the bad records of another task. Errors as of Report.
   absl::Status Add(const BadRecords& more);
 
   uint64_t count() const { return count_; }

@@ -37,7 +37,7 @@ bool BagWeightRule::Append(std::string_view cell, std::vector<float>& weights,
     const std::string_view value = TakeValue(cell, separator_);
     if (value.empty()) continue;
     float weight = std::nanf("");
-    (void)ParseFloat(value, weight);  // What is no number is not admitted.
+    (void)ParseFloat(value, weight);  // A text that is no number stays NaN, which Admit refuses.
     if (!Admit(weight, value, error)) return false;
     weights.push_back(weight);
     ++taken;

@@ -1,5 +1,5 @@
-// The weights of the values of one of data.features: by what the row of each value counts in its
-// record's bag.
+// The weights of the values of one of data.features: the factor of each value's row in the record's
+// bag.
 #ifndef CAPSTAN_DATA_FORMATS_BAG_WEIGHTS_H_
 #define CAPSTAN_DATA_FORMATS_BAG_WEIGHTS_H_
 
@@ -12,36 +12,40 @@
 
 namespace capstan {
 
-// What stands between two values of a cell.
+// Returns the character that separates two values of a cell.
 char SeparatorOf(const v1::FeatureSpec& spec);
 
-// Takes the next value off a cell that is not empty; it may be empty itself, and is none then.
+// Takes the next value off the front of a cell that is not empty, with the separator behind it. An
+// empty value does not count as one.
 std::string_view TakeValue(std::string_view& cell, char separator);
 
-// How many values a text holds: those that are empty are none.
+// Returns how many values a text holds, empty ones not counted.
 uint32_t CountValues(std::string_view cell, char separator);
 
-// A plain value; thread-compatible. A cell has one for each value of the feature's cell, in the
-// same order, between the same separators; of more than `most` the first ones count.
+// Reads cells of weights. A cell has one weight for each value of the feature's cell, in the same
+// order, with the same separator; only the first `most` count. A plain value; thread-compatible.
 class BagWeightRule {
  public:
   // REQUIRES: the feature has weights.
   explicit BagWeightRule(const v1::FeatureSpec& spec);
 
-  // Adds those of a cell. False: `error` says what was expected; some may have been added.
+  // Appends the weights of a cell. Returns false if one of them is no weight: `error` says what was
+  // expected, and the weights before it may have been appended.
   bool Append(std::string_view cell, std::vector<float>& weights, std::string& error) const;
-  // Whether this can be a weight. False: as above; `shown` is what was found.
+  // Returns whether `weight` can be a weight. If not, `error` says what was expected in place of
+  // `shown`.
   bool Admit(float weight, std::string_view shown, std::string& error) const;
-  // How many a text holds, also beyond `most`.
+  // Returns how many weights a text holds, also those beyond `most`.
   uint32_t CountOf(std::string_view cell) const { return CountValues(cell, separator_); }
 
   uint32_t most() const { return most_; }
-  // What is wrong where a record has so many weights and so many values; empty: nothing.
+  // Returns what is wrong with a record that has `weights` weights for `values` values; empty:
+  // nothing.
   std::string WhyNot(uint32_t weights, uint32_t values) const;
 
  private:
   std::string name_;
-  bool mean_;  // They are divided by their sum, which must not be below 0.
+  bool mean_;  // Pooling is by mean: weights are divided by their sum, so none may be below 0.
   char separator_;
   uint32_t most_;
 };

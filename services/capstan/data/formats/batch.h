@@ -1,4 +1,4 @@
-// The records a step trains on, as columns. What every format is turned into.
+// The records a step trains on, as columns. Every format is read into this.
 #ifndef CAPSTAN_DATA_FORMATS_BATCH_H_
 #define CAPSTAN_DATA_FORMATS_BATCH_H_
 
@@ -10,11 +10,11 @@
 
 namespace capstan {
 
-// The keys of one of data.features: those of example e are [offsets[e], offsets[e + 1]) of `keys`.
+// The keys of one of data.features: example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
 struct Bags {
   std::vector<uint32_t> offsets = {0};  // examples + 1.
   std::vector<uint64_t> keys;
-  std::vector<float> weights;  // By what the row of each key counts; empty: all are 1.
+  std::vector<float> weights;  // The factor of each key's row; empty: all are 1.
 
   std::span<const uint64_t> KeysOf(size_t example) const {
     return std::span(keys).subspan(offsets[example], offsets[example + 1] - offsets[example]);
@@ -22,13 +22,14 @@ struct Bags {
   friend bool operator==(const Bags&, const Bags&) = default;
 };
 
-// Keys beside those of the records, drawn for the whole batch, of one of data.features.
+// Keys of one of data.features that are drawn for the whole batch, beside those of its records.
 struct Negatives {
-  size_t feature = 0;  // Its place.
+  size_t feature = 0;  // Its place in data.features.
   std::vector<uint64_t> keys;
-  std::vector<float> log_shares;  // For each key the logarithm of its share in all that is drawn.
-  // For each example the same of the key that it has itself, where it has one at the most; that of
-  // the rarest candidate where it has none, or one that is never drawn.
+  std::vector<float> log_shares;  // For each key the logarithm of its share in all draws.
+  // If an example has at most one key of the feature: for each example the logarithm of the share
+  // of its own key; the share of the rarest candidate if it has no key, or one that is never drawn.
+  // Otherwise empty.
   std::vector<float> record_log_shares;
 
   friend bool operator==(const Negatives&, const Negatives&) = default;
@@ -36,17 +37,18 @@ struct Negatives {
 
 // A plain value; thread-compatible. Example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
 struct Batch {
-  std::vector<float> labels;      // examples x label_count, row-major
-  std::vector<float> weights;     // examples; empty: all are 1.
-  std::vector<uint64_t> groups;   // examples: the hash of each one's group; empty: there are none.
+  std::vector<float> labels;   // examples x label_count, row-major
+  std::vector<float> weights;  // examples; empty: all are 1.
+  // examples: the hash of each example's group; empty: groups are not read.
+  std::vector<uint64_t> groups;
   std::vector<uint32_t> offsets;  // examples + 1; offsets[0] == 0
   std::vector<uint64_t> keys;     // csv, tsv: in order of the columns in the file
   std::vector<float> values;      // One a key; empty: all are 1.
   std::vector<float> dense;       // examples x dense_width, row-major
   uint32_t dense_width = 0;
   uint32_t label_count = 1;
-  std::vector<Bags> features;  // Those of data.features, in their order.
-  Negatives negatives;         // Without keys: none are drawn.
+  std::vector<Bags> features;  // One for each of data.features, in their order.
+  Negatives negatives;         // Without keys if none are drawn.
   uint64_t first_record = 0;   // Place of example 0 in the task's order of records.
 
   size_t examples() const { return labels.size() / label_count; }

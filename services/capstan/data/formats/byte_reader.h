@@ -1,4 +1,4 @@
-// Bytes of a stream, looked at before they are taken.
+// Reads a stream whose bytes can be looked at before they are taken.
 #ifndef CAPSTAN_DATA_FORMATS_BYTE_READER_H_
 #define CAPSTAN_DATA_FORMATS_BYTE_READER_H_
 
@@ -21,15 +21,16 @@ class ByteReader {
   // `offset` is the place of the stream's first byte in the file.
   ByteReader(std::unique_ptr<ByteStream> stream, uint64_t offset);
 
-  uint64_t offset() const { return offset_; }  // Where the byte is that comes next.
+  uint64_t offset() const { return offset_; }  // The place in the file of the next byte.
 
-  // The next `size` bytes, fewer only at the end, valid until the next call. Takes none.
+  // Returns the next `size` bytes without taking them; fewer only at the end of the stream. Valid
+  // until the next call.
   absl::StatusOr<std::string_view> Peek(size_t size);
 
-  // Takes the next `size` bytes. False: the stream has ended before.
+  // Takes the next `size` bytes. Returns false if the stream ends before.
   absl::StatusOr<bool> Skip(uint64_t size);
 
-  // As Skip, and replaces `bytes` with what was passed.
+  // As Skip, and replaces `bytes` with the bytes taken.
   absl::StatusOr<bool> Read(size_t size, std::string& bytes);
 
  private:
@@ -37,7 +38,7 @@ class ByteReader {
 
   std::unique_ptr<ByteStream> stream_;
   std::vector<char> buffer_;
-  size_t begin_ = 0;  // The bytes of the buffer that were not taken.
+  size_t begin_ = 0;  // buffer_[begin_, end_) is not taken yet.
   size_t end_ = 0;
   uint64_t offset_;
   bool at_end_ = false;

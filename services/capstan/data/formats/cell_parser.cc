@@ -26,9 +26,9 @@ struct Column {
   uint32_t label = 0;                   // For kLabel: its place among the labels.
   std::optional<NumberRule> rule = {};  // For kNumber and kBucket.
   std::string name = {};                // Empty: the schema counts it.
-  std::vector<size_t> features = {};    // Those that are made of it.
-  std::vector<size_t> weighs = {};      // Those whose values' weights it has.
-  bool group = false;                   // It names the record's group, beside its use.
+  std::vector<size_t> features = {};    // Places of the features that are made of the column.
+  std::vector<size_t> weighs = {};  // Places of the features for whose values it has the weights.
+  bool group = false;               // The column also names the record's group.
 };
 
 Column NumericColumn(const v1::ColumnSpec& spec, float scale) {
@@ -123,7 +123,7 @@ class CellParser : public RecordParser {
     float weight = 1;
     uint64_t group = 0;
   };
-  // Where what a line says is to be written.
+  // Where the parts of a line's record are written.
   struct Places {
     float* labels;
     uint64_t* key;
@@ -134,11 +134,11 @@ class CellParser : public RecordParser {
     if (column < columns_.size()) columns_[column] = std::move(what);
   }
 
-  // What the values of a feature become, and, where these have weights, what the weights do.
+  // How a feature is read, and how many values and weights the present line has for it.
   struct Feature {
     FeatureRule rule;
     std::optional<BagWeightRule> weights;
-    uint32_t values = 0;  // How many the present line has.
+    uint32_t values = 0;  // How many values the present line has.
     uint32_t weight_count = 0;
     uint32_t weights_column = 0;
   };
@@ -274,7 +274,7 @@ class CellParser : public RecordParser {
   }
 
   const LabelRule labels_;
-  std::vector<LabelRule> label_rules_;  // One a label.
+  std::vector<LabelRule> label_rules_;  // One for each label.
   CellScanner cells_;
   std::vector<Column> columns_;
   std::vector<Feature> features_;

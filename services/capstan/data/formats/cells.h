@@ -17,15 +17,15 @@ class CellScanner {
       : separator_(format == v1::DATA_FORMAT_TSV ? '\t' : ','),
         quotes_(format == v1::DATA_FORMAT_CSV) {}
 
-  // Begins with a line, which has at least one cell.
+  // Begins to scan `line`. Every line, also an empty one, has at least one cell.
   void Begin(std::string_view line) {
     rest_ = line;
     more_ = true;
     malformed_ = false;
   }
 
-  // The next cell, valid until the next call (of a quoted one) or as long as the line. False: there
-  // is none, or the line is malformed.
+  // Sets `cell` to the next cell. A quoted cell is valid until the next call, any other as long as
+  // the line. Returns false if there is no cell left or the line is malformed.
   bool Next(std::string_view& cell) {
     if (!more_) return false;
     if (quotes_ && rest_.starts_with('"')) return NextQuoted(cell);
@@ -41,7 +41,7 @@ class CellScanner {
   }
 
   // Returns whether the line was malformed: a quote that is not closed, or text behind a closing
-  // one.
+  // quote.
   bool malformed() const { return malformed_; }
 
  private:

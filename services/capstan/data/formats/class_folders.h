@@ -18,15 +18,15 @@ struct ClassFolder {
   uint64_t bytes = 0;  // Bytes of all its images.
 };
 
-// "cat" of "pets/cat".
+// Returns the class that a folder is of: "cat" for "pets/cat".
 std::string_view ClassOf(std::string_view folder);
 
-// The folders below `root`, sorted by path, that hold images: files whose names end in .jpg, .jpeg
-// or .png, in letters of any size. NOT_FOUND: there is none. INVALID_ARGUMENT: the classes have
-// folders of their own.
+// Returns the folders directly below `root`, sorted by path, that hold images: files whose names
+// end in .jpg, .jpeg or .png, in upper or lower case. NOT_FOUND: there is no such folder.
+// INVALID_ARGUMENT: a class's folder holds another folder.
 absl::StatusOr<std::vector<ClassFolder>> ListClasses(const Source& source, const std::string& root);
 
-// The paths of the images of one of them, sorted.
+// Returns the paths of the images of one class's folder, sorted.
 absl::StatusOr<std::vector<std::string>> ListImages(const Source& source,
                                                     const std::string& folder);
 

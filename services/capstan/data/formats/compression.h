@@ -1,4 +1,4 @@
-// gzip and zstd, taken off while reading.
+// Decompresses gzip and zstd while a file is read.
 #ifndef CAPSTAN_DATA_FORMATS_COMPRESSION_H_
 #define CAPSTAN_DATA_FORMATS_COMPRESSION_H_
 
@@ -13,12 +13,12 @@ namespace capstan {
 
 enum class Compression { kNone, kGzip, kZstd };
 
-// By the first bytes of the file. DATA_LOSS: the name ends in .gz or .zst, the content says
-// otherwise.
+// Tells the compression of a file by its first bytes. DATA_LOSS: the name ends in .gz or .zst, but
+// the content is not compressed so.
 absl::StatusOr<Compression> DetectCompression(const Source& source, const std::string& path);
 
-// The contents of a file from the front, decompressed if they are compressed. `likely_end`: as of
-// Source::Open, in stored bytes.
+// Opens the contents of a file from the front, decompressed if they are compressed. `likely_end`:
+// as for Source::Open, in stored bytes.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
                                                          const std::string& path,
                                                          uint64_t likely_end = Source::kToTheEnd);
@@ -31,33 +31,36 @@ absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
 // What zlib knows within a member of gzip.
 struct GzipState;
 
-// A place from which a file can be decompressed without what lies before. An immutable value; one
-// within a member of gzip takes 40 KiB, any other next to nothing.
+// A place from which a file can be decompressed without the bytes before it. An immutable value. A
+// point within a member of gzip takes 40 KiB, any other next to nothing.
 struct RestartPoint {
   static constexpr size_t kBefore = 16;
 
-  uint64_t content = 0;     // Bytes of the content that lie before it.
-  uint64_t stored = 0;      // Bytes of the file that these took.
-  std::string before = {};  // The last kBefore of them, by which the file is known again.
+  uint64_t content = 0;  // Decompressed bytes before the point.
+  uint64_t stored = 0;   // Stored bytes of the file before the point.
+  // The last kBefore stored bytes before the point. If the file has other bytes there, it has
+  // changed.
+  std::string before = {};
   // Shared by all copies of this point and by the streams that begin there. Null: a member of gzip,
   // or a frame of zstd, begins here.
   std::shared_ptr<GzipState> state = nullptr;
 };
 
-// Hears, while a file is decompressed, of the places at which it could be restarted.
+// Is told, while a file is decompressed, of the places at which decompression could be restarted.
 class RestartKeeper {
  public:
   virtual ~RestartKeeper() = default;
-  // Whether a point at this byte of the content is to be kept.
+  // Returns whether a point at byte `content` of the decompressed content should be kept.
   virtual bool Wants(uint64_t content) const = 0;
   virtual void Keep(RestartPoint point) = 0;
 };
 
-// Decompress `compressed`; several members or frames one after another make one stream. Data that
-// is malformed or ends early is DATA_LOSS, with `path` and the byte of the compressed file. Where
-// `from` is not the front, `compressed` begins at from.stored, and the stream at from.content; a
-// checksum that stands behind is that of the whole member nevertheless. `keeper` must outlive the
-// stream; null: nobody asks. Of zstd only the begin of a frame is a place to restart at.
+// Decompress `compressed`; several members or frames one after another make one stream. DATA_LOSS,
+// with `path` and the byte of the compressed file: the data are malformed or end early. Where
+// `from` is not the front, `compressed` begins at from.stored, and the stream at from.content; the
+// checksum at the end of a gzip member is still checked over the whole member. `keeper` must
+// outlive the stream; null: no points are kept. A file of zstd can be restarted only where a frame
+// begins.
 std::unique_ptr<ByteStream> NewGzipStream(std::string path, std::unique_ptr<ByteStream> compressed,
                                           const RestartPoint& from = {},
                                           RestartKeeper* keeper = nullptr);

@@ -1,4 +1,4 @@
-// A cell of text -> the keys of one of data.features.
+// Turns a cell of text into the keys of one of data.features.
 #ifndef CAPSTAN_DATA_FORMATS_FEATURE_RULE_H_
 #define CAPSTAN_DATA_FORMATS_FEATURE_RULE_H_
 
@@ -16,28 +16,30 @@ namespace capstan {
 
 // A plain value; thread-compatible.
 //
-// A hashed value has the key HashText(value), an id itself, both modulo `buckets` where that is
-// given; a text of a vocabulary its place there, and another one, of `unknown` keys behind those,
-// the one at HashText(value) modulo `unknown`: stable for ever, as keys are stored with the model.
-// An empty cell is an empty bag, but for a single value that is a text, where the empty text is a
-// value of its own.
+// A hashed value has the key HashText(value), and an id is its own key; both are taken modulo
+// `buckets` if that is set. A text of a vocabulary has its place there as its key. Any other text
+// has one of the `unknown` keys that follow the vocabulary's, chosen by HashText(value) modulo
+// `unknown`. These rules never change, as keys are stored with the model. An empty cell is an empty
+// bag, except in a feature of single texts, where the empty text is a value of its own.
 class FeatureRule {
  public:
-  // `vocabulary`: of a feature that has one. A rule without it may be asked for all but keys.
+  // `vocabulary` is the feature's, if it has one. Without it Append and AppendOne must not be
+  // called.
   explicit FeatureRule(const v1::FeatureSpec& spec,
                        std::shared_ptr<const Vocabulary> vocabulary = nullptr);
 
-  // Adds the cell's keys. False: `error` says what was expected; some of them may have been added.
+  // Appends the cell's keys. Returns false if the cell is malformed: `error` says what was
+  // expected, and some keys may have been appended.
   bool Append(std::string_view cell, std::vector<uint64_t>& keys, std::string& error) const;
-  // Adds the key of one value of a cell that is a list in the file. False: as above.
+  // Appends the key of one value, for files whose cells are lists. Returns false as Append does.
   bool AppendOne(std::string_view value, std::vector<uint64_t>& keys, std::string& error) const;
 
   const std::string& name() const { return name_; }
   bool many() const { return many_; }
   uint32_t most() const { return most_; }
-  // Each of its values has a weight, in another column.
+  // True: each value has a weight, in another column.
   bool weighted() const { return weighted_; }
-  // How many values a text holds, also beyond `most`.
+  // Returns how many values a text holds, also those beyond `most`.
   uint32_t CountOf(std::string_view cell) const { return CountValues(cell, separator_); }
 
  private:
@@ -51,7 +53,8 @@ class FeatureRule {
   bool weighted_;
   uint64_t buckets_;
   uint32_t unknown_;
-  std::shared_ptr<const Vocabulary> vocabulary_;  // Shared with other readers of the same data.
+  // Owned also by the other readers of the same data.
+  std::shared_ptr<const Vocabulary> vocabulary_;
 };
 
 }  // namespace capstan

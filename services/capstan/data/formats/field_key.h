@@ -9,7 +9,8 @@
 
 namespace capstan {
 
-// Tells the columns of a file (from 0) apart.
+// A number for each column of a file (from 0), so that the same text has different keys in
+// different columns.
 constexpr uint64_t ColumnSalt(uint32_t column) { return Draw(/*seed=*/0, /*stream=*/column, 0); }
 
 // Stable for ever, like HashText: keys are stored with the model. Numbers and hex are text here;

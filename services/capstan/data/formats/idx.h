@@ -21,7 +21,7 @@ namespace capstan {
 // One file, read from the front to the end. Thread-compatible.
 class IdxFile {
  public:
-  // Reads the header. DATA_LOSS: it is none.
+  // Opens the file and reads its header. DATA_LOSS: the header is malformed.
   static absl::StatusOr<IdxFile> Open(const Source& source, const std::string& path);
 
   uint64_t items() const { return items_; }
@@ -45,7 +45,7 @@ class IdxFile {
   uint64_t items_ = 0;
   size_t item_bytes_ = 1;
   uint64_t next_ = 0;
-  uint64_t read_ = 0;  // Bytes, decompressed.
+  uint64_t read_ = 0;  // Decompressed bytes read.
 };
 
 struct IdxPair {
@@ -53,9 +53,10 @@ struct IdxPair {
   std::string labels;  // Empty: labels are ignored.
 };
 
-// Pairs images with labels: a file of labels belongs to the images named before it; images that are
-// followed by none take the file of the same name with `images` replaced by `labels` and `idx3` by
-// `idx1`, which must be there. Where labels are ignored none need be there, nor is any looked at.
+// Pairs files of images with files of labels. A file of labels belongs to the images named before
+// it. Images that no labels follow take the file of the same name with `images` replaced by
+// `labels` and `idx3` by `idx1`, which must exist. With Labels::kIgnored no file of labels is
+// needed or opened.
 absl::StatusOr<std::vector<IdxPair>> PairIdxFiles(const Source& source,
                                                   std::span<const FileInfo> files, Labels labels);
 

@@ -23,7 +23,8 @@ LabelRule::LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes, 
       loss_(loss),
       classes_(classes),
       ignored_(labels == Labels::kIgnored) {
-  if (!data.standardize_label() || data.label_deviation() == 0) return;  // Not measured yet.
+  // The deviation is not measured yet.
+  if (!data.standardize_label() || data.label_deviation() == 0) return;
   mean_ = data.label_mean();
   deviation_ = data.label_deviation();
 }

@@ -13,36 +13,38 @@
 
 namespace capstan {
 
-// kIgnored: records are scored, not trained on. They may lack the label, and where there are
-// several all of them (csv and tsv: so many cells fewer; Parquet: no such columns; libsvm and
-// libfm: the line begins with a feature); one that is there may be anything. All labels are 0.
-// Nothing is judged, so weights and groups are not read.
+// kIgnored: records are scored, not trained on. They may lack all of their labels (csv and tsv: the
+// line has as many cells fewer; Parquet: the columns are missing; libsvm and libfm: the line begins
+// with a feature), and a label that is there may be any text. All labels are read as 0. Weights and
+// groups are not read, as nothing is evaluated.
 enum class Labels { kRequired, kIgnored };
 
-// Stands for a label that a record lacks; std::isnan tells.
+// Stands for a label that a record lacks; test for it with std::isnan.
 inline constexpr float kMissingLabel = std::numeric_limits<float>::quiet_NaN();
 
-// A record lacks all of its labels: there is nothing to be learned from it.
+// The error of a record that lacks all of its labels, from which nothing can be learned.
 inline constexpr char kNoLabelAtAll[] = "none of the labels is there";
 bool LacksAllLabels(std::span<const float> labels);
 
 // Immutable.
 class LabelRule {
  public:
-  // `classes`: of a softmax; 0 or 1: not known, any whole number from 0 passes.
+  // `classes` is the number of classes of a softmax; 0 or 1: not known, any whole number from 0 on
+  // passes.
   LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes,
             Labels labels = Labels::kRequired);
 
-  // The rule of this one of several labels: where it may be missing, an empty text is
-  // kMissingLabel. What makes 0 and 1 of labels leaves those of a squared loss as they are.
+  // Returns the rule of one of several labels. If that label may be missing, an empty text is
+  // kMissingLabel. Settings that turn labels into 0 and 1 do not apply to labels with a squared
+  // loss.
   LabelRule Of(const v1::LabelSpec& label) const;
 
   bool ignored() const { return ignored_; }
   bool texts() const { return !positive_.empty() || !class_names_.empty(); }  // Labels are texts.
 
-  // The label of `text`, or of a number: standardized where the job says so. False: it is none, or
-  // outside the loss's domain; `error` then says so, and what to do. Spaces around a text do not
-  // count.
+  // Set `label` to the label that a text, or a number, stands for, standardized if the job says so.
+  // Return false if it is no label or outside the loss's domain; `error` then says so, and what to
+  // do. Spaces around a text do not count.
   bool Parse(std::string_view text, float& label, std::string& error) const;
   bool Admit(float number, float& label, std::string& error) const;
 
@@ -53,7 +55,7 @@ class LabelRule {
 
   std::vector<std::string> positive_;
   std::vector<std::string> class_names_;
-  bool may_be_text_;  // The schema may say what texts mean.
+  bool may_be_text_;  // The format allows data.schema to say what texts mean.
   double mean_ = 0;
   double deviation_ = 1;
   bool binarize_;

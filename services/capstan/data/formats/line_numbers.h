@@ -1,4 +1,4 @@
-// Which line of a text begins at which byte.
+// Tells which line of a text begins at which byte.
 #ifndef CAPSTAN_DATA_FORMATS_LINE_NUMBERS_H_
 #define CAPSTAN_DATA_FORMATS_LINE_NUMBERS_H_
 
@@ -12,18 +12,18 @@
 
 namespace capstan {
 
-// Remembers, every few MiB, what it has counted, so that no part of a file is read a second time
-// for the next question but the last few MiB. Thread-compatible.
+// Remembers the count every few MiB of a file, so that a later question reads again only the last
+// few MiB before its place. Thread-compatible.
 class LineNumbers {
  public:
-  // A question for which more bytes than this would have to be read is not answered.
+  // At() does not answer a question for which it would have to read more bytes than this.
   static constexpr uint64_t kMostCounted = uint64_t{256} << 20;
 
   // `source` must outlive this object.
   explicit LineNumbers(const Source& source) : source_(source) {}
 
-  // The number, from 1, of the line that begins at byte `offset` of `file`. Nothing: too much would
-  // have to be read to tell. An error as of Source.
+  // Returns the number, from 1, of the line that begins at byte `offset` of `file`. Nothing: more
+  // than kMostCounted bytes would have to be read. Errors are those of `source`.
   absl::StatusOr<std::optional<uint64_t>> At(const std::string& file, uint64_t offset);
 
  private:

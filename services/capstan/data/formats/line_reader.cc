@@ -46,7 +46,8 @@ bool LineReader::Next(std::string_view& line) {
   }
 }
 
-// Makes room behind the unread bytes, which move to the front, and reads. False upon an error.
+// Moves the unread bytes to the front of the buffer and reads more behind them. Returns false upon
+// an error.
 bool LineReader::Refill() {
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);

@@ -16,20 +16,23 @@ namespace capstan {
 // Thread-compatible.
 class LineReader {
  public:
-  static constexpr size_t kMaxLine = size_t{16}
-                                     << 20;  // A longer line is no text: INVALID_ARGUMENT.
+  static constexpr size_t kMaxLine =
+      size_t{16}  // A longer line is INVALID_ARGUMENT: the file is no text.
+      << 20;
 
   // `offset` is the place of the stream's first byte in the file; `path` is for messages.
   LineReader(std::string path, std::unique_ptr<ByteStream> stream, uint64_t offset);
 
-  // The next line without "\n" or "\r\n", valid until the next call. A byte order mark at the front
-  // of the file is taken off. False at the end and upon an error: see status().
+  // Sets `line` to the next line without "\n" or "\r\n", valid until the next call. A byte order
+  // mark at the front of the file is removed. Returns false at the end and upon an error: see
+  // status().
   bool Next(std::string_view& line);
 
   const absl::Status& status() const { return status_; }
-  bool carriage_return() const { return carriage_return_; }  // Before the line's "\n".
-  uint64_t line_offset() const { return line_offset_; }      // Where the line last returned begins.
-  uint64_t next_offset() const { return begin_offset_; }     // Where the next line begins.
+  // The line last returned ended with "\r\n".
+  bool carriage_return() const { return carriage_return_; }
+  uint64_t line_offset() const { return line_offset_; }   // Where the line last returned begins.
+  uint64_t next_offset() const { return begin_offset_; }  // Where the next line begins.
 
  private:
   bool Refill();
@@ -37,7 +40,7 @@ class LineReader {
   const std::string path_;
   const std::unique_ptr<ByteStream> stream_;
   std::vector<char> buffer_;
-  size_t begin_ = 0;  // The unread bytes of the buffer.
+  size_t begin_ = 0;  // buffer_[begin_, end_) is not read yet.
   size_t end_ = 0;
   uint64_t begin_offset_;
   uint64_t line_offset_ = 0;

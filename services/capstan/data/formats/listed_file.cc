@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-// Passes a text on and sums it up.
+// A stream that passes bytes on and adds them to a checksum.
 class SummedStream : public ByteStream {
  public:
   // `crc32c` must outlive this object.

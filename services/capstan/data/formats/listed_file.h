@@ -1,5 +1,5 @@
-// Files beside the data that say something of them, a line each, and that all processes of a job
-// must read alike: candidates, vocabularies, measures.
+// Reads the files beside the data that list something line by line (candidates, vocabularies,
+// measures), and of which all processes of a job must read the same version.
 #ifndef CAPSTAN_DATA_FORMATS_LISTED_FILE_H_
 #define CAPSTAN_DATA_FORMATS_LISTED_FILE_H_
 
@@ -15,20 +15,21 @@
 namespace capstan {
 
 struct ListedLine {
-  std::string_view text;         // Without its end.
+  std::string_view text;         // Without "\n" or "\r\n".
   uint64_t number = 0;           // From 1.
-  bool carriage_return = false;  // Its end was "\r\n".
+  bool carriage_return = false;  // The line ended with "\r\n".
 };
 
 // Gives each line of a file, which may be compressed, to `take`, and returns the CRC32C of the
-// file's text. INVALID_ARGUMENT, with file and line: `take` has said no, and why. Otherwise errors
-// as Source's.
+// file's text. INVALID_ARGUMENT, with file and line: `take` has returned false, with the reason in
+// `error`. Other errors are those of `source`.
 absl::StatusOr<uint32_t> ReadListedFile(
     const Source& source, const std::string& file,
     absl::FunctionRef<bool(const ListedLine& line, std::string& error)> take);
 
-// FAILED_PRECONDITION, with both checksums: the file is not the one with which the job has begun.
-// `what` it holds: "the candidates of data.negatives".
+// Compares the checksum `found` with `expected`, that of the file when the job began.
+// FAILED_PRECONDITION, with both checksums: they differ. `what` says in the message what the file
+// holds: "the candidates of data.negatives".
 absl::Status CheckUnchanged(const std::string& file, std::string_view what, uint32_t found,
                             uint32_t expected);
 

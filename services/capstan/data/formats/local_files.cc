@@ -57,7 +57,7 @@ absl::StatusOr<std::string> LocalPath(absl::string_view path) {
   return std::string(path);
 }
 
-// A pipe or a device may never give a byte, nor say that it has ended.
+// Refuses pipes and devices, which may never give a byte nor end.
 absl::Status CheckKind(const std::string& path, const struct stat& info) {
   if (S_ISREG(info.st_mode)) return absl::OkStatus();
   if (S_ISDIR(info.st_mode)) {
@@ -96,7 +96,8 @@ class LocalFiles : public Source {
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& name, uint64_t offset,
                                                    uint64_t) const override {
     CAPSTAN_ASSIGN_OR_RETURN(std::string path, LocalPath(name));
-    // Without waiting for somebody to open the other end, should it have become a pipe.
+    // O_NONBLOCK: if the file has become a pipe, do not wait for another process to open its other
+    // end.
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return ErrnoStatus(errno, path, "cannot open");
     auto stream = std::make_unique<LocalStream>(path, fd, offset);

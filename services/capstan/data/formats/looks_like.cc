@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::string_view kConvert = "; write it as csv, such as with pandas' to_csv";
 
-// A length of 8 bytes, low ones first, of a record that is no longer than a few megabytes.
+// Returns whether the first 8 bytes, low ones first, are the length of a record of at most a few
+// megabytes.
 bool BeginsTfRecord(std::string_view begin) {
   constexpr size_t kLength = 8;
   if (begin.size() < kLength || begin.substr(0, 3) == std::string_view("\0\0\0", 3)) return false;

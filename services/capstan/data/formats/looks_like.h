@@ -1,4 +1,4 @@
-// What a file is, where it is not what the job says. A pure function.
+// Recognizes the format of a file that is not what the job says. A pure function.
 #ifndef CAPSTAN_DATA_FORMATS_LOOKS_LIKE_H_
 #define CAPSTAN_DATA_FORMATS_LOOKS_LIKE_H_
 
@@ -7,8 +7,9 @@
 
 namespace capstan {
 
-// Says what data look like that have only one column as csv or tsv, by their first bytes: "a
-// Parquet file, which ...", with what to do. Returns an empty text if they look like nothing known.
+// Says what data look like by their first bytes, where they have only one column if read as csv or
+// tsv: "a Parquet file, which ...", with what to do. Returns an empty text if they look like no
+// known format.
 std::string LooksLike(std::string_view begin);
 
 }  // namespace capstan

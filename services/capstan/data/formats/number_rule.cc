@@ -14,7 +14,7 @@ NumberRule::NumberRule(const v1::ColumnSpec& spec, float scale)
     mean_ = spec.mean();
     deviation_ = spec.deviation() > 0 ? spec.deviation() : 1;  // 0: not measured yet.
   }
-  // With `standard` it is counted in deviations from the mean.
+  // With `standard` the value for empty cells is in deviations from the mean.
   missing_number_ = Scaled(spec.missing());
   if (!buckets()) return;
   boundaries_.assign(spec.boundaries().begin(), spec.boundaries().end());

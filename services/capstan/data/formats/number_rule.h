@@ -1,4 +1,5 @@
-// What a numeric column of a table becomes: a number of the dense input, or the key of its bucket.
+// Turns the value of a numeric column into a number of the dense input, or into the key of its
+// bucket.
 #ifndef CAPSTAN_DATA_FORMATS_NUMBER_RULE_H_
 #define CAPSTAN_DATA_FORMATS_NUMBER_RULE_H_
 
@@ -21,7 +22,7 @@ class NumberRule {
   float Number(float value) const;
   float missing_number() const { return missing_number_; }
 
-  // For one with buckets: the key of a cell that holds `value`, and of an empty one.
+  // For a column with buckets: the key of a cell that holds `value`, and of an empty one.
   uint64_t Key(float value) const;
   uint64_t missing_key() const { return missing_key_; }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr absl::string_view kScheme = "s3://";
 
 struct Name {
-  std::string bucket;  // With the scheme.
+  std::string bucket;  // "s3://" and the bucket's name.
   std::string key;
 };
 
@@ -85,7 +85,7 @@ class ObjectFiles : public Source {
   }
 
  private:
-  // Opening touches nothing but the environment, so that it may be done under the lock.
+  // Opening a bucket reads nothing but the environment, so it may be done under the lock.
   absl::StatusOr<ObjectStore*> Bucket(const std::string& uri) const ABSL_LOCKS_EXCLUDED(mu_) {
     absl::MutexLock lock(&mu_);
     std::unique_ptr<ObjectStore>& store = buckets_[uri];
@@ -102,14 +102,14 @@ class ObjectFiles : public Source {
 
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenBucket(const std::string& uri,
                                                         absl::Duration patience) {
-  constexpr int kNoLimit = 1 << 20;  // Patience is one.
+  constexpr int kNoLimit = 1 << 20;  // The number of attempts is limited by `patience` alone.
   CAPSTAN_ASSIGN_OR_RETURN(S3Options options, S3OptionsFromEnvironment());
   options.attempts = kNoLimit;
   options.deadline = patience;
   return OpenObjectStore(uri, options);
 }
 
-// Each file from where its name says.
+// Reads each file from the source that its name says.
 class DataFiles : public Source {
  public:
   explicit DataFiles(absl::Duration patience)

@@ -1,4 +1,4 @@
-// Files that are objects of a store.
+// Reads files that are objects of a store.
 #ifndef CAPSTAN_DATA_FORMATS_OBJECT_FILES_H_
 #define CAPSTAN_DATA_FORMATS_OBJECT_FILES_H_
 
@@ -12,21 +12,21 @@
 
 namespace capstan {
 
-// Opens the whole bucket "s3://<bucket>". Called once a bucket.
+// Opens the whole bucket "s3://<bucket>". Called once for each bucket.
 using BucketOpener =
     std::function<absl::StatusOr<std::unique_ptr<ObjectStore>>(const std::string& uri)>;
 
-// Objects as files named s3://bucket/key. In a pattern "*", "?" and "[...]" match within a name,
-// not across "/"; what stands before them is listed in whole.
+// Returns a source of objects as files named s3://bucket/key. In a pattern "*", "?" and "[...]"
+// match within a name, not across "/"; all objects that begin with the text before them are listed.
 std::unique_ptr<const Source> NewObjectFiles(BucketOpener open);
 
-// The bytes of an object from `offset` on, all of one version: a change while they are read is
-// ABORTED. `name` is for messages. Asks for the first piece at once, and reads ahead, in a few
-// pieces at once: at most (kMostAhead + 1) * kMostPiece bytes are held. Where the end is known,
-// pieces are of kMostPiece, and the last one ends kRecordTail later (of a shorter range, as much
-// again), so that the record that crosses the end needs no request of its own; where it is not,
-// they grow from kFirstPiece, as the reader may want no more than a few lines. `store` must outlive
-// the result.
+// Returns the bytes of an object from `offset` on, all of one version. ABORTED: the object has
+// changed while it was read. `name` is for messages. The first piece is requested at once, and up
+// to kMostAhead pieces ahead of the reader: at most (kMostAhead + 1) * kMostPiece bytes are held.
+// Where `likely_end` is known, pieces have kMostPiece bytes, and the last one ends kRecordTail
+// behind it (a range shorter than kRecordTail is doubled instead), so that the record that crosses
+// the end needs no request of its own. Where it is not known, pieces grow from kFirstPiece, as the
+// reader may want only a few lines. `store` must outlive the result.
 inline constexpr uint64_t kFirstPiece = uint64_t{256} << 10;
 inline constexpr uint64_t kMostPiece = uint64_t{4} << 20;
 inline constexpr uint64_t kRecordTail = uint64_t{32} << 10;

@@ -12,7 +12,8 @@
 namespace capstan {
 namespace {
 
-// How far to read ahead. To a few bytes from the front of a file a tail would add most of them.
+// Returns how far to read ahead. A range of a few bytes is at most doubled, as a whole tail would
+// be most of what is read.
 uint64_t WithTail(uint64_t offset, uint64_t likely_end) {
   if (likely_end == Source::kToTheEnd) return likely_end;
   return likely_end + std::min(kRecordTail, std::max(likely_end, offset) - offset);
@@ -45,10 +46,10 @@ class ObjectStream : public ByteStream {
   }
 
  private:
-  // Makes the next piece the present one; false at the end.
+  // Makes the next piece the present one. Returns false at the end of the object.
   absl::StatusOr<bool> Advance();
 
-  // Asks for the piece at next_.
+  // Requests the piece that begins at next_.
   void Request();
 
   bool at_end() const { return size_.has_value() && next_ >= *size_; }
@@ -57,14 +58,15 @@ class ObjectStream : public ByteStream {
   const std::string key_;
   const std::string name_;
   const uint64_t likely_end_;
-  uint64_t next_;                 // Where the next piece to ask for begins.
-  uint64_t growth_;               // How large it may be.
-  std::optional<uint64_t> size_;  // Both are known from the first piece on.
+  uint64_t next_;    // Where the next piece to ask for begins.
+  uint64_t growth_;  // How large that piece may be.
+  // The size and the version of the object are known from the first piece on.
+  std::optional<uint64_t> size_;
   ObjectVersion version_;
   std::string piece_;
   size_t at_ = 0;
   absl::Status error_;
-  // Last: its pieces end before what they use.
+  // The last member, so that pieces under way end before the members that they use are destroyed.
   std::deque<std::future<absl::StatusOr<Object>>> ahead_;
 };
 
@@ -76,7 +78,7 @@ void ObjectStream::Request() {
   const ReadRange range{
       .offset = next_, .length = length, .version = version_, .may_be_short = !size_.has_value()};
   next_ += length;
-  // In this thread after all, should there be no other.
+  // If no thread could be started, the piece is read in this one.
   ahead_.push_back(std::async(std::launch::async | std::launch::deferred,
                               [this, range] { return store_.Read(key_, range); }));
 }
@@ -84,7 +86,8 @@ void ObjectStream::Request() {
 absl::StatusOr<bool> ObjectStream::Advance() {
   if (ahead_.empty() && at_end()) return false;
   if (ahead_.empty()) {
-    if (next_ >= likely_end_) growth_ = kFirstPiece;  // To finish a record.
+    // Beyond the likely end only the rest of a record is read.
+    if (next_ >= likely_end_) growth_ = kFirstPiece;
     Request();
   }
   absl::StatusOr<Object> piece = ahead_.front().get();

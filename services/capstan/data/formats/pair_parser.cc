@@ -9,7 +9,7 @@ namespace {
 
 constexpr bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
-// Takes the next token off `rest`; empty at the end and before a comment.
+// Takes the next token off `rest`. Returns an empty one at the end and before a comment.
 std::string_view NextToken(std::string_view& rest) {
   while (!rest.empty() && IsBlank(rest.front())) rest.remove_prefix(1);
   if (rest.starts_with('#')) rest = {};

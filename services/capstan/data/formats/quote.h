@@ -1,4 +1,4 @@
-// A piece of a file, made fit for a message.
+// Quotes a piece of a file for a message.
 #ifndef CAPSTAN_DATA_FORMATS_QUOTE_H_
 #define CAPSTAN_DATA_FORMATS_QUOTE_H_
 
@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// In quotes, unprintable bytes escaped, cut after 40 bytes.
+// Returns `text` in quotes, with unprintable bytes escaped, cut after 40 bytes.
 inline std::string Quote(std::string_view text) {
   constexpr size_t kShown = 40;
   std::string_view front = text.substr(0, kShown);

@@ -1,4 +1,4 @@
-// One line of text -> one record.
+// Turns one line of text into one record.
 #ifndef CAPSTAN_DATA_FORMATS_RECORD_PARSER_H_
 #define CAPSTAN_DATA_FORMATS_RECORD_PARSER_H_
 
@@ -18,28 +18,28 @@ class RecordParser {
  public:
   virtual ~RecordParser() = default;
 
-  // Returns whether the line of names that a file begins with has those that the schema names where
-  // the columns were found. False: `error` says which is another.
+  // Checks a file's line of names: each column that the schema names must stand where it stood in
+  // the first training file. Returns false if one does not; `error` says which.
   virtual bool CheckHeader(std::string_view /*line*/, std::string& /*error*/) { return true; }
 
-  // Appends the record of `line`, which is not blank, to `records`. False: the line is no such
-  // record; `records` is as it was and `error` says what was expected. REQUIRES: `records` was made
-  // by this parser, or is empty but for offsets = {0}.
+  // Appends the record of `line`, which is not blank, to `records`. Returns false if the line is no
+  // record: `records` is unchanged then, and `error` says what was expected. REQUIRES: `records`
+  // was made by this parser, or is that of NoRecords.
   virtual bool Parse(std::string_view line, Batch& records, std::string& error) = 0;
 };
 
-// What the first record of these data is appended to.
+// Returns the empty batch to which the first record of `data` can be appended.
 Batch NoRecords(const v1::DataSpec& data);
 
 // CSV, TSV. Cells of CSV may be quoted ("" within quotes is a quote); a record does not span lines.
-// `data.columns` must be set. `vocabularies`: of data.features, where these have some.
+// `data.columns` must be set. `vocabularies` are those of data.features.
 std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels,
                                             const Vocabularies& vocabularies = {});
 
 // LIBSVM, LIBFM: `label index:value index:value ... # comment`; the keys are the indices.
 std::unique_ptr<RecordParser> NewPairParser(const v1::DataSpec& data, const LabelRule& labels);
 
-// The parser of data.format. REQUIRES: it is one of the text formats.
+// Returns the parser of data.format. REQUIRES: IsTextFormat(data.format()).
 std::unique_ptr<RecordParser> NewRecordParser(const v1::DataSpec& data, const LabelRule& labels,
                                               const Vocabularies& vocabularies);
 bool IsTextFormat(v1::DataFormat format);

@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Reads `size` bytes; fewer: the stream has ended.
+// Reads `size` bytes, or fewer if the stream ends.
 absl::StatusOr<std::string> Take(ByteStream& stream, size_t size) {
   std::string bytes(size, '\0');
   size_t taken = 0;
@@ -133,7 +133,7 @@ void RestartPoints::Forget(const std::string& path) {
   files_.erase(path);
 }
 
-// The reader has left the file before it came to the record behind them.
+// Forgets points of the file opened last whose record is not known: its reader has not come to it.
 void RestartPoints::ForgetUnmarked() {
   unmarked_ = kNone;
   const auto file = files_.find(path_);

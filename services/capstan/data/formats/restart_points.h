@@ -1,5 +1,5 @@
-// Where compressed files that have been read can be restarted, so that whoever wants their records
-// in any order does not read each file from its front each time.
+// Remembers where compressed files can be restarted, so that a reader that wants their records in
+// any order does not read each file from its front each time.
 #ifndef CAPSTAN_DATA_FORMATS_RESTART_POINTS_H_
 #define CAPSTAN_DATA_FORMATS_RESTART_POINTS_H_
 
@@ -16,17 +16,17 @@
 
 namespace capstan {
 
-// Remembers, of the files that are read through it, a point every few MiB of their content, with
-// the record that begins behind it. Where the points are too many, every other one is forgotten,
-// and from then on they lie twice as far apart. A record that lies beyond all that has been read is
-// come to from the last point; so all records of a file in any order cost one pass over it, and for
-// each jump to one about half of the distance between two points.
+// Keeps a point every few MiB of the content of each file that is read through this object, with
+// the first record that begins at or behind the point. When there are too many points, every other
+// one is forgotten, and from then on they lie twice as far apart. A record beyond what has been
+// read is reached from the last point. So reading all records of a file in any order costs one pass
+// over it, and for each jump about half of the distance between two points.
 //
-// A file that is not the same any more at a point is read from its front. Thread-compatible.
+// A file that has changed just before a point is read from its front. Thread-compatible.
 class RestartPoints : private RestartKeeper {
  public:
   struct Limits {
-    uint64_t distance = uint64_t{4} << 20;  // Between two points, of content.
+    uint64_t distance = uint64_t{4} << 20;  // Decompressed bytes between two points.
     size_t points = 512;                    // For all files together: 20 MiB.
   };
 
@@ -39,21 +39,23 @@ class RestartPoints : private RestartKeeper {
   struct Start {
     std::unique_ptr<ByteStream> contents;
     uint64_t record = 0;
-    uint64_t offset =
-        0;  // In the content. 0: from the front, whatever stands before the first record.
+    // Where `contents` begins in the decompressed content. 0: at the front of the file, also if a
+    // header stands before the first record.
+    uint64_t offset = 0;
   };
-  // The nearest known begin of a record at or before `record`. The stream that was opened before
-  // must not be read any more, and this object must outlive the new one.
+  // Opens the file at the nearest known begin of a record at or before `record`. The stream that
+  // was opened before must not be read any more, and this object must outlive the new one.
   absl::StatusOr<Start> Open(const Source& source, const std::string& path, uint64_t record);
 
-  // To be told of each record that is gone by: `record` begins at `offset` of the content of the
-  // file opened last. Costs next to nothing but behind a new point.
+  // Must be called for each record that the reader passes: `record` begins at byte `offset` of the
+  // content of the file opened last. Costs next to nothing, except for the first record behind a
+  // new point.
   void Mark(uint64_t record, uint64_t offset) {
     if (offset >= unmarked_) MarkPoints(record, offset);
   }
 
-  // Whether Open would begin so much nearer to `record` that it is worth it, for one who stands at
-  // `offset` of the content of the file, before that record.
+  // Returns whether a reader that stands at byte `offset` of the content, before `record`, should
+  // call Open again: the nearest point is then at least the distance of two points ahead of it.
   bool IsNearer(const std::string& path, uint64_t record, uint64_t offset) const;
 
  private:
@@ -61,12 +63,13 @@ class RestartPoints : private RestartKeeper {
 
   struct Point {
     RestartPoint restart;
-    uint64_t record = kNone;  // That begins at `offset`, the first one at the point or behind it.
+    // The first record that begins at the point or behind it; kNone: not known yet.
+    uint64_t record = kNone;
     uint64_t offset = 0;
   };
   struct File {
     Compression compression = Compression::kNone;
-    std::map<uint64_t, Point> points;  // By their place in the content.
+    std::map<uint64_t, Point> points;  // By their byte of the content.
   };
 
   bool Wants(uint64_t content) const override;

@@ -1,4 +1,4 @@
-// Where files come from: the local file system, or an object store.
+// Reads files from the local file system or an object store.
 #ifndef CAPSTAN_DATA_FORMATS_SOURCE_H_
 #define CAPSTAN_DATA_FORMATS_SOURCE_H_
 
@@ -14,7 +14,7 @@
 
 namespace capstan {
 
-// Bytes from the front to the end. Thread-compatible.
+// A stream of bytes that is read from its front to its end. Thread-compatible.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -34,33 +34,33 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // The files that a path or glob names, sorted by path. NOT_FOUND: there is none;
-  // INVALID_ARGUMENT: it is a folder, or no file of this source.
-  // A file that has the name as it stands is meant alone, also if the name could be a glob.
+  // Returns the files that a path or glob names, sorted by path. If a file has exactly this name,
+  // only that file is returned, even if the name could be a glob. NOT_FOUND: there is no such file;
+  // INVALID_ARGUMENT: the path is a folder, or not one of this source.
   virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const = 0;
 
-  // The file of this path, as List returned it: no character of it has another meaning. Errors as
-  // of List.
+  // Returns the file of exactly this path, which is no glob. Errors as of List.
   virtual absl::StatusOr<FileInfo> Find(const std::string& path) const = 0;
 
-  // The bytes of a file as they are stored, from `offset` on. The reader will stop at the end of
-  // the record that crosses byte `likely_end`: a hint how far to read ahead. An object store is
+  // Opens the stored bytes of a file from `offset` on. `likely_end` is a hint how far to read
+  // ahead: the reader will stop at the end of the record that crosses that byte. An object store is
   // asked for the first bytes at once, before they are read. The stream must not outlive the
   // source.
   static constexpr uint64_t kToTheEnd = ~uint64_t{0};
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                            uint64_t likely_end) const = 0;
 
-  // For a process that ends: what waits for a network, or comes later, fails with CANCELLED.
+  // For a process that ends: reads that wait for a network, and all later ones, fail with
+  // CANCELLED.
   virtual void Cancel() const {}
 };
 
-// Files and objects: what begins with `s3://` is read from there, with the options of the
-// environment, and failures that pass are tried again until `patience` is over; all else as
-// NewLocalFiles does.
+// Returns a source of local files and objects. A path that begins with `s3://` is read from an
+// object store, set up by the environment; passing failures are tried again until `patience` is
+// over. Any other path is read as NewLocalFiles does.
 std::unique_ptr<const Source> NewDataFiles(absl::Duration patience = absl::Minutes(2));
 
-// Local files; `file://` in front of a path is accepted.
+// Returns a source of local files; `file://` in front of a path is accepted.
 std::unique_ptr<const Source> NewLocalFiles();
 
 }  // namespace capstan

@@ -17,7 +17,7 @@ std::string_view TextAt(std::string_view block, size_t place, size_t size) {
   return field.substr(0, field.find('\0'));
 }
 
-// Octal digits, or bytes of 8 bits behind a first one of 0x80.
+// Parses a number: octal digits, or a byte of 0x80 followed by bytes of 8 bits.
 std::optional<uint64_t> NumberAt(std::string_view block, size_t place, size_t size) {
   const std::string_view field = block.substr(place, size);
   uint64_t number = 0;
@@ -43,7 +43,7 @@ bool SumIsRight(std::string_view block) {
   const std::optional<uint64_t> expected = NumberAt(block, kHeaderSumPlace, kHeaderSumBytes);
   if (!expected) return false;
   int64_t sum = 0;
-  int64_t sum_of_signed = 0;  // As some old programs wrote it.
+  int64_t sum_of_signed = 0;  // Some old programs summed signed bytes.
   for (size_t i = 0; i < kTarBlock; ++i) {
     const bool blank = i >= kHeaderSumPlace && i < kHeaderSumPlace + kHeaderSumBytes;
     sum += blank ? ' ' : static_cast<uint8_t>(block[i]);

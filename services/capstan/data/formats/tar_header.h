@@ -17,14 +17,14 @@ struct TarHeader {
   char kind = '0';
 
   bool is_file() const { return kind == '0' || kind == '\0' || kind == '7'; }
-  // Its content says something of the member that follows.
+  // True: the member's content describes the member that follows.
   bool is_extension() const { return kind == 'x' || kind == 'g' || kind == 'L' || kind == 'K'; }
 };
 
-// Nullopt: the block is none, by its magic and its checksum.
+// Parses a block. Nullopt: its magic and checksum say that it is no header.
 std::optional<TarHeader> ParseTarHeader(std::string_view block);
 
-// Has `header` say what an extension in front of it says: `content` is that of one of `kind`.
+// Changes `header` as the extension in front of it says, which is of `kind` and has this `content`.
 void ApplyTarExtension(char kind, std::string_view content, TarHeader& header);
 
 }  // namespace capstan

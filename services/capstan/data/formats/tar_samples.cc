@@ -13,8 +13,8 @@
 namespace capstan {
 namespace {
 
-// A header that tells of a larger member is taken for damage: to go by it might be to go by all
-// that follows.
+// A header that claims a larger member is taken for damage: to skip that many bytes might be to
+// skip the rest of the file.
 constexpr uint64_t kMostMemberBytes = uint64_t{1} << 30;
 constexpr uint64_t kMostExtensionBytes = uint64_t{1} << 20;
 constexpr uint64_t kMostLabelBytes = 1024;
@@ -24,14 +24,14 @@ constexpr char kCutShort[] = "the file ends within the member that begins here";
 
 uint64_t RoundUp(uint64_t bytes) { return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock; }
 
-// A member whose content comes next in the file.
+// A member whose header has been read; its content comes next in the file.
 struct Member {
   std::string name;
-  uint64_t begin = 0;   // Where its first header is, an extension or its own.
-  uint64_t header = 0;  // Where its own is.
+  uint64_t begin = 0;   // Where its first header is: that of its first extension, or its own.
+  uint64_t header = 0;  // Where the member's own header is.
   uint64_t size = 0;
 
-  // "a/0001" and "jpg" of "a/0001.jpg"; both empty: it is of no sample.
+  // "a/0001" and "jpg" for "a/0001.jpg"; both empty: it belongs to no sample.
   std::string sample = {};
   std::string end = {};
 };
@@ -63,8 +63,8 @@ class TarSamples : public SampleStream {
   }
 
  private:
-  // What of the range before is still to be passed over, and how far the last samples of this one
-  // are: see NewTarSamples.
+  // What still has to be passed over as part of the range before, and how far the reading beyond
+  // this range's end has come: see NewTarSamples.
   enum class Before { kMember, kSampleOfNext, kSample, kNothing };
   enum class After { kMember, kSampleOfNext, kSample };
 
@@ -72,10 +72,10 @@ class TarSamples : public SampleStream {
     uint64_t byte = 0;
     const char* error = kNoHeader;
   };
-  // What comes next in the file. Neither: its end.
+  // What comes next in the file; neither damage nor a member: its end.
   struct Found {
     std::optional<Member> member = std::nullopt;
-    std::optional<Damage> damage = std::nullopt;  // In front of the member.
+    std::optional<Damage> damage = std::nullopt;  // Damage in front of the member.
   };
 
   absl::StatusOr<Found> FindMember();
@@ -86,7 +86,8 @@ class TarSamples : public SampleStream {
   absl::Status Take(const Member& member, Sample& sample);
   absl::Status ReadContent(const Member& member, uint64_t most, std::string& content,
                            Sample& sample);
-  // False: the file ends within its content. That of the last one need not be padded.
+  // Returns false if the file ends within the member's content. The content of the last member need
+  // not be padded.
   absl::StatusOr<bool> Pass(const Member& member);
   absl::Status PassOfSample(const Member& member, Sample& sample);
   bool IsImage(const Member& member) const {
@@ -98,18 +99,18 @@ class TarSamples : public SampleStream {
   std::vector<std::string> images_;
   const std::string label_;
   bool aligned_ = false;
-  // Extended fields that go for the header which comes next.
+  // Extensions that apply to the next header.
   std::vector<std::pair<char, std::string>> extensions_;
   Before before_;
-  std::string passed_over_;  // With Before::kSample: its name.
+  std::string passed_over_;  // With Before::kSample: the name of the sample that is passed over.
   After after_ = After::kMember;
-  std::string last_;  // With After::kSample: the last one's name.
+  std::string last_;  // With After::kSample: the name of the last sample of this range.
   bool over_ = false;
-  Found next_;  // Found, and not yet of a sample.
+  Found next_;  // Read ahead, and not yet put into a sample.
 };
 
-// The next header. Where there is none, `damage` says where the first block lies that is neither
-// one nor zeros, and the search goes on behind it.
+// Finds the next header. If a block on the way is neither a header nor zeros, `damage` says where
+// the first such block lies, and the search goes on behind it.
 absl::StatusOr<std::optional<TarHeader>> TarSamples::FindHeader(std::optional<Damage>& damage) {
   while (true) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string_view block, bytes_.Peek(kTarBlock));
@@ -126,7 +127,7 @@ absl::StatusOr<std::optional<TarHeader>> TarSamples::FindHeader(std::optional<Da
   }
 }
 
-// False: the file ends within it.
+// Returns false if the file ends within the extension.
 absl::StatusOr<bool> TarSamples::ReadExtension(const TarHeader& header) {
   std::string content;
   CAPSTAN_ASSIGN_OR_RETURN(const bool whole, bytes_.Read(header.size, content));
@@ -144,7 +145,7 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
   Found found;
   while (true) {
     CAPSTAN_ASSIGN_OR_RETURN(std::optional<TarHeader> header, FindHeader(found.damage));
-    // What was found behind the damage is looked at next.
+    // Extensions in front of the damage do not apply to the header behind it.
     if (found.damage) extensions_.clear();
     if (!header) return found;
     const uint64_t place = bytes_.offset() - kTarBlock;
@@ -157,7 +158,7 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
     }
     for (const auto& [kind, content] : extensions_) ApplyTarExtension(kind, content, *header);
     extensions_.clear();
-    if (header->size > kMostMemberBytes) {  // An extension says so.
+    if (header->size > kMostMemberBytes) {  // An extension may give another size than the header.
       if (!found.damage) found.damage = Damage{place};
       continue;
     }
@@ -167,7 +168,7 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
                           .size = header->size};
     if (header->is_file()) SplitName(*found.member);
     if (header->is_file()) return found;
-    // Passed over at once, so that damage can be told.
+    // The content of a member that is no file is skipped at once, so that damage in it is noticed.
     CAPSTAN_ASSIGN_OR_RETURN(const bool whole, Pass(*found.member));
     found.member.reset();
     if (!whole && !found.damage) found.damage = Damage{place, kCutShort};
@@ -182,7 +183,7 @@ absl::StatusOr<bool> TarSamples::Pass(const Member& member) {
   return true;
 }
 
-// A part of a sample that nobody asks for.
+// Skips a member of a sample that is neither its image nor its label.
 absl::Status TarSamples::PassOfSample(const Member& member, Sample& sample) {
   CAPSTAN_ASSIGN_OR_RETURN(const bool whole, Pass(member));
   if (!whole && sample.error.empty()) {
@@ -192,7 +193,7 @@ absl::Status TarSamples::PassOfSample(const Member& member, Sample& sample) {
   return absl::OkStatus();
 }
 
-// Says whether what this member begins is of the range that follows.
+// Returns whether the sample that this member begins belongs to the next range.
 bool TarSamples::IsOver(const Member& member) {
   if (after_ == After::kMember) {
     if (member.header >= range_.end) after_ = After::kSampleOfNext;

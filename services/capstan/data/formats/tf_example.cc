@@ -20,12 +20,13 @@ bool TakeFloat(std::string_view& bytes, float& number) {
   return true;
 }
 
-// The fields of a message, one after the other.
+// Goes through the fields of a message one after the other.
 class Fields {
  public:
   explicit Fields(std::string_view message) : rest_(message) {}
 
-  // False: there is none any more, or what comes is none; then malformed().
+  // Goes to the next field. Returns false at the end, and if the bytes are no field; malformed()
+  // tells which.
   bool Next() {
     if (rest_.empty()) return false;
     uint64_t tag;
@@ -38,7 +39,8 @@ class Fields {
   bool malformed() const { return malformed_; }
   uint64_t number() const { return number_; }
   bool Is(uint64_t number, Kind kind) const { return number_ == number && kind_ == kind; }
-  std::string_view bytes() const { return bytes_; }  // kBytes: of it; otherwise of the number.
+  // The content of a kBytes field, or the bytes of a number of fixed size.
+  std::string_view bytes() const { return bytes_; }
   uint64_t varint() const { return varint_; }
 
  private:
@@ -61,8 +63,8 @@ class Fields {
   bool malformed_ = false;
 };
 
-// The first value of a BytesList, FloatList or Int64List, all of whose values are field 1; numbers
-// may stand in one field together.
+// Returns the first value of a BytesList, FloatList or Int64List. Their values are field 1; numbers
+// may be packed into one field.
 bool FirstValue(uint64_t list_kind, std::string_view list, std::optional<FeatureValue>& value) {
   Fields fields(list);
   while (!value && fields.Next()) {

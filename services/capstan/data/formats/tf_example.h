@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-// The first value of a feature; a text is a part of the message.
+// The first value of a feature; a text points into the message.
 using FeatureValue = std::variant<std::string_view, int64_t, float>;
 
 // Nullopt: there is no feature of that name, or it has no value.
@@ -18,7 +18,7 @@ struct TwoFeatures {
   std::optional<FeatureValue> second;
 };
 
-// Finds the features of these names. False: `message` is no Example.
+// Finds the features of two names in an Example. Returns false if `message` is no Example.
 bool FindFeatures(std::string_view message, std::string_view first_name,
                   std::string_view second_name, TwoFeatures& found);
 

@@ -12,7 +12,7 @@ void AppendNumber(T number, std::string& to) {
   to.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// The bytes of the record that `rest` begins with; 0: of no whole one.
+// Returns the bytes that the record at the front of `rest` takes; 0: no whole record is there.
 size_t FirstRecord(std::string_view rest) {
   constexpr size_t kFront = kTfRecordLengthBytes + kTfRecordSumBytes;
   if (rest.size() < kFront + kTfRecordSumBytes) return 0;

@@ -14,7 +14,7 @@ namespace capstan {
 
 static_assert(std::endian::native == std::endian::little);
 
-// The number at this place.
+// Returns the number whose bytes begin at `place`.
 template <typename T>
 T LittleEndianAt(std::string_view bytes, size_t place) {
   T number;
@@ -25,13 +25,13 @@ T LittleEndianAt(std::string_view bytes, size_t place) {
 inline constexpr size_t kTfRecordLengthBytes = 8;
 inline constexpr size_t kTfRecordSumBytes = 4;
 
-// The checksum as the format has it: rotated, so that that of data with checksums is no special
-// case.
+// Returns the masked CRC32C of the format, which is rotated so that checksums of data that contain
+// checksums are no special case.
 uint32_t TfRecordSum(std::string_view bytes);
 
 std::string ToTfRecord(std::string_view bytes);
 
-// How many of the bytes that a file begins with are whole records that fit their checksums.
+// Returns how many bytes at the front of a file are whole records with right checksums.
 size_t WholeTfRecords(std::string_view file);
 
 }  // namespace capstan

@@ -15,13 +15,14 @@ namespace {
 constexpr size_t kFrontBytes = kTfRecordLengthBytes + kTfRecordSumBytes;
 constexpr size_t kSearchedBytes = size_t{64} << 10;
 
-// A length above it is taken for damage: to go by it might be to go by all that follows.
+// A longer record is taken for damage: to skip that many bytes might be to skip the rest of the
+// file.
 constexpr uint64_t kMostRecordBytes = uint64_t{1} << 30;
 constexpr uint64_t kMostExampleBytes = kMostImageBytes + (uint64_t{1} << 20);
 
 bool IsFront(std::string_view bytes) {
   if (bytes.size() < kFrontBytes) return false;
-  // Few have a length that is possible, so the sum is seldom computed.
+  // Few places hold a possible length, so the checksum is seldom computed.
   if (LittleEndianAt<uint64_t>(bytes, 0) > kMostRecordBytes) return false;
   return TfRecordSum(bytes.substr(0, kTfRecordLengthBytes)) ==
          LittleEndianAt<uint32_t>(bytes, kTfRecordLengthBytes);
@@ -58,12 +59,13 @@ class TfRecordSamples : public SampleStream {
   const std::string image_;
   const std::string label_;
   bool begun_ = false;
-  bool read_ = false;  // A record has been, so that it is known where the next one begins.
+  bool read_ = false;  // A record has been read, so that it is known where the next one begins.
   bool over_ = false;
   std::string record_;
 };
 
-// Goes to the next place at which a record begins, the present one included. False: there is none.
+// Goes to the next place at which a record begins, the present place included. Returns false if
+// there is none.
 absl::StatusOr<bool> TfRecordSamples::FindFront() {
   while (true) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, bytes_.Peek(kSearchedBytes));
@@ -91,8 +93,8 @@ absl::StatusOr<bool> TfRecordSamples::Next(Sample& sample) {
   if (over_ || (place >= range_.end && !read_)) return false;
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view front, bytes_.Peek(kFrontBytes));
   over_ = front.empty() || place >= range_.end;
-  // Damage where the next range's first record should begin is told by this one: that one would go
-  // by it in search of a record.
+  // Damage where the first record of the next range should begin is reported by this range, as the
+  // next one would skip it in search of a record.
   if (front.empty() || (over_ && IsFront(front))) return false;
   read_ = true;
   sample.place = absl::StrCat("record at byte ", place);

@@ -7,7 +7,8 @@
 
 namespace capstan {
 
-// Takes seven bits a byte, the low ones first, from the front of `bytes`. False: they are none.
+// Takes a number, seven bits a byte and the low ones first, off the front of `bytes`. Returns false
+// if the bytes are no such number.
 inline bool TakeVarint(std::string_view& bytes, uint64_t& value) {
   value = 0;
   for (uint32_t shift = 0; shift < 64 && !bytes.empty(); shift += 7) {

@@ -26,7 +26,8 @@
 
 namespace capstan {
 
-// What is larger is refused: each text takes its bytes and some 60 more of a worker.
+// Larger vocabularies are refused: each text takes its own bytes and some 60 more of a worker's
+// memory.
 struct VocabularyLimits {
   uint64_t texts = 1'000'000;
   uint64_t text_bytes = 1000;            // The most bytes of one text.
@@ -36,14 +37,15 @@ struct VocabularyLimits {
 // Immutable, hence thread-safe.
 class Vocabulary {
  public:
-  // INVALID_ARGUMENT, with file and line: a line is no text, or too long, a text comes twice, there
-  // are none or too many. Otherwise errors as Source's.
+  // Reads a whole file. INVALID_ARGUMENT, with file and line: a line is empty, too long or ends
+  // with CR LF, a text comes twice, or there are no texts or too many. Other errors are those of
+  // `source`.
   static absl::StatusOr<Vocabulary> Read(const Source& source, const std::string& file,
                                          const VocabularyLimits& limits = {});
 
   size_t size() const { return places_.size(); }
   uint32_t crc32c() const { return crc32c_; }  // The checksum of the file's text.
-  // The place of a text in the file; nothing: it is not there.
+  // Returns the place of a text in the file, from 0; nothing: the file does not have it.
   std::optional<uint64_t> Find(std::string_view text) const;
 
  private:
@@ -54,24 +56,25 @@ class Vocabulary {
   uint32_t crc32c_;
 };
 
-// One for each of data.features, null where it has none. Owned by whoever has read them and by all
-// rules of features that look texts up.
+// One vocabulary for each of data.features; null: the feature has none. Owned by the reader of the
+// data and by all FeatureRules that look texts up.
 using Vocabularies = std::vector<std::shared_ptr<const Vocabulary>>;
 
-// That of a feature; null: it has none. FAILED_PRECONDITION: a job has begun with it, and its file
-// has changed since.
+// Reads the vocabulary of a feature; null: it has none. FAILED_PRECONDITION: the file is not the
+// one that DeriveVocabularies has seen when the job began.
 absl::StatusOr<std::shared_ptr<const Vocabulary>> ReadVocabulary(const Source& source,
                                                                  const v1::FeatureSpec& feature);
 
-// Says in data.features how many texts their files have, and the checksums by which workers know
-// them. Errors as of Vocabulary::Read.
+// Sets in data.features how many texts their vocabularies have, and the checksums by which workers
+// check that they read the same files. Errors as of Vocabulary::Read.
 absl::Status DeriveVocabularies(const Source& source, v1::DataSpec& data);
 
-// Those of all features, a file once. Errors as of ReadVocabulary.
+// Reads the vocabularies of all features; a file that several share is read once. Errors as of
+// ReadVocabulary.
 absl::StatusOr<Vocabularies> ReadKnownVocabularies(const Source& source, const v1::DataSpec& data);
 
-// The text of the file of a feature's vocabulary, for a copy. FAILED_PRECONDITION: it has changed
-// since the job began.
+// Returns the whole text of the file of a feature's vocabulary, to be copied. FAILED_PRECONDITION:
+// the file has changed since the job began.
 absl::StatusOr<std::string> ReadVocabularyText(const Source& source,
                                                const v1::FeatureSpec& feature);
 

@@ -1,5 +1,6 @@
-// Says which read of a file is under way, so that others can see one that does not return: of a
-// file server that is gone, for instance, against which no system call has a time limit.
+// Tells which read of a file is under way, so that another thread can notice a read that does not
+// return, for instance from a file server that is gone: system calls have no time limit against
+// that.
 #ifndef CAPSTAN_DATA_FORMATS_WATCHED_SOURCE_H_
 #define CAPSTAN_DATA_FORMATS_WATCHED_SOURCE_H_
 
@@ -16,13 +17,13 @@
 
 namespace capstan {
 
-// Opening a file, or reading a piece of it. Another one has another number.
+// Opening a file, or reading a piece of it. Each has a number of its own.
 struct ReadUnderWay {
   uint64_t number = 0;
   std::string file;
 };
 
-// What one thread reads through it, all may watch.
+// One thread reads through this object; under_way() may be called from any thread.
 class WatchedSource : public Source {
  public:
   // `source` is owned by this object and by whoever made it.
@@ -35,7 +36,7 @@ class WatchedSource : public Source {
                                                    uint64_t likely_end) const override;
   void Cancel() const override { source_->Cancel(); }
 
-  // Nothing: the thread is not waiting for a file.
+  // Returns the read that the reading thread is in; nothing: it is in none.
   std::optional<ReadUnderWay> under_way() const;
 
  private:

@@ -1,4 +1,4 @@
-// The weight of an example: by what its loss is multiplied.
+// Parses the weight of an example, the factor of its loss.
 #ifndef CAPSTAN_DATA_FORMATS_WEIGHTS_H_
 #define CAPSTAN_DATA_FORMATS_WEIGHTS_H_
 
@@ -7,10 +7,12 @@
 
 namespace capstan {
 
-// Whether this can be a weight. False: `error` says what was expected; `shown` is what was found.
+// Returns whether `weight` can be a weight. If not, `error` says what was expected in place of
+// `shown`.
 bool AdmitWeight(float weight, std::string_view shown, std::string& error);
 
-// As a cell of a text says it. An empty one is no weight.
+// Sets `weight` to the weight that a cell of text says; an empty cell is no weight. Returns false
+// and sets `error` as AdmitWeight does.
 bool ParseWeight(std::string_view cell, float& weight, std::string& error);
 
 }  // namespace capstan

@@ -41,7 +41,7 @@ class ZstdStream : public ByteStream {
         return Error(absl::StrCat("malformed zstd data: ", ::ZSTD_getErrorName(result)));
       }
       inside_frame_ = result != 0;
-      flushing_ = result != 0 && output.pos == output.size;  // More is inside the decompressor.
+      flushing_ = result != 0 && output.pos == output.size;  // The decompressor holds more output.
     }
     written_ += output.pos;
     return output.pos;
@@ -50,7 +50,8 @@ class ZstdStream : public ByteStream {
  private:
   void OfferRestart() {
     if (keeper_ == nullptr || inside_frame_ || !keeper_->Wants(written_)) return;
-    if (input_.pos < RestartPoint::kBefore) return;  // At the end of the next frame, then.
+    // Too few bytes before this place: the end of a later frame will do.
+    if (input_.pos < RestartPoint::kBefore) return;
     const char* before = buffer_.data() + input_.pos - RestartPoint::kBefore;
     keeper_->Keep({.content = written_,
                    .stored = read_ - (input_.size - input_.pos),

@@ -1,4 +1,4 @@
-// All first bytes of the values, then all second ones, and so on.
+// Decodes BYTE_STREAM_SPLIT: the first bytes of all values, then all second bytes, and so on.
 #include <array>
 #include <string>
 

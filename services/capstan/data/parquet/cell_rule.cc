@@ -16,7 +16,8 @@
 namespace capstan::parquet {
 namespace {
 
-// Gives `take` the values [begin, end), each in the type that its column means.
+// Calls `take` with each of the values [begin, end), in the type that the column's schema gives
+// them.
 template <typename Take>
 void ForEachCell(const Column& column, const Values& values, size_t begin, size_t end, Take take) {
   for (size_t i = begin; i < end; ++i) {
@@ -247,7 +248,7 @@ void CellRule::ConvertMissing(Converted& converted) const {
     converted.counts.push_back(0);
     return;
   }
-  if (bag_weights_) {  // None.
+  if (bag_weights_) {  // An empty cell has no weights.
     converted = {.numbers = {}, .keys = {}, .ends = {0}, .counts = {0}, .bad = {0}};
     return;
   }

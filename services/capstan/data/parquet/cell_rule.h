@@ -1,4 +1,4 @@
-// What the cells of a column become: a label, a weight, a group, a number, a key, or the keys of a
+// Converts the cells of a column to labels, weights, groups, numbers or keys, or to the keys of a
 // feature or the weights of these.
 #ifndef CAPSTAN_DATA_PARQUET_CELL_RULE_H_
 #define CAPSTAN_DATA_PARQUET_CELL_RULE_H_
@@ -18,25 +18,27 @@
 
 namespace capstan::parquet {
 
-// What values have become, one by one: a number of a label, a weight or a numeric column, otherwise
-// a key, which of a group is its hash.
+// What values have been converted to, one by one: `numbers` for labels, weights and numeric
+// columns, otherwise `keys`, where the key of a group is its hash.
 struct Converted {
   std::vector<float> numbers;
   std::vector<uint64_t> keys;
-  // For a feature, where the keys of each value end in `keys`; for its weights, where those of each
-  // value end in `numbers`.
+  // For a feature: where the keys of each value end in `keys`. For the weights of a feature: where
+  // the weights of each value end in `numbers`.
   std::vector<uint32_t> ends;
-  // For features with weights, and for these weights: how many each value has, also beyond `most`.
+  // For features with weights, and for these weights: how many keys or weights each value has, also
+  // those beyond `most`.
   std::vector<uint32_t> counts;
-  std::vector<uint8_t> bad;  // 1: the value cannot be what it should be.
+  std::vector<uint8_t> bad;  // 1: the value cannot be converted.
 };
 
-// The same cells as text would become the same in a csv. Immutable.
+// How the cells of one column are converted. A cell becomes the same as its text would in a csv.
+// Immutable.
 class CellRule {
  public:
   static CellRule Label(LabelRule labels);
   static CellRule Weight();
-  static CellRule Group();  // A category without salt.
+  static CellRule Group();  // As Category, but without a salt for the column.
   static CellRule Numeric(const v1::ColumnSpec& spec, float scale);
   static CellRule Category(uint32_t column);
   static CellRule Feature(FeatureRule feature);
@@ -45,25 +47,25 @@ class CellRule {
   bool is_label() const { return use_ == Use::kLabel; }
   bool is_weight() const { return use_ == Use::kWeight; }
   bool is_group() const { return is_group_; }
-  // How a feature's column is read; null: the column is none.
+  // How a feature's column is read; null: this is not the column of a feature.
   const FeatureRule* feature() const { return feature_ ? &*feature_ : nullptr; }
-  // How the weights of a feature are read; null: the column has none.
+  // How the weights of a feature are read; null: the column does not hold such weights.
   const BagWeightRule* bag_weights() const { return bag_weights_ ? &*bag_weights_ : nullptr; }
-  // A record may have any number of what its cell becomes, of which the first `most` count.
+  // True: a cell becomes any number of keys or weights, of which the first `most` count.
   bool is_bag() const { return feature_ || bag_weights_; }
   uint32_t most() const { return feature_ ? feature_->most() : bag_weights_->most(); }
   bool gives_key() const { return use_ == Use::kBucket || use_ == Use::kCategory; }
 
-  // Why a column of this type cannot be used so; empty: it can.
+  // Returns why a column of this type cannot be converted so; empty: it can.
   std::string WhyNot(const Column& column) const;
 
-  // Replaces `converted` with what `values` of `column` become.
+  // Replaces `converted` with the conversion of `values`, which are of `column`.
   void Convert(const Column& column, const Values& values, Converted& converted) const;
 
-  // Replaces it with what a cell that is empty becomes.
+  // Replaces `converted` with the conversion of one empty cell.
   void ConvertMissing(Converted& converted) const;
 
-  // What is wrong with the one bad value.
+  // Says what is wrong with value number `value` of `values`, which Convert has marked bad.
   std::string Error(const Column& column, const Values& values, size_t value) const;
   std::string MissingError() const;
 
@@ -84,11 +86,11 @@ class CellRule {
   template <typename Cell>
   bool ConvertNumber(Cell cell, Output& output) const;
   bool ConvertEmpty(Output& output) const;
-  // Adds the keys of one value of a feature.
+  // Appends the keys of one value of a feature.
   template <typename Cell>
   bool AppendKeys(const Column& column, Cell cell, std::vector<uint64_t>& keys,
                   std::string& error) const;
-  // Adds the weights that one value holds for a feature.
+  // Appends the weights that one value of a column of weights holds.
   template <typename Cell>
   bool AppendWeights(const Column& column, Cell cell, std::vector<float>& weights,
                      std::string& error) const;

@@ -18,11 +18,11 @@
 namespace capstan::parquet {
 namespace {
 
-// What a compressed byte becomes at the most, by the formats' definitions.
+// The most bytes that one compressed byte can give, by the formats' definitions.
 constexpr uint64_t kSnappyRatio = 64;
 constexpr uint64_t kLz4Ratio = 256;
 constexpr uint64_t kGzipRatio = 1040;
-constexpr uint64_t kRatioMargin = 1024;  // Bytes: of the first ones.
+constexpr uint64_t kRatioMargin = 1024;  // Bytes that are allowed beside the ratio.
 constexpr size_t kZstdStep = size_t{1} << 20;
 constexpr int kAnyWindow = 15 + 32;  // gzip's framing or zlib's.
 
@@ -62,13 +62,13 @@ absl::Status Gunzip(std::string_view in, std::vector<char>& bytes) {
   while (true) {
     result = ::inflate(&zlib, Z_FINISH);
     if (result != Z_STREAM_END || zlib.avail_in == 0 || zlib.avail_out == 0) break;
-    if (::inflateReset(&zlib) != Z_OK) break;  // Another member.
+    if (::inflateReset(&zlib) != Z_OK) break;  // Another member of gzip follows.
   }
   if (result == Z_STREAM_END && zlib.avail_out == 0) return absl::OkStatus();
   return Malformed("gzip");
 }
 
-// A few bytes may become very many, so memory follows what has come.
+// A few bytes may claim to become very many, so memory grows with what has been decompressed.
 absl::Status Unzstd(std::string_view in, uint64_t size, std::vector<char>& bytes) {
   ZSTD_DCtx* const context = ::ZSTD_createDCtx();
   CAPSTAN_CHECK(context != nullptr);
@@ -126,7 +126,7 @@ std::string WhyUnsupportedCodec(int64_t codec) {
 absl::Status Decompress(int64_t codec, std::string_view compressed, uint64_t size,
                         std::vector<char>& bytes) {
   const auto kind = static_cast<Codec>(codec);
-  if (size == 0 && kind != Codec::kNone) {  // Decompressors want to be told of a place.
+  if (size == 0 && kind != Codec::kNone) {  // Decompressors refuse a null pointer.
     bytes.clear();
     return absl::OkStatus();
   }

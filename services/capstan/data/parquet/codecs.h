@@ -1,4 +1,4 @@
-// What the pages of Parquet files are compressed with.
+// Decompresses the pages of Parquet files.
 #ifndef CAPSTAN_DATA_PARQUET_CODECS_H_
 #define CAPSTAN_DATA_PARQUET_CODECS_H_
 
@@ -14,13 +14,14 @@ namespace capstan::parquet {
 // Returns "" if pages of this codec can be read; otherwise its name, and what is supported.
 std::string WhyUnsupportedCodec(int64_t codec);
 
-// Replaces `bytes` with what `compressed` holds, which must be `size` bytes. Whatever `size` says,
-// no more memory is taken than so many compressed bytes can give. DATA_LOSS: it is something else;
-// the message says what. REQUIRES: the codec is supported.
+// Replaces `bytes` with the decompressed bytes of `compressed`, which must be `size` bytes. Takes
+// no more memory than that many compressed bytes can give, whatever `size` says. DATA_LOSS: the
+// data are malformed or have another size; the message says which. REQUIRES: the codec is
+// supported.
 absl::Status Decompress(int64_t codec, std::string_view compressed, uint64_t size,
                         std::vector<char>& bytes);
 
-// The checksum of a page, as gzip's.
+// Returns the checksum of a page, which is the CRC-32 of gzip.
 uint32_t PageCrc(std::string_view bytes);
 
 }  // namespace capstan::parquet

@@ -16,7 +16,8 @@ namespace capstan::parquet {
 namespace {
 
 constexpr size_t kLikelyHeader = 512;
-constexpr size_t kMostHeader = size_t{1} << 20;  // With the statistics, which may be long texts.
+// A header holds statistics, which may be long texts.
+constexpr size_t kMostHeader = size_t{1} << 20;
 constexpr size_t kLevelLength = 4;
 constexpr uint32_t kMostPlaceBits = 32;
 // The most entries of one page of a list; writers make some thousands.
@@ -24,7 +25,8 @@ constexpr uint64_t kMostEntries = 4'000'000;
 
 std::string_view ViewOf(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
 
-// Takes levels off the front of a page, with their length before them. False: it ends before.
+// Takes levels, which have their length in front, off the front of a page. Returns false if the
+// page ends within them.
 bool TakeLevels(std::string_view& bytes, std::string_view& levels) {
   if (bytes.size() < kLevelLength) return false;
   const uint64_t size = LittleEndian(bytes.substr(0, kLevelLength));
@@ -60,7 +62,7 @@ absl::StatusOr<const Cells*> ColumnReader::Next(uint64_t most) {
   return &cells_;
 }
 
-// Goes to the next page that has something of what is wanted.
+// Goes to the next page that has a row which is not to be skipped.
 absl::Status ColumnReader::NextPage() {
   page_ = at_;
   CAPSTAN_ASSIGN_OR_RETURN(const PageHeader header, ReadHeader());
@@ -112,7 +114,7 @@ absl::Status ColumnReader::LoadPage(const PageHeader& header) {
   }
 }
 
-// Reads into stored_ what stands behind the header.
+// Reads the body of the page, behind its header, into stored_.
 absl::Status ColumnReader::ReadBody(const PageHeader& header) {
   CAPSTAN_RETURN_IF_ERROR(file_.Read(body_, header.stored_bytes, stored_));
   if (!header.crc || PageCrc(ViewOf(stored_)) == *header.crc) return absl::OkStatus();
@@ -206,7 +208,7 @@ absl::Status ColumnReader::BeginValues(int64_t encoding, std::string_view bytes)
                                     EncodingName(encoding)));
   }
   if (!has_dictionary_) return Damaged("it lacks its dictionary");
-  // Without a value there need not be a width.
+  // A page without values need not have a bit width.
   const uint32_t width = bytes.empty() ? 0 : static_cast<uint8_t>(bytes.front());
   if (width > kMostPlaceBits) return Damaged("places in its dictionary have too many bits");
   places_ = HybridDecoder(bytes.empty() ? bytes : bytes.substr(1), width);
@@ -221,7 +223,7 @@ absl::Status ColumnReader::DecodeRows(size_t rows) {
   return absl::OkStatus();
 }
 
-// Those of the cells that are present.
+// Decodes the values of the cells that are present.
 absl::Status ColumnReader::DecodeValues() {
   const auto& present = cells_.present;
   const size_t count = std::accumulate(present.begin(), present.end(), size_t{0});

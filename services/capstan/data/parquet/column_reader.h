@@ -1,4 +1,4 @@
-// The cells of one column in one row group, from the first row to the last.
+// Reads the cells of one column in one row group, from the first row to the last.
 #ifndef CAPSTAN_DATA_PARQUET_COLUMN_READER_H_
 #define CAPSTAN_DATA_PARQUET_COLUMN_READER_H_
 
@@ -20,12 +20,12 @@
 
 namespace capstan::parquet {
 
-// Cells of neighbouring rows; of a list, neighbouring entries of its levels.
+// Cells of neighbouring rows; for a column of lists, neighbouring entries of the levels.
 struct Cells {
-  std::vector<uint32_t> present;  // One a row or entry: 1, or 0 for a null or an empty list.
+  std::vector<uint32_t> present;  // For each row or entry 1, or 0 for a null or an empty list.
   std::vector<uint32_t> begins;   // For a list only, one an entry: 1 where a row begins.
-  // The values of those that are not null: `values`, or where `dictionary` is set the values at
-  // these places of it.
+  // The values of the cells that are present: `values`, or if `dictionary` is set, the values of
+  // the dictionary at `places`.
   Values values;
   std::vector<uint32_t> places;
   const Values* dictionary = nullptr;
@@ -36,27 +36,29 @@ struct Cells {
 // Holds one page at a time, and the dictionary. Thread-compatible.
 class ColumnReader {
  public:
-  static constexpr size_t kMostRows = 1024;  // That are given at once.
+  static constexpr size_t kMostRows = 1024;  // The most rows or entries that one call returns.
 
-  // All must outlive this object. REQUIRES: neither column nor chunk is unreadable.
+  // `column`, `chunk` and `file` must outlive this object. REQUIRES: neither column nor chunk is
+  // unreadable.
   ColumnReader(const Column& column, const Chunk& chunk, RangedFile& file);
 
-  // Goes by so many rows, without decoding pages of which none is wanted.
+  // Skips `rows` rows. Pages that hold only such rows are not decoded.
   absl::Status Skip(uint64_t rows);
 
-  // The next rows: at least one, at most `most` and kMostRows. Valid until the next call, the
-  // dictionary as long as this object. DATA_LOSS: the column is damaged, or has fewer rows;
-  // INVALID_ARGUMENT: it is encoded in a way that is not supported. Both name file, column and
+  // Returns the cells of the next rows: at least one, at most `most` and kMostRows. They are valid
+  // until the next call, the dictionary as long as this object. DATA_LOSS: the column is damaged,
+  // or has fewer rows; INVALID_ARGUMENT: its encoding is not supported. Both name file, column and
   // byte.
   absl::StatusOr<const Cells*> Next(uint64_t most);
 
   // ---- a list: these two in place of the two above ----
 
-  // Goes by pages of which no row is among those behind the first `rows`; gives how many rows have
-  // begun in them, of which the last may go on.
+  // Skips whole pages as long as no more than `rows` rows begin in them. Returns how many rows
+  // begin in the skipped pages; the last of these rows may go on in the next page.
   absl::StatusOr<uint64_t> SkipPages(uint64_t rows);
 
-  // The next entries, at most kMostRows; none: the column is over. As Next().
+  // Returns the next entries, at most kMostRows; none at the end of the column. Validity and errors
+  // as of Next().
   absl::StatusOr<const Cells*> NextEntries();
 
  private:
@@ -81,11 +83,11 @@ class ColumnReader {
   const Chunk& chunk_;
   RangedFile& file_;
   uint64_t at_;             // Where the next page begins.
-  uint64_t page_ = 0;       // Where the present one begins.
-  uint64_t body_ = 0;       // Where that of the page whose header was read begins.
-  uint64_t rows_left_;      // Rows of the column that come after the present page.
-  uint64_t page_rows_ = 0;  // Left in the present page.
-  uint64_t skip_ = 0;       // Rows that are not wanted.
+  uint64_t page_ = 0;       // Where the present page begins.
+  uint64_t body_ = 0;       // Where the body of the page begins whose header was read last.
+  uint64_t rows_left_;      // Rows of the column behind the present page.
+  uint64_t page_rows_ = 0;  // Rows left in the present page.
+  uint64_t skip_ = 0;       // Rows that are still to be skipped.
   std::vector<char> stored_;
   std::vector<char> bytes_;  // Bytes of the present page.
   std::vector<char> dictionary_bytes_;
@@ -95,7 +97,7 @@ class ColumnReader {
   bool has_levels_ = false;
   std::vector<uint32_t> repetition_;  // For a list only: levels of the present page.
   std::vector<uint32_t> definition_;
-  size_t entry_ = 0;  // The next one.
+  size_t entry_ = 0;  // The next entry of the levels.
   HybridDecoder places_;
   std::unique_ptr<ValueDecoder> values_;  // Null: the page holds places in the dictionary.
   Cells cells_;

@@ -1,4 +1,4 @@
-// The texts that a column holds.
+// Finds texts that a column holds.
 #ifndef CAPSTAN_DATA_PARQUET_COLUMN_TEXTS_H_
 #define CAPSTAN_DATA_PARQUET_COLUMN_TEXTS_H_
 
@@ -13,9 +13,9 @@
 
 namespace capstan::parquet {
 
-// The first texts of `file`'s column that differ, at most `most`, in the order of the file, without
-// the empty one, as far as its first `rows` rows have them. REQUIRES: the column has integers,
-// texts or booleans.
+// Returns the first different texts of a column of `file`, at most `most`, in the order of the
+// file, without the empty text. Looks only at the first `rows` rows. REQUIRES: the column has
+// integers, texts or booleans.
 absl::StatusOr<std::vector<std::string>> FirstTexts(const Source& source, const ParquetFile& file,
                                                     uint32_t column, uint64_t rows, size_t most);
 

@@ -9,12 +9,13 @@
 namespace capstan::parquet {
 namespace {
 
-// Writers take 128 and 4. A block of many values of no bits would be long work for a few bytes.
+// Writers use blocks of 128 values in 4 miniblocks. Without this limit, a block of very many values
+// of 0 bits would be long work for a few bytes.
 constexpr uint64_t kMostBlock = uint64_t{1} << 14;
 
 uint64_t UnZigZag(uint64_t value) { return value >> 1 ^ (~(value & 1) + 1); }
 
-// `width` bits from bit `at` on.
+// Returns the number in the `width` bits from bit `at` on.
 uint64_t Bits(std::string_view bytes, uint64_t at, uint32_t width) {
   if (width == 0) return 0;
   const uint64_t first = at / 8;
@@ -34,7 +35,7 @@ class DeltaIntegers : public ValueDecoder {
     for (size_t i = 0; i < count; ++i) {
       int64_t value = 0;
       if (!numbers_.Next(value)) return false;
-      // Differences of 32 bits may have wrapped around.
+      // Differences of 32-bit values may have wrapped around.
       if (column_.physical == Physical::kInt32) {
         const auto low = static_cast<uint32_t>(value);
         value = column_.is_unsigned ? int64_t{low} : static_cast<int32_t>(low);

@@ -1,4 +1,4 @@
-// Integers as their differences, packed.
+// Decodes integers that are stored as packed differences.
 //
 //   data      = block_size miniblocks count first:zigzag block*           varints
 //   block     = least:zigzag width:byte{miniblocks} miniblock*            as many as there are
@@ -15,13 +15,13 @@ namespace capstan::parquet {
 // Allocates nothing. Thread-compatible.
 class DeltaNumbers {
  public:
-  // `bytes` must outlive this object. What is malformed has no values.
+  // `bytes` must outlive this object. If they are malformed, there are no values.
   explicit DeltaNumbers(std::string_view bytes);
 
-  // False: the data are malformed, or end before.
+  // Sets `value` to the next value. Returns false if the data are malformed or end before.
   bool Next(int64_t& value);
 
-  // What stands behind all of the values; empty: they are malformed.
+  // Returns the bytes behind all of the values; empty: the values are malformed.
   std::string_view Behind() const;
 
  private:
@@ -31,9 +31,9 @@ class DeltaNumbers {
   std::string_view rest_;
   uint64_t miniblocks_ = 0;
   uint64_t miniblock_values_ = 0;
-  uint64_t left_ = 0;   // Values.
+  uint64_t left_ = 0;   // Values that are left.
   bool began_ = false;  // The first value has been taken.
-  uint64_t value_ = 0;  // The last one.
+  uint64_t value_ = 0;  // The last value.
   uint64_t least_ = 0;
   std::string_view widths_;    // Bit widths of this block's miniblocks that have not begun.
   std::string_view packed_;    // The present miniblock,

@@ -1,5 +1,5 @@
-// Texts whose lengths stand before them all, whole or without what they have in common with the
-// text before:
+// Decodes texts whose lengths are stored before all of them: whole texts, or only what each does
+// not have in common with the text before it.
 //
 //   DELTA_LENGTH_BYTE_ARRAY = lengths:delta byte*
 //   DELTA_BYTE_ARRAY        = common:delta suffixes:DELTA_LENGTH_BYTE_ARRAY
@@ -12,7 +12,8 @@
 namespace capstan::parquet {
 namespace {
 
-// Texts that repeat the one before may be a thousand times what the page holds.
+// Limits the texts in memory: texts that repeat the one before may take a thousand times the bytes
+// of the page.
 constexpr size_t kMostTogether = size_t{64} << 20;
 
 class LengthDecoder : public ValueDecoder {
@@ -68,7 +69,7 @@ class TextDecoder : public ValueDecoder {
   DeltaNumbers common_;
   LengthDecoder suffixes_;
   std::string last_;
-  std::deque<std::string> texts_;  // Those that were read last.
+  std::deque<std::string> texts_;  // The texts that the last Read has returned.
 };
 
 }  // namespace

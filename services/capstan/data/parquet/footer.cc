@@ -47,7 +47,7 @@ void ReadChunkMetadata(ThriftReader& in, Chunk& chunk, Offsets& offsets) {
 }
 
 absl::Status Place(const Offsets& offsets, uint64_t data_bytes, Chunk& chunk) {
-  // A dictionary's place is not always told, and 0 means that there is none.
+  // Writers may omit the offset of a dictionary, and an offset of 0 means that there is none.
   const int64_t begin =
       offsets.dictionary > 0 ? std::min(offsets.dictionary, offsets.data) : offsets.data;
   const auto limit = static_cast<int64_t>(data_bytes);
@@ -106,7 +106,7 @@ absl::StatusOr<RowGroup> ReadRowGroup(ThriftReader& in, uint64_t data_bytes) {
   return group;
 }
 
-// What the parts of the footer say of each other.
+// Checks that the parts of the footer agree with each other.
 absl::Status CheckRowGroups(const std::vector<Physical>& leaves, int64_t rows,
                             FileMetadata& metadata) {
   for (RowGroup& group : metadata.row_groups) {

@@ -41,7 +41,7 @@ bool HybridDecoder::BeginRun() {
   return width_ == 32 || repeated_ >> width_ == 0;
 }
 
-// The last group of a file may lack the bytes of values that there are not.
+// The last group may lack the bytes of values beyond the last one.
 bool HybridDecoder::ReadPacked(std::span<uint32_t> values) {
   const uint64_t mask = (uint64_t{1} << width_) - 1;
   for (uint32_t& value : values) {

@@ -1,4 +1,5 @@
-// Parquet's hybrid of runs and packed bits: levels, places in a dictionary, booleans.
+// Decodes Parquet's hybrid of runs and packed bits, which is used for levels, places in a
+// dictionary and booleans.
 //
 //   data   = run*
 //   run    = (count << 1):varint value             value: bit_width bits in whole bytes
@@ -20,7 +21,7 @@ class HybridDecoder {
   // `bytes` must outlive this object. REQUIRES: bit_width <= 32.
   HybridDecoder(std::string_view bytes, uint32_t bit_width) : rest_(bytes), width_(bit_width) {}
 
-  // Fills `values`. False: the data are malformed, or end before.
+  // Fills `values`. Returns false if the data are malformed or end before.
   bool Read(std::span<uint32_t> values);
 
  private:
@@ -32,7 +33,7 @@ class HybridDecoder {
   uint64_t run_ = 0;  // Values left in the present run.
   bool packed_ = false;
   uint32_t repeated_ = 0;
-  uint64_t bits_ = 0;  // Packed values that have been taken from rest_,
+  uint64_t bits_ = 0;  // Bits of packed values that are taken from rest_ and not returned,
   uint32_t held_ = 0;  // and how many bits these are.
 };
 

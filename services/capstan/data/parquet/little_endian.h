@@ -1,4 +1,4 @@
-// Numbers as Parquet's pages hold them.
+// Reads numbers of Parquet's pages.
 #ifndef CAPSTAN_DATA_PARQUET_LITTLE_ENDIAN_H_
 #define CAPSTAN_DATA_PARQUET_LITTLE_ENDIAN_H_
 
@@ -8,7 +8,7 @@
 
 namespace capstan::parquet {
 
-// The number that at most 8 bytes make, the low ones first.
+// Returns the number that `bytes`, at most 8 of them, make, the low ones first.
 inline uint64_t LittleEndian(std::string_view bytes) {
   uint64_t value = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {

@@ -1,4 +1,5 @@
-// What the footer of a Parquet file says: its columns, and where the values of each lie.
+// Parses the footer of a Parquet file, which says what columns there are and where the values of
+// each lie.
 //
 //   file   = "PAR1" page* footer length:uint32 "PAR1"     all numbers little-endian
 //   footer = FileMetaData in Thrift's compact protocol
@@ -28,20 +29,20 @@ enum class Physical {
 
 enum class Codec { kNone = 0, kSnappy = 1, kGzip = 2, kZstd = 6, kLz4Raw = 7 };
 
-// A column as a table has it: a child of the root, however many there are below it.
+// A column of the table: a child of the schema's root, with all nodes below it.
 struct Column {
   std::string name;
   Physical physical = Physical::kInt32;
   uint32_t fixed_bytes = 0;  // Bytes of one value of kFixed.
   bool is_unsigned = false;  // Integers have no sign.
-  bool optional = false;     // There may be nulls.
+  bool optional = false;     // Cells may be null.
   // A cell is a list of values. An entry of the file's levels is then a value or a null if its
   // definition is at least `list_definition`, a value if it is `most_definition`, and otherwise an
   // empty list or a null in its place.
   bool list = false;
   uint32_t list_definition = 0;
   uint32_t most_definition = 0;
-  uint32_t leaf = 0;            // Place among the chunks of a row group.
+  uint32_t leaf = 0;            // Its place among the chunks of a row group.
   std::string unreadable = {};  // Why it cannot be read: "is a map or a struct".
 };
 
@@ -58,7 +59,7 @@ struct Chunk {
 struct RowGroup {
   uint64_t first_row = 0;
   uint64_t rows = 0;
-  std::vector<Chunk> chunks;  // By leaf.
+  std::vector<Chunk> chunks;  // One for each leaf of the schema.
 };
 
 struct FileMetadata {
@@ -67,9 +68,10 @@ struct FileMetadata {
   uint64_t rows = 0;
 };
 
-// `footer` is of a file whose pages lie in its first `data_bytes` bytes. All chunks lie there, and
-// the rows of the row groups add up to those of the file. DATA_LOSS: it is none, without the name
-// of the file; INVALID_ARGUMENT: it is encrypted.
+// Parses the footer of a file whose pages lie in its first `data_bytes` bytes. In the result all
+// chunks lie in these bytes, and the rows of the row groups add up to the rows of the file.
+// DATA_LOSS: the footer is malformed; INVALID_ARGUMENT: it is encrypted. The messages do not name
+// the file.
 absl::StatusOr<FileMetadata> ParseFooter(std::string_view footer, uint64_t data_bytes);
 
 std::string_view PhysicalName(Physical type);

@@ -5,12 +5,13 @@
 namespace capstan::parquet {
 namespace {
 
-// A size or a count; what is negative becomes too large for any page.
+// Returns a size or a count. A negative one becomes a number too large for any page.
 uint64_t ReadSize(ThriftReader& in, const ThriftField& field) {
   return static_cast<uint64_t>(in.Integer(field));
 }
 
-// Data pages of version 1, and dictionaries, whose fields are the first two of these.
+// Parses the part of data pages of version 1, and that of dictionaries, which has the first two of
+// its fields.
 void ReadDataPage(ThriftReader& in, PageHeader& header) {
   for (ThriftField field; in.Next(field);) {
     if (field.id == 1) {

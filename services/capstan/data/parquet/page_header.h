@@ -1,4 +1,4 @@
-// What stands before each page of a column.
+// The header of a page of a column.
 #ifndef CAPSTAN_DATA_PARQUET_PAGE_HEADER_H_
 #define CAPSTAN_DATA_PARQUET_PAGE_HEADER_H_
 
@@ -16,10 +16,10 @@ struct PageHeader {
   uint64_t stored_bytes = 0;
   uint64_t bytes = 0;  // Decompressed.
   std::optional<uint32_t> crc;
-  uint64_t values = 0;  // Nulls included; of plain columns, rows.
+  uint64_t values = 0;  // Nulls included. For columns that are not lists, the rows.
   int64_t encoding = -1;
-  int64_t level_encoding = 3;  // A data page of version 1 has this,
-  // and one of version 2 these.
+  int64_t level_encoding = 3;  // Only in data pages of version 1.
+  // Only in data pages of version 2, to `compressed`.
   uint64_t level_bytes = 0;
   uint64_t repetition_bytes = 0;
   bool compressed = true;
@@ -29,7 +29,7 @@ struct PageHeader {
 
 enum class Parsed { kYes, kMalformed, kNeedsMore };
 
-// Reads the header at the front of `bytes`.
+// Parses the header at the front of `bytes`. kNeedsMore: the bytes end within it.
 Parsed ParsePageHeader(std::string_view bytes, PageHeader& header);
 
 }  // namespace capstan::parquet

@@ -17,8 +17,8 @@ struct ParquetFile {
   FileMetadata metadata;
 };
 
-// Reads the end of the file, where its footer is, and nothing else. INVALID_ARGUMENT: it is no
-// Parquet file, or encrypted; DATA_LOSS: it is a damaged one. The message begins with the path.
+// Reads the footer at the end of the file, and nothing else. INVALID_ARGUMENT: the file is no
+// Parquet file, or encrypted; DATA_LOSS: it is damaged. The message begins with the path.
 absl::StatusOr<ParquetFile> OpenParquetFile(const Source& source, const std::string& path);
 
 }  // namespace capstan::parquet

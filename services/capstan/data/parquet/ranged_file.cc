@@ -14,7 +14,8 @@ constexpr size_t kReadAtOnce = size_t{1} << 20;
 
 }  // namespace
 
-// Leaves the window at `offset`: what it holds from there on, or nothing, with the stream there.
+// Makes the window begin at `offset`: with the bytes that it holds from there on, or empty with the
+// stream at `offset`.
 absl::Status RangedFile::Seek(uint64_t offset) {
   const uint64_t window = at_ - window_.size();
   if (stream_ != nullptr && offset >= window && offset <= at_) {

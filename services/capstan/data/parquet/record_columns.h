@@ -1,4 +1,4 @@
-// The columns that a job reads, and where a file has them.
+// Says which columns a job reads, and finds them in a file.
 #ifndef CAPSTAN_DATA_PARQUET_RECORD_COLUMNS_H_
 #define CAPSTAN_DATA_PARQUET_RECORD_COLUMNS_H_
 
@@ -17,21 +17,23 @@
 namespace capstan::parquet {
 
 struct WantedColumn {
-  uint32_t column = 0;    // In the first training file.
-  std::string name = {};  // Empty: the schema counts it.
+  uint32_t column = 0;    // The column's place in the first training file.
+  std::string name = {};  // Empty: the schema gives the column by its number.
   CellRule rule;
   size_t place = 0;  // Among the labels, the keys, the numbers, or the features of a record.
 };
 
-// In the order in which a record has them: that of the first file's columns. Labels that are
-// ignored are wanted by nobody, nor are weights and groups then. `data` is that of DeriveDataSpec.
-// `vocabularies`: of data.features; without them columns can be found, and no records read.
+// Returns the columns to read, in the order of the first training file. If `labels` ignores labels,
+// columns of labels, weights and groups are left out. `vocabularies` are those of data.features;
+// without them the result serves FindColumns, but not reading records. REQUIRES: DeriveDataSpec has
+// filled in `data`.
 std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels,
                                         const Vocabularies& vocabularies = {});
 
-// The places of these columns in `file`: those that are named are found wherever it has them, those
-// that are counted must be there, and `labels_ignored` says that the labels' columns may be missing
-// before them. INVALID_ARGUMENT: the file lacks one, or it cannot be used so.
+// Returns the places of the wanted columns in `file`. A column with a name is found wherever the
+// file has it. A column given by its number must be at that place; with `labels_ignored` the
+// columns of labels before it may be missing. INVALID_ARGUMENT: the file lacks a column, or a
+// column cannot be used as wanted.
 absl::StatusOr<std::vector<uint32_t>> FindColumns(const std::vector<WantedColumn>& wanted,
                                                   const v1::DataSpec& data, bool labels_ignored,
                                                   const ParquetFile& file);

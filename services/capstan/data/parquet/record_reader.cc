@@ -15,7 +15,7 @@ namespace {
 
 // The most bytes of records that are read at once.
 constexpr uint64_t kMostBytes = uint64_t{4} << 30;
-constexpr uint64_t kMargin = uint64_t{64} << 10;  // Pages do not end with the rows wanted.
+constexpr uint64_t kMargin = uint64_t{64} << 10;  // Pages end somewhat behind the rows wanted.
 
 }  // namespace
 
@@ -100,7 +100,8 @@ std::vector<size_t> RecordReader::ByOffset(const RowGroup& group) const {
   return order;
 }
 
-// Columns that are read to their end and lie side by side are one read of the file.
+// Tells the file how far will be read: neighbouring columns that are read to their end are one
+// read.
 void RecordReader::Expect(const std::vector<size_t>& order, size_t at, const Rows& rows) {
   const Chunk& chunk = ChunkOf(order[at], rows.group);
   uint64_t end = chunk.end;
@@ -157,8 +158,8 @@ absl::Status RecordReader::ReadColumn(size_t wanted, Rows& rows) {
   return absl::OkStatus();
 }
 
-// The entries of a row are those from one that begins it to the next one that begins a row, which
-// may be some pages on.
+// A row of a list is the entries from the one that begins it up to the next one that begins a row,
+// which may be some pages further on.
 absl::Status RecordReader::ReadLists(size_t wanted, Rows& rows) {
   const CellRule& rule = wanted_[wanted].rule;
   ColumnReader reader(ColumnOf(wanted), ChunkOf(wanted, rows.group), ranged_);
@@ -210,7 +211,7 @@ const Converted& RecordReader::ConvertCells(size_t wanted, const Cells& cells) {
   return dictionary_;
 }
 
-// Where a row has several bad cells, that of the first column is told.
+// Where a row has several bad cells, the error of the first wanted column is kept.
 void RecordReader::NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows) {
   const auto known = rows.bad.find(row);
   if (known != rows.bad.end() && known->second.column <= wanted) return;
@@ -301,7 +302,7 @@ void RecordReader::NoteUnlabelled(Rows& rows) {
   const auto first = std::find_if(wanted_.begin(), wanted_.end(), [](const WantedColumn& column) {
     return column.rule.is_label();
   });
-  if (first == wanted_.end()) return;  // Nobody reads them.
+  if (first == wanted_.end()) return;  // The labels are not read.
   const std::span<const float> all = rows.records.labels;
   for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
     if (!LacksAllLabels(all.subspan((rows.first + row) * labels, labels))) continue;
@@ -309,10 +310,10 @@ void RecordReader::NoteUnlabelled(Rows& rows) {
   }
 }
 
-// Takes what belongs to bad rows out.
+// Removes the keys and weights of bad rows from `bags`.
 void RecordReader::DropBad(const Rows& rows, Bags& bags) {
   if (rows.bad.empty()) return;
-  size_t place = rows.first;  // The place of the last offset that stays.
+  size_t place = rows.first;  // The place of the last offset that is kept.
   uint32_t from = bags.offsets[place];
   uint32_t size = from;
   for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
@@ -328,7 +329,7 @@ void RecordReader::DropBad(const Rows& rows, Bags& bags) {
   bags.offsets.resize(place + 1);
 }
 
-// Takes the bad rows out, and reports them.
+// Removes the bad rows from the records, and reports them.
 absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
   Batch& records = rows.records;
   const auto move = [](auto& all, size_t first, size_t width, uint64_t from, uint64_t to) {

@@ -1,4 +1,4 @@
-// Rows of a Parquet file as records.
+// Reads rows of a Parquet file as records.
 #ifndef CAPSTAN_DATA_PARQUET_RECORD_READER_H_
 #define CAPSTAN_DATA_PARQUET_RECORD_READER_H_
 
@@ -20,21 +20,23 @@
 
 namespace capstan::parquet {
 
-// One file's. Reads the columns that are wanted, one after the other as they lie in the file, and
-// of each a page at a time. Thread-compatible.
+// Reads the wanted columns of one file, one after the other in the order in which they lie in the
+// file, and a page of a column at a time. Thread-compatible.
 class RecordReader {
  public:
-  // `places`: where the file has the columns, as of FindColumns. All must outlive this object.
+  // `places` says where the file has the columns, as FindColumns returns it. All arguments must
+  // outlive this object.
   RecordReader(const Source& source, const ParquetFile& file,
                const std::vector<WantedColumn>& wanted, const std::vector<uint32_t>& places);
 
-  // Appends the rows [begin, end), or as many of them as there are, to `records`; those that are no
-  // records are reported to `bad_records` instead. RESOURCE_EXHAUSTED: they are too many at once.
+  // Appends the rows [begin, end), or as many of them as the file has, to `records`. Rows that are
+  // no records are reported to `bad_records` instead. RESOURCE_EXHAUSTED: the rows would take too
+  // much memory.
   absl::Status Read(uint64_t begin, uint64_t end, Batch& records, BadRecords& bad_records);
 
  private:
   struct BadRow {
-    size_t column = 0;  // Its place among the columns that are wanted.
+    size_t column = 0;  // The column's place among the wanted ones.
     std::string error;
   };
   // Rows of one row group on their way into `records`.
@@ -42,11 +44,12 @@ class RecordReader {
     const RowGroup& group;
     uint64_t begin = 0;  // In the row group.
     uint64_t end = 0;
-    size_t first;      // Where the first of them is among the records,
-    size_t first_key;  // and what it has among the keys and the numbers.
+    size_t first;  // The place of the first of these rows among the records.
+    // The places of that row's first key in records.keys and of its first number in records.dense.
+    size_t first_key;
     size_t first_number;
     Batch& records;
-    std::map<uint64_t, BadRow> bad = {};        // By their place among these rows.
+    std::map<uint64_t, BadRow> bad = {};        // By the row's place among these rows.
     std::map<size_t, WeightRows> weights = {};  // By the place of the feature.
   };
 
@@ -58,18 +61,18 @@ class RecordReader {
   void Expect(const std::vector<size_t>& order, size_t at, const Rows& rows);
   absl::Status ReadColumn(size_t wanted, Rows& rows);
   absl::Status ReadLists(size_t wanted, Rows& rows);
-  // What the values of these cells become. A dictionary is converted once a column.
+  // Converts the values of `cells`. A dictionary is converted once for each column.
   const Converted& ConvertCells(size_t wanted, const Cells& cells);
   void NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows);
-  // Rows that may lack each of several labels are bad where they lack all of them.
+  // Marks rows bad that lack all of their labels, where each label may be missing.
   void NoteUnlabelled(Rows& rows);
-  // Rows that have not a weight for each value of a feature.
+  // Marks rows bad that do not have one weight for each value of a feature.
   void NoteMiscounted(Rows& rows);
   void Put(size_t wanted, uint64_t row, const Cells& cells, Rows& rows);
   void PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value, Rows& rows);
-  // Adds the value at this place to the present row's bag, as the next one of its list.
+  // Appends value number `value` of `converted` to the present row's bag.
   void PutValue(size_t wanted, const Converted& converted, size_t value, Rows& rows);
-  // Ends the present row, whose cell has so many values, also beyond those that count.
+  // Ends the present row, whose list has `count` values, also those beyond `most`.
   void EndBag(size_t wanted, uint32_t count, Rows& rows);
   static void DropBad(const Rows& rows, Bags& bags);
   absl::Status Finish(Rows& rows, BadRecords& bad_records);

@@ -10,12 +10,12 @@ namespace {
 
 enum class Repetition { kRequired = 0, kOptional = 1, kRepeated = 2 };
 
-// What a type means beside how it is stored, as far as it matters.
+// What a type means beside how it is stored, as far as reading needs it.
 enum class Meaning { kNone, kUnsigned, kDecimal, kInterval, kUuid, kFloat16, kOther };
 
 struct Node {
   std::string name;
-  int64_t type = -1;  // None: it has children.
+  int64_t type = -1;  // -1: the node has children and no type.
   int64_t type_length = 0;
   int64_t repetition = 0;
   int64_t children = 0;
@@ -96,15 +96,15 @@ Node ReadNode(ThriftReader& in) {
   return node;
 }
 
-// A child of the root, and what is below it.
+// A child of the root with all nodes below it.
 struct Tree {
   std::string name;
   Node leaf;  // The last one.
   uint32_t leaves = 0;
-  bool plain = true;             // No node below the first has brothers.
+  bool plain = true;             // Every node below the first has at most one child.
   uint32_t definition = 0;       // Nodes that may be absent.
   uint32_t repeated = 0;         // Nodes of which there may be many,
-  uint32_t list_definition = 0;  // and `definition` down to the first of them.
+  uint32_t list_definition = 0;  // and `definition` down to the first of these.
 
   bool is_list() const { return leaves == 1 && plain && repeated == 1; }
 };
@@ -184,8 +184,8 @@ Column ColumnOf(const Tree& tree, bool deep, uint32_t leaf) {
 absl::StatusOr<Schema> ReadSchema(ThriftReader& in, const ThriftField& field) {
   Schema schema;
   const size_t nodes = in.List(field, ThriftType::kStruct);
-  int64_t wanted = 1;   // Nodes that are still to come, of those before.
-  int64_t pending = 0;  // Those of them that are below the present column.
+  int64_t wanted = 1;   // Nodes announced by the nodes read so far that are still to come.
+  int64_t pending = 0;  // Those of the announced nodes that are below the present column.
   Tree tree;            // The present column.
   bool deep = false;
   for (size_t i = 0; i < nodes && !in.failed(); ++i) {

@@ -12,10 +12,10 @@ namespace capstan::parquet {
 
 struct Schema {
   std::vector<Column> columns;
-  std::vector<Physical> leaves;  // The type of each.
+  std::vector<Physical> leaves;  // The type of each leaf of the tree.
 };
 
-// Reads `field`, the list of the schema's nodes. DATA_LOSS: it is none.
+// Reads the schema from `field`, the list of its nodes. DATA_LOSS: the list is malformed.
 absl::StatusOr<Schema> ReadSchema(ThriftReader& in, const ThriftField& field);
 
 }  // namespace capstan::parquet

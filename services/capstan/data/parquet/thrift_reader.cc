@@ -7,7 +7,7 @@
 namespace capstan::parquet {
 namespace {
 
-constexpr size_t kMostDepth = 32;  // How deep structures may be that are skipped.
+constexpr size_t kMostDepth = 32;  // The deepest nesting of values that is skipped.
 
 bool IsContainer(ThriftType type) {
   return type == ThriftType::kList || type == ThriftType::kSet || type == ThriftType::kMap ||
@@ -18,7 +18,7 @@ bool IsContainer(ThriftType type) {
 struct Frame {
   bool is_struct = false;
   ThriftField field = {};
-  uint64_t left = 0;                     // Values of a list or map.
+  uint64_t left = 0;                     // Values left in a list or map.
   std::array<ThriftType, 2> types = {};  // A map's types: those of its keys and of its values.
   ThriftType next_type() const { return types[left % 2 == 0 ? 0 : 1]; }
 };
@@ -111,7 +111,7 @@ size_t ThriftReader::List(const ThriftField& field, ThriftType element) {
   const uint8_t header = Byte();
   const uint64_t size = header >> 4 == 15 ? Varint() : header >> 4;
   if (static_cast<ThriftType>(header & 0x0F) != element && size > 0) Fail();
-  // Each value takes a byte at least.
+  // Each value takes at least one byte, so a larger size is malformed.
   if (size > bytes_.size() - at_) Fail();
   return failed_ ? 0 : size;
 }

@@ -34,10 +34,10 @@ struct ThriftField {
   ThriftType type = ThriftType::kStop;
 };
 
-// Reads what its caller knows the shape of, and goes by the rest. What is malformed, ends early or
-// has another type than expected makes it fail, for good: all that is read from then on is 0 or
-// empty. Allocates nothing; whatever a list says of its size, a loop over it must end when
-// failed(). Thread-compatible.
+// Reads structs whose shape the caller knows, and skips other fields. Data that are malformed, end
+// early or have another type than expected make the reader fail for good: everything read from then
+// on is 0 or empty. Allocates nothing. A loop over a list must end when failed(), whatever size the
+// list claims. Thread-compatible.
 class ThriftReader {
  public:
   // `bytes` must outlive this object and what Binary returns.
@@ -52,15 +52,15 @@ class ThriftReader {
   int64_t Integer(const ThriftField& field);
   bool Flag(const ThriftField& field);
   std::string_view Binary(const ThriftField& field);
-  // REQUIRES of the caller: the fields of the struct are read with Next until it returns false.
+  // Enters a struct. REQUIRES: the caller then reads its fields with Next until that returns false.
   void Struct(const ThriftField& field);
-  // The number of values of a list of `element`s, which the caller reads: each struct's fields with
-  // Next.
+  // Enters a list of `element`s and returns its size. The caller reads the values; those that are
+  // structs field by field with Next.
   size_t List(const ThriftField& field, ThriftType element);
   void Skip(const ThriftField& field);
 
   bool failed() const { return failed_; }
-  bool ended_early() const { return ended_early_; }  // It failed as there were no more bytes.
+  bool ended_early() const { return ended_early_; }  // The reader failed because the bytes ended.
   size_t position() const { return at_; }
 
  private:

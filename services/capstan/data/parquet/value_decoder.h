@@ -1,4 +1,4 @@
-// The encodings of a page's values.
+// Decodes the values of a page.
 #ifndef CAPSTAN_DATA_PARQUET_VALUE_DECODER_H_
 #define CAPSTAN_DATA_PARQUET_VALUE_DECODER_H_
 
@@ -30,25 +30,25 @@ inline bool IsDictionary(int64_t encoding) {
          encoding == static_cast<int64_t>(Encoding::kRleDictionary);
 }
 
-// Implementations are thread-compatible, and take no memory ahead of what is read.
+// Implementations are thread-compatible, and allocate memory only for values that are read.
 class ValueDecoder {
  public:
   virtual ~ValueDecoder() = default;
 
-  // Appends the next `count` values; texts are valid until the next call, or as long as the bytes.
-  // False: the data are malformed, or end before.
+  // Appends the next `count` values to `values`. Texts are valid until the next call, and no longer
+  // than the decoder's bytes. Returns false if the data are malformed or end before.
   virtual bool Read(size_t count, Values& values) = 0;
 };
 
 // Returns a decoder of the values that `bytes`, which must outlive the result, hold; null if values
-// of such a column are not encoded so.
+// of this column's type cannot have this encoding.
 std::unique_ptr<ValueDecoder> NewValueDecoder(int64_t encoding, const Column& column,
                                               std::string_view bytes);
 
 // "encoding BIT_PACKED".
 std::string EncodingName(int64_t encoding);
 
-// Each of them, for the types that it is for.
+// The decoders of each encoding; `column` has a type that the encoding is defined for.
 std::unique_ptr<ValueDecoder> NewPlainDecoder(const Column& column, std::string_view bytes);
 std::unique_ptr<ValueDecoder> NewRleBooleanDecoder(std::string_view bytes);
 std::unique_ptr<ValueDecoder> NewDeltaIntegerDecoder(const Column& column, std::string_view bytes);
@@ -57,11 +57,11 @@ std::unique_ptr<ValueDecoder> NewDeltaTextDecoder(std::string_view bytes);
 std::unique_ptr<ValueDecoder> NewByteStreamSplitDecoder(const Column& column,
                                                         std::string_view bytes);
 
-// Appends the value that lies in `bytes`, which is as long as values of `column` are. REQUIRES: it
-// is INT32, INT64, FLOAT or DOUBLE.
+// Appends the value in `bytes`, which has ValueBytes(column) bytes. REQUIRES: it is INT32, INT64,
+// FLOAT or DOUBLE.
 void AppendNumber(const Column& column, std::string_view bytes, Values& values);
 
-// Bytes of a value of `column`. 0: it varies.
+// Returns the bytes of a value of `column`. 0: they vary.
 size_t ValueBytes(const Column& column);
 
 }  // namespace capstan::parquet

@@ -9,10 +9,11 @@
 
 namespace capstan::parquet {
 
-// Values of one column, whose type says which of these lists has them. A plain value;
-// thread-compatible.
+// Values of one column. The type of the column says in which of these lists they are. A plain
+// value; thread-compatible.
 struct Values {
-  std::vector<int64_t> integers;  // BOOLEAN, INT32, INT64; unsigned ones of 64 bits bit by bit.
+  // BOOLEAN, INT32, INT64; unsigned 64-bit values with the same bits.
+  std::vector<int64_t> integers;
   std::vector<float> floats;
   std::vector<double> doubles;
   std::vector<std::string_view> texts;  // BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY.

@@ -1,4 +1,5 @@
-// The weights of a feature's values, row by row, while neither they nor the values are read whole.
+// Holds the weights of a feature's values row by row, until both the column of weights and that of
+// values are read.
 #ifndef CAPSTAN_DATA_PARQUET_WEIGHT_ROWS_H_
 #define CAPSTAN_DATA_PARQUET_WEIGHT_ROWS_H_
 
@@ -13,24 +14,24 @@
 
 namespace capstan::parquet {
 
-// The weights of the rows that a reader has in hand. The column of the weights and that of their
-// values come one after the other. Thread-compatible.
+// The weights and the numbers of values of the rows that are being read; the two columns may be
+// read in either order. Thread-compatible.
 class WeightRows {
  public:
-  // Adds weights to the present row.
+  // Appends weights to the present row.
   void Add(std::span<const float> weights) {
     weights_.insert(weights_.end(), weights.begin(), weights.end());
   }
-  // Ends a row, which has so many weights, also beyond those that count.
+  // Ends the present row of weights, which has `count` weights, also those beyond `most`.
   void EndWeights(uint32_t count) { rows_.push_back({weights_.size(), count}); }
-  // Ends the row of its values, of which it has so many.
+  // Ends the present row of values, which has `count` values.
   void EndValues(uint32_t count) { values_.push_back(count); }
 
-  // What is wrong with a row; empty: nothing. REQUIRES: both columns are read.
+  // Returns what is wrong with a row; empty: nothing. REQUIRES: both columns are read.
   std::string WhyNot(const BagWeightRule& rule, uint64_t row) const {
     return rule.WhyNot(rows_[row].count, values_[row]);
   }
-  // Adds the weights of a row to its bag's.
+  // Appends the weights of a row to `bags`.
   void AppendTo(uint64_t row, Bags& bags) const {
     const auto begin = static_cast<ptrdiff_t>(row == 0 ? 0 : rows_[row - 1].end);
     bags.weights.insert(bags.weights.end(), weights_.begin() + begin,
@@ -39,12 +40,12 @@ class WeightRows {
 
  private:
   struct Row {
-    size_t end;  // Where its weights end in `weights_`.
+    size_t end;  // Where the row's weights end in `weights_`.
     uint32_t count;
   };
   std::vector<float> weights_;
   std::vector<Row> rows_;
-  std::vector<uint32_t> values_;  // How many each row has.
+  std::vector<uint32_t> values_;  // The number of values of each row.
 };
 
 }  // namespace capstan::parquet

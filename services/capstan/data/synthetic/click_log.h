@@ -54,7 +54,8 @@ class ClickLog {
   struct Column {
     Zipf values;
     std::vector<double> weights;  // How much each value adds to the planted logit.
-    std::vector<double> latent;   // A column of a pair: kLatentDim factors a value.
+    // Only for a column that interacts with another: kLatentDim factors for each value.
+    std::vector<double> latent;
     std::vector<uint64_t> keys;
   };
   Column MakeColumn(uint32_t number, uint32_t vocabulary) const;
@@ -63,7 +64,7 @@ class ClickLog {
   std::vector<Column> columns_;
 };
 
-// Best possible results on a set of rows: those of the planted logit.
+// The best possible results on a set of rows: those of scoring with the planted logit.
 struct Oracle {
   uint64_t rows = 0;
   double click_rate = 0;
@@ -71,7 +72,7 @@ struct Oracle {
   double logloss = 0;
 };
 
-// Collects scored rows (16 bytes each) and sums them up. Thread-compatible.
+// Collects scored rows (16 bytes each) and computes the results on them. Thread-compatible.
 class OracleSums {
  public:
   void Add(double logit, bool click);

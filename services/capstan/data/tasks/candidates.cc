@@ -25,11 +25,11 @@ constexpr uint64_t kNegativesSeedSalt =
 
 struct Candidate {
   uint64_t key;
-  double share;   // In relation to the others'.
+  double share;   // Relative to the shares of the other candidates.
   uint64_t line;  // From 1.
 };
 
-// The place of the feature whose candidates they are.
+// Returns the place in data.features of the feature that data.negatives names.
 absl::StatusOr<int> PlaceOf(const v1::DataSpec& data) {
   const std::string& name = data.negatives().feature();
   for (int i = 0; i < data.features_size(); ++i) {
@@ -112,8 +112,9 @@ class CandidateParser {
   std::vector<Candidate> found_;
 };
 
-// In order of their keys. An id that comes twice is a mistake, but where several may have one key
-// (`shared`), by buckets or as unknown ones: then it is drawn as often as all of them together.
+// Sorts the candidates by key. With `shared`, several ids may have one key (by buckets, or as texts
+// that a vocabulary does not know), and candidates of one key become one whose share is the sum of
+// theirs. Otherwise an id that comes twice is INVALID_ARGUMENT.
 absl::Status SortByKey(const std::string& file, bool shared, std::vector<Candidate>& found) {
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return a.key != b.key ? a.key < b.key : a.line < b.line;

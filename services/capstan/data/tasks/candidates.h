@@ -22,51 +22,54 @@
 
 namespace capstan {
 
-// More are refused: each takes 20 bytes of a worker, and some 60 while the file is read.
+// Files with more candidates are refused: each candidate takes 20 bytes of a worker's memory, and
+// some 60 while the file is read.
 inline constexpr uint64_t kMostCandidates = 10'000'000;
 
 // The candidates of a job, and how often each is drawn. Immutable, hence thread-safe.
 class Candidates {
  public:
   // Reads the whole file of data.negatives. INVALID_ARGUMENT, with file and line: a line is no
-  // candidate, an id comes twice, there are none or more than `most`; or `data` has no such
-  // feature. Otherwise errors as Source's.
+  // candidate, an id comes twice, the file has no candidates or more than `most`; or `data` has no
+  // feature of the name in data.negatives. Other errors are those of `source`.
   static absl::StatusOr<Candidates> Read(const Source& source, const v1::DataSpec& data,
                                          uint64_t most = kMostCandidates);
 
   size_t size() const { return keys_.size(); }
   uint32_t crc32c() const { return crc32c_; }  // The checksum of the file's text.
 
-  // Replaces batch.negatives with those of the batch `k` of a task: a pure function of the
-  // candidates, the job's seed, `stream`, which names the task and its epoch, and `k`.
+  // Replaces batch.negatives with the negatives of batch `k` of a task. They are a pure function of
+  // the candidates, the job's seed, `stream`, which names the task and its epoch, and `k`.
   void Draw(uint64_t seed, uint64_t stream, uint64_t k, Batch& batch) const;
 
  private:
   struct Uses {
-    size_t feature;  // Its place among those of the data.
+    size_t feature;  // The feature's place in data.features.
     bool many;       // A record may have any number of its keys.
     uint32_t per_batch;
   };
   Candidates(std::vector<uint64_t> keys, const std::vector<double>& shares, Uses uses,
              uint32_t crc32c);
 
-  // A key that is no candidate counts as one that is drawn as rarely as the rarest: what is
-  // corrected by the share is to stay a number.
+  // Returns the logarithm of the share of `key` in all draws. A key that is no candidate is given
+  // the share of the rarest candidate, so that scores corrected by the share stay finite.
   float LogShareOf(uint64_t key) const;
 
   std::vector<uint64_t> keys_;     // Ascending.
-  std::vector<float> log_shares_;  // The logarithm of each one's share in all that is drawn.
-  float rarest_ = 0;               // The least of these.
+  std::vector<float> log_shares_;  // For each key the logarithm of its share in all draws.
+  float rarest_ = 0;               // The least of log_shares_.
   AliasTable table_;
   Uses uses_;
   uint32_t crc32c_;
 };
 
-// Says in data.negatives how many candidates there are, and the checksum by which workers know
-// them. Errors as of Candidates::Read.
+// Reads the file of data.negatives and sets data.negatives.candidates, their number, and
+// data.negatives.crc32c, by which workers check that they read the same file. Errors as of
+// Candidates::Read.
 absl::Status DeriveNegatives(const Source& source, v1::DataSpec& data);
 
-// Those with which the job has begun. FAILED_PRECONDITION: the file has changed since.
+// Reads the candidates that DeriveNegatives has seen. FAILED_PRECONDITION: the checksum of the file
+// is not data.negatives.crc32c any more. Otherwise errors as of Candidates::Read.
 absl::StatusOr<Candidates> ReadKnownCandidates(const Source& source, const v1::DataSpec& data);
 
 }  // namespace capstan

@@ -21,11 +21,11 @@ namespace {
 
 constexpr uint64_t kFrontBytes = uint64_t{64} << 10;
 constexpr uint64_t kFrontRecords = 1000;
-constexpr uint64_t kFrontImages = 32;  // So many images of a compressed file are decoded.
+constexpr uint64_t kFrontImages = 32;  // Images of a compressed file that are decoded.
 constexpr uint64_t kFrontOfClass = 4;  // Images of a folder, which is a class.
 
-// A file, and of images the one with their labels; or a folder, and how many of its images are
-// looked at.
+// A file, with the path of its labels if it is an idx file of images; or a folder, where file.bytes
+// is how many of its images are looked at.
 struct Input {
   FileInfo file;
   std::string labels = {};
@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<Input>> ListInputs(const Source& source, const v1::Da
   return inputs;
 }
 
-// At most `most` of them, evenly from the first to the last.
+// Returns at most `most` of the inputs, evenly spaced from the first to the last.
 std::vector<Input> ChooseEvenly(std::vector<Input> inputs, size_t most) {
   if (inputs.size() <= most) return inputs;
   std::vector<Input> sample;
@@ -116,7 +116,7 @@ absl::Status CheckFirstRecords(const Source& source, const v1::JobSpec& job, siz
   if (job.data().format() == v1::DATA_FORMAT_SYNTHETIC) return absl::OkStatus();
   ReaderOptions options = ReaderOptionsOf(job);
   options.images = ImageCheck::kAlways;
-  // Once, for all files: those of a job may take a hundred megabytes.
+  // The vocabularies of a job may take a hundred megabytes, so all files share one copy.
   CAPSTAN_ASSIGN_OR_RETURN(options.vocabularies, ReadKnownVocabularies(source, job.data()));
   for (const Split split : {Split::kTrain, Split::kEval}) {
     CAPSTAN_ASSIGN_OR_RETURN(std::vector<Input> inputs, ListInputs(source, job.data(), split));

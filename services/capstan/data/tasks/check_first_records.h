@@ -10,17 +10,17 @@
 
 namespace capstan {
 
-// Files of a split that are looked at. Where it has more, these are the first, the last, and others
-// evenly between.
+// The most files of a split that are looked at. Of a split with more files, the first, the last and
+// others evenly between them are looked at.
 inline constexpr size_t kMostCheckedFiles = 1024;
 
 // Opens the files of both splits, several at a time, and parses the first records of each (64 KiB
 // of a plain file, 1,000 records of compressed text, idx and Parquet, 32 compressed images, 4 of a
 // class's folder), so that data that does not fit the job is refused at once and not when its turn
-// comes. An error is that of the first such file, in the order of the job, training before
-// evaluation: what a TaskReader says, with file and line. INVALID_ARGUMENT: more records than
-// `max_bad_records` of one file are none, or all of them. `job.data` is that of DeriveDataSpec,
-// `job.model` that of LayOutModel.
+// comes. Returns the error of the first file that does not fit, in the order of the job, training
+// before evaluation. Errors are those of TaskReader::Read, with file and line; INVALID_ARGUMENT
+// also if all of the records looked at in a file are bad. REQUIRES: DeriveDataSpec has filled in
+// `job.data`, and LayOutModel `job.model`.
 absl::Status CheckFirstRecords(const Source& source, const v1::JobSpec& job,
                                size_t most_files = kMostCheckedFiles);
 

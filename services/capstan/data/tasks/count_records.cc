@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Counts the bytes that pass. Thread-compatible.
+// A Source that counts the bytes read through it. Thread-compatible.
 class CountingSource : public Source {
  public:
   explicit CountingSource(const Source& source) : source_(source) {}
@@ -54,7 +54,7 @@ class CountingSource : public Source {
   mutable uint64_t bytes_ = 0;
 };
 
-// The records of a file one after the other, whatever they are. Thread-compatible.
+// Goes through the records of a file, text or samples, one after the other. Thread-compatible.
 class Passage {
  public:
   Passage(const std::string& path, const v1::DataSpec& data, std::unique_ptr<ByteStream> contents) {
@@ -67,7 +67,7 @@ class Passage {
     if (data.header()) lines_->Next(names);
   }
 
-  // False: there is none any more.
+  // Goes to the next record. Returns false at the end of the file.
   absl::StatusOr<bool> Next() {
     if (samples_ != nullptr) return samples_->Next(sample_);
     std::string_view line;
@@ -81,8 +81,8 @@ class Passage {
   }
 
  private:
-  std::unique_ptr<LineReader> lines_;      // Reads text;
-  std::unique_ptr<SampleStream> samples_;  // reads what has samples.
+  std::unique_ptr<LineReader> lines_;      // Set for text formats;
+  std::unique_ptr<SampleStream> samples_;  // set for formats of samples.
   Sample sample_;
 };
 

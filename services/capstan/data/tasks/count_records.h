@@ -1,4 +1,4 @@
-// How many records a file holds, of text or of samples.
+// Counts the records of a file of text or of samples.
 #ifndef CAPSTAN_DATA_TASKS_COUNT_RECORDS_H_
 #define CAPSTAN_DATA_TASKS_COUNT_RECORDS_H_
 
@@ -12,17 +12,17 @@
 
 namespace capstan {
 
-// Reads a compressed file to its end.
+// Returns the number of records of the file `path`, which is read to its end.
 absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path,
                                       Compression compression, const v1::DataSpec& data);
 
-// What the front of a file says of its records.
+// The records counted at the front of a file.
 struct RecordSample {
   uint64_t records = 0;
-  double bytes = 0;  // As they are stored, that these took.
+  double bytes = 0;  // Stored (compressed) bytes that these records take.
 };
 
-// Counts the records in about so many bytes of the file's contents, decompressed.
+// Counts the records in about the first `content_bytes` decompressed bytes of the file.
 absl::StatusOr<RecordSample> SampleRecords(const Source& source, const std::string& path,
                                            Compression compression, const v1::DataSpec& data,
                                            uint64_t content_bytes);

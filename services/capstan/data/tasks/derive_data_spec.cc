@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<FileInfo>> FirstFiles(const Source& source, const v1:
   return source.List(data.train().empty() ? data.eval(0) : data.train(0));
 }
 
-// The cells of the file's first line.
+// Returns the cells of the file's first line.
 absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const std::string& path,
                                                     v1::DataFormat format) {
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, path));
@@ -61,11 +61,13 @@ absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const 
 // Finds the columns that the schema names in a file's line of names. Immutable.
 class ColumnFinder {
  public:
-  // `where`: the file, and of text the line of names. Both must outlive this object.
+  // `where` names the file, for text also its line of names, for messages. Both must outlive this
+  // object.
   ColumnFinder(const std::string& where, const std::vector<std::string>& names)
       : where_(where), names_(names) {}
 
-  // Sets `column` to that of `name`, unless that is empty. `use`: the key below data that names it.
+  // Sets `column` to the column called `name`, unless `name` is empty. `use`: the key of job.yaml,
+  // below data, that names the column.
   template <typename Set>
   absl::Status Find(const std::string& name, const char* use, Set set_column) const {
     if (name.empty()) return absl::OkStatus();
@@ -147,7 +149,8 @@ absl::Status CheckColumn(const v1::DataSpec& data, uint32_t column, const std::s
   return absl::OkStatus();
 }
 
-// Finds the columns of the schema among those of the first file; `where`: what names them.
+// Finds the columns that the schema names among the columns of the first file; `where` says for
+// messages where their names stand.
 absl::Status DeriveColumns(const std::string& path, const std::string& where,
                            const std::vector<std::string>& names, v1::DataSpec& data) {
   const uint32_t columns = static_cast<uint32_t>(names.size());
@@ -170,13 +173,13 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, column.column(), path, uses, "categorical"));
     ++fields;
   }
-  // Several features may be made of one column, which nothing else uses.
+  // Several features may read one column, which then has no other use.
   const std::vector<const char*> others = uses;
   for (const v1::FeatureSpec& feature : data.features()) {
     if (feature.column() < columns) uses[feature.column()] = others[feature.column()];
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, feature.column(), path, uses, "a feature"));
   }
-  // Likewise their weights.
+  // The same holds for the columns of features' weights.
   const std::vector<const char*> keys = uses;
   for (const v1::FeatureSpec& feature : data.features()) {
     if (!feature.has_weights()) continue;
@@ -184,7 +187,7 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
     if (column < columns) uses[column] = keys[column];
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, column, path, uses, "weights of a feature"));
   }
-  if (data.has_group()) {  // Whatever else it is used for.
+  if (data.has_group()) {  // The group's column may have another use as well.
     std::vector<const char*> none(columns, nullptr);
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.group().column(), path, none, "group"));
   }
@@ -225,7 +228,7 @@ absl::Status DeriveIdx(const Source& source, v1::DataSpec& data) {
   return absl::InvalidArgumentError(absl::StrCat(files.front().path, ": holds no images"));
 }
 
-// The classes are those of the training data, also where other data lack some.
+// The classes are those of the training data; evaluation data may lack some.
 absl::Status NameClasses(const Source& source, v1::DataSpec& data) {
   std::set<std::string> names;
   for (const std::string& root : data.train().empty() ? data.eval() : data.train()) {

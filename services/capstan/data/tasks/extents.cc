@@ -22,7 +22,7 @@
 namespace capstan {
 namespace {
 
-// Tells how far it is, not too often.
+// Reports how many files have been looked at to options.progress, but not for each file.
 class Teller {
  public:
   Teller(const PlanOptions& options, size_t files) : tell_(options.progress), files_(files) {}
@@ -39,8 +39,11 @@ class Teller {
   std::atomic<size_t> done_ = 0;
 };
 
-constexpr size_t kCountingThreads = 8;                // Each decompresses.
-constexpr uint64_t kSampledText = uint64_t{4} << 20;  // So many bytes of a file are sampled, and
+// Files are counted in so many threads, as each thread decompresses one.
+constexpr size_t kCountingThreads = 8;
+// The most decompressed bytes that are sampled of a file and of all files, and the fewest of a
+// file.
+constexpr uint64_t kSampledText = uint64_t{4} << 20;
 constexpr uint64_t kSampledInAll = uint64_t{1} << 30;
 constexpr uint64_t kFewestSampled = uint64_t{64} << 10;
 
@@ -54,8 +57,8 @@ struct TextFile {
   bool sampled = false;
 };
 
-// Where there are many, a name that promises compressed content is believed: what the file holds is
-// checked when it is read.
+// Where there are many files, the compression is taken from the file's name; whether the content
+// agrees is checked when the file is read.
 absl::Status Detect(const Source& source, bool believe_names, TextFile& text) {
   const std::string& path = text.file->path;
   if (believe_names && absl::EndsWith(path, ".gz")) {
@@ -68,7 +71,8 @@ absl::Status Detect(const Source& source, bool believe_names, TextFile& text) {
   return absl::OkStatus();
 }
 
-// Those whose records are counted, as far as there is room, in the order of the files.
+// Chooses the files whose records are counted, in the order of the files, until the limits on bytes
+// and files are reached.
 std::vector<TextFile*> ToCount(std::vector<TextFile>& texts, uint64_t countable_bytes) {
   std::vector<TextFile*> counted;
   for (TextFile& text : texts) {
@@ -82,7 +86,8 @@ std::vector<TextFile*> ToCount(std::vector<TextFile>& texts, uint64_t countable_
   return counted;
 }
 
-// Those files, compressed or not, that speak for all which are not counted.
+// Chooses the files that are sampled, plain or compressed ones as `compressed` says, to estimate
+// the bytes of a record in all files that are not counted.
 std::vector<TextFile*> ToSample(std::vector<TextFile>& texts, bool compressed) {
   std::vector<TextFile*> all;
   for (TextFile& text : texts) {
@@ -97,7 +102,7 @@ std::vector<TextFile*> ToSample(std::vector<TextFile>& texts, bool compressed) {
   return sample;
 }
 
-// Stored bytes that a record takes, on the average of those that were sampled. 0: no record.
+// Returns the mean stored bytes of a record in the sampled files; 0 if these hold no record.
 double RecordBytes(const std::vector<TextFile*>& sample) {
   double bytes = 0;
   uint64_t records = 0;

@@ -18,10 +18,10 @@ struct Extent {
   std::string file = {};
   std::string labels_file = {};
   bool by_records = false;
-  bool estimated = false;     // The number of records is.
+  bool estimated = false;     // The number of records is an estimate.
   uint64_t length = 0;        // Bytes or records.
   uint64_t file_records = 0;  // Task.file_records.
-  double record_bytes = 0;    // By bytes: of one record.
+  double record_bytes = 0;    // If !by_records: mean bytes of a record.
   // Parquet: where its row groups end, in records.
   std::vector<uint64_t> group_ends = {};
 
@@ -37,15 +37,15 @@ struct Extents {
   uint64_t listing = 0;  // TaskRanges::listing.
 };
 
-// A hash of these files, in this order: their names and sizes. Never 0.
+// Returns a hash of the names and sizes of `files`, in their order. Never 0.
 uint64_t ListingOf(const std::vector<FileInfo>& files);
 
-// The files of a split, in the order in which the data spec names them.
+// Returns the files of a split, in the order in which the data spec names them.
 absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::DataSpec& data,
                                                 Split split);
 
-// In the order in which the data spec names them. Compressed text is counted or estimated; see
-// tasks.h.
+// Returns the files of options.split with their sizes, in the order in which the data spec names
+// them. The records of compressed text are counted or estimated; see tasks.h.
 absl::StatusOr<Extents> FindExtents(const Source& source, const v1::DataSpec& data,
                                     const PlanOptions& options);
 

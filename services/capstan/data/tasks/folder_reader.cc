@@ -12,7 +12,7 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMostListed = 64;  // Folders of which the names are kept.
+constexpr size_t kMostListed = 64;  // Folders whose lists of images are kept.
 
 }  // namespace
 

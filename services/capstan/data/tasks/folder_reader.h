@@ -1,4 +1,4 @@
-// The records of a range of a class's folder.
+// Reads the images of a range of a class's folder as records.
 #ifndef CAPSTAN_DATA_TASKS_FOLDER_READER_H_
 #define CAPSTAN_DATA_TASKS_FOLDER_READER_H_
 
@@ -20,7 +20,7 @@ namespace capstan {
 // Thread-compatible.
 class FolderReader {
  public:
-  // Both must outlive this object.
+  // `source` and `intake` must outlive this object.
   FolderReader(const Source& source, ImageIntake& intake);
 
   // Appends images [begin, end) of the folder `range.file`, in the order of their names; the label
@@ -33,7 +33,8 @@ class FolderReader {
 
   const Source& source_;
   ImageIntake& intake_;
-  std::map<std::string, std::vector<std::string>> listed_;  // By folder; of the last ones.
+  // Images by folder, of the folders read last.
+  std::map<std::string, std::vector<std::string>> listed_;
   Sample sample_;
 };
 

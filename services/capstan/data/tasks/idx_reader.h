@@ -18,7 +18,7 @@ namespace capstan {
 // Thread-compatible.
 class IdxReader {
  public:
-  // All must outlive this object.
+  // `options`, `source` and `bad_records` must outlive this object.
   IdxReader(const ReaderOptions& options, const Source& source, BadRecords& bad_records);
 
   // Appends the images and labels of `task` to `records`.
@@ -27,7 +27,7 @@ class IdxReader {
  private:
   struct Pair {
     IdxFile images;
-    std::optional<IdxFile> labels;  // Nothing: they are ignored.
+    std::optional<IdxFile> labels;  // Nothing: labels are ignored.
     std::string file;
   };
 

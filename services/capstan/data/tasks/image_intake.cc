@@ -7,8 +7,8 @@
 namespace capstan {
 namespace {
 
-// Where bad records are tolerated they have to be known before the first batch is cut, as batches
-// are numbered and counted through.
+// Returns whether images are decoded when they are read. Where bad records are tolerated, they must
+// be known before the first batch is cut, as they change how many batches a task has.
 bool ChecksImages(const ReaderOptions& options) {
   if (options.images == ImageCheck::kTolerated) return options.data.max_bad_records() > 0;
   return options.images == ImageCheck::kAlways;
@@ -22,7 +22,7 @@ ImageIntake::ImageIntake(const ReaderOptions& options, BadRecords& bad_records)
       checks_(ChecksImages(options)),
       decoder_(ShapeOfImages(options.data)) {}
 
-// Empty: there is none, and `label` is set.
+// Returns why the sample is a bad record. Empty: it is a good one, and `label` is set.
 std::string ImageIntake::ErrorOf(const Sample& sample, float& label) {
   if (!sample.error.empty()) return sample.error;
   std::string error;

@@ -1,4 +1,4 @@
-// What becomes of an image with its label: a record of the task, or a bad one.
+// Turns an image with its label into a record of the task, or counts it as a bad record.
 #ifndef CAPSTAN_DATA_TASKS_IMAGE_INTAKE_H_
 #define CAPSTAN_DATA_TASKS_IMAGE_INTAKE_H_
 
@@ -21,8 +21,9 @@ class ImageIntake {
   // `bad_records` must outlive this object.
   ImageIntake(const ReaderOptions& options, BadRecords& bad_records);
 
-  // Appends the label to `records` and the image to `images`, if the sample is good: that of
-  // `file`. Otherwise it is counted; the errors of BadRecords.
+  // Appends the label of `sample`, which is from `file`, to `records` and its image to `images`. A
+  // sample that is no record is reported to BadRecords instead, whose error is returned if there
+  // are too many.
   absl::Status Take(const std::string& file, const Sample& sample, Batch& records,
                     TaskImages& images);
 

@@ -1,4 +1,4 @@
-// The same work for each of many files, which wait for a store more than they compute.
+// Does the same work for each of many files in parallel, where the work mostly waits for a store.
 #ifndef CAPSTAN_DATA_TASKS_IN_PARALLEL_H_
 #define CAPSTAN_DATA_TASKS_IN_PARALLEL_H_
 
@@ -9,13 +9,15 @@
 
 namespace capstan {
 
-// So many files are worth one more thread, and there are at most so many threads.
+// There is one thread for each kFilesAThread files, but at least kFewestThreads and at most
+// kMostThreads (fewer only if there are fewer files).
 inline constexpr size_t kFilesAThread = 16;
 inline constexpr size_t kFewestThreads = 8;
 inline constexpr size_t kMostThreads = 128;
 
-// Calls `work` with each place in [0, count), in threads of its own, at most `most_threads`. The
-// error of the first place that has one, and then not all have been begun; all before it have.
+// Calls `work` with each place in [0, count), in at most `most_threads` threads of its own, and
+// waits for them. After an error no further place is begun. Returns the error of the lowest place
+// that has one; `work` was then called with all places before it, and none of these failed.
 absl::Status ForEachInParallel(size_t count, const std::function<absl::Status(size_t)>& work,
                                size_t most_threads = kMostThreads);
 

@@ -25,10 +25,12 @@ constexpr uint64_t kPlaces = 64;
 constexpr uint64_t kMostBytes = uint64_t{512} << 10;
 // Records of other data that are read, in all places together.
 constexpr uint64_t kMostRecords = 10000;
-constexpr uint64_t kMostImageBytesRead = uint64_t{32} << 20;  // The same of images,
-constexpr uint64_t kMostImages = 1024;                        // and of those of compressed files.
+// Bytes of images that are read, in all places together,
+constexpr uint64_t kMostImageBytesRead = uint64_t{32} << 20;
+constexpr uint64_t kMostImages = 1024;  // and images of compressed files.
 constexpr uint64_t kFewestPairs = 200;
-// Logs that lie in the order of time have a little of it, which does no harm.
+// Below this likeness nobody is warned: logs that lie in the order of time have a little of it,
+// which does no harm.
 constexpr double kWorthTelling = 0.25;
 
 void MeasureClasses(std::span<const std::vector<float>> places, LabelOrder& order) {
@@ -72,8 +74,8 @@ void MeasureNumbers(std::span<const std::vector<float>> places, LabelOrder& orde
   if (variance > 0) order.likeness = covariance / variance;
 }
 
-// Ranges in which to look, in the order in which a file is read. `anywhere`: ranges of records,
-// too, can be read wherever they begin.
+// Returns the ranges in which to look at labels, in the order in which a file is read. `anywhere`:
+// ranges of records, too, can be read from wherever they begin.
 std::vector<v1::Task> PlacesToLookAt(const TaskMix& mix, bool anywhere) {
   std::vector<v1::Task> places;
   for (uint32_t i = 0; i < mix.size() && places.size() < kPlaces; ++i) {
@@ -131,7 +133,8 @@ absl::StatusOr<std::vector<LabelOrder>> SampleLabelOrders(const Source& source,
   std::vector<LabelOrder> orders(labels.size());
   if (reader.data.format() == v1::DATA_FORMAT_SYNTHETIC) return orders;  // Drawn one by one.
   ReaderOptions options = reader;
-  options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
+  // Bad records are reported elsewhere.
+  options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());
   options.images = ImageCheck::kNever;
   const bool images = IsImageFormat(options.data.format());
   const uint64_t most_bytes = images ? kMostImageBytesRead : kMostBytes;

@@ -15,32 +15,34 @@
 
 namespace capstan {
 
-// What was found out about records that follow each other.
+// How the labels of neighbouring records are related.
 struct LabelOrder {
   uint64_t pairs = 0;   // Neighbours that were looked at.
   bool classes = true;  // Labels are classes; otherwise numbers.
   double same = 0;      // Classes: the share of the pairs that have the same label, and
-  double chance = 0;    // what it were in a random order.
+  double chance = 0;    // what that share would be in a random order.
   // 1: as in sorted data, 0: as in a random order. For numbers, their correlation.
   double likeness = 0;
-  uint64_t records = 0;            // That were looked at.
-  std::optional<float> only = {};  // The label of them all; nothing: they differ, or are none.
+  uint64_t records = 0;  // Records that were looked at.
+  // The label of all records; nothing: the labels differ, or there are none.
+  std::optional<float> only = {};
 };
 
-// `places` holds the labels of records that follow each other, place by place. All labels the same
-// is no order.
+// Measures the order of labels. Each element of `places` holds the labels of neighbouring records,
+// in their order, at one place of the data. Data with only one label are in no order.
 LabelOrder MeasureLabelOrder(std::span<const std::vector<float>> places, bool classes);
 
-// The order of each label of the data, as LabelsOf has them. Reads about 10,000 records in some 64
-// places of the data, or half a megabyte of text; of files that can be read only from their front
-// and are not mixed, the front alone. What cannot be parsed is passed over, as are labels that a
-// record lacks. Errors as TaskReader's.
+// Returns the order of each label of the data, in the order of LabelsOf. Reads about 10,000
+// records, or half a megabyte of text, at some 64 places of the data; of a file that can be read
+// only from its front and is not mixed, only its front. Records that cannot be parsed are passed
+// over, as are labels that a record lacks. Errors as of TaskReader::Read.
 absl::StatusOr<std::vector<LabelOrder>> SampleLabelOrders(const Source& source,
                                                           const ReaderOptions& reader,
                                                           const TaskMix& mix);
 
-// What a person should hear of it, in a sentence; empty: nothing. `orders`: what SampleLabelOrders
-// has found of each label; of several, the one in whose order the data lie the most is named.
+// Returns a sentence that warns a person of ordered data; empty: there is nothing to warn of.
+// `orders` is the result of SampleLabelOrders; of several labels the one with the highest likeness
+// is named.
 std::string LabelOrderWarning(const v1::DataSpec& data, std::span<const LabelOrder> orders,
                               const TaskMix& mix);
 

@@ -21,7 +21,7 @@
 namespace capstan {
 namespace {
 
-// What is measured of the lines that it is given. Thread-compatible.
+// Adds the values of the text lines it is given to the moments. Thread-compatible.
 class Measurer {
  public:
   explicit Measurer(const v1::DataSpec& data)
@@ -39,7 +39,7 @@ class Measurer {
   const ColumnMoments& moments() const { return moments_; }
 
  private:
-  // The label is what stands before the first blank.
+  // The label is the text before the first blank.
   bool TakePairs(std::string_view line) {
     const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
     line.remove_prefix(begin);
@@ -69,11 +69,11 @@ class Measurer {
   CellScanner cells_;
   const bool pairs_;  // libsvm, libfm.
   ColumnMoments moments_;
-  // The values of one line, each with where it belongs.
+  // The values of one line, each with the moments that it is added to.
   std::vector<std::pair<Moments*, float>> values_;
 };
 
-// Fills in what `data` does not know.
+// Fills in the means and deviations that `data` lacks.
 void Tell(const ColumnMoments& moments, v1::DataSpec& data) {
   if (data.standardize_label() && data.label_deviation() == 0) {
     const Moments& label = moments.at(data.columns() == 0 ? 0 : data.label_column());
@@ -88,14 +88,15 @@ void Tell(const ColumnMoments& moments, v1::DataSpec& data) {
   }
 }
 
-// Lines from the one that begins at or after `begin` on, until `bytes` of them have been read.
+// The lines to measure in a file: from the first that begins at or after `begin`, until `bytes`
+// bytes are read.
 struct Part {
   std::string file;
   uint64_t begin = 0;
   uint64_t bytes = std::numeric_limits<uint64_t>::max();
 };
 
-// All of the files, or ranges of them.
+// Returns the parts of the files to measure: all files whole, or ranges of them.
 std::vector<Part> PartsOf(const std::vector<FileInfo>& files, uint64_t measured_bytes) {
   uint64_t total = 0;
   for (const FileInfo& file : files) total += file.bytes;
@@ -119,7 +120,8 @@ std::vector<Part> PartsOf(const std::vector<FileInfo>& files, uint64_t measured_
   return parts;
 }
 
-// Compressed files are read from their front, once each.
+// Replaces the parts of a compressed file by one that begins at its front, where such a file must
+// be read.
 absl::StatusOr<std::vector<Part>> Readable(const Source& source, std::vector<Part> parts) {
   std::vector<Part> readable;
   Compression compression = Compression::kNone;
@@ -141,7 +143,7 @@ absl::StatusOr<std::vector<Part>> Readable(const Source& source, std::vector<Par
 absl::Status MeasurePart(const Source& source, const Part& part, bool header, Measurer& measurer) {
   std::unique_ptr<ByteStream> stream;
   const bool from_front = part.begin == 0;
-  // From one byte earlier, so that a line that begins exactly at `begin` is seen to.
+  // Read from one byte earlier, to see whether a line begins exactly at `begin`.
   const uint64_t start = from_front ? 0 : part.begin - 1;
   if (from_front) {
     CAPSTAN_ASSIGN_OR_RETURN(stream, OpenContents(source, part.file));

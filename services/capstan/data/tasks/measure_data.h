@@ -11,23 +11,25 @@
 
 namespace capstan {
 
-// Training data of at most so many bytes, as they are stored, are measured whole. Of more, ranges
-// of kMeasuredRange bytes are, which are as many bytes together and lie evenly from the first byte
-// to the last. A compressed file can only be read from its front: as much of it as its ranges hold.
+// Training data of at most kMeasuredBytes stored bytes are measured whole. Of larger data, ranges
+// of kMeasuredRange bytes are measured, which lie evenly from the first byte to the last and have
+// kMeasuredBytes together. A compressed file can only be read from its front, so as many of its
+// bytes as its ranges would hold are read there.
 inline constexpr uint64_t kMeasuredBytes = uint64_t{256} << 20;
 inline constexpr uint64_t kMeasuredRange = uint64_t{1} << 20;
 
-// Returns whether a mean and a deviation are not known yet.
+// Returns whether `data` standardizes something whose mean and deviation are not known yet.
 bool LacksMeasures(const v1::DataSpec& data);
 
-// Fills in those that are not known, by one pass over the training data. The deviation is that of
-// all values that there are (not of a sample of them), and 1 where they are all the same; empty
-// cells do not count, nor do records that are none. The same files give the same numbers, bit for
-// bit. `data` is that of DeriveDataSpec.
+// Fills in the means and deviations that are not known, by one pass over the training data. A
+// deviation is divided by the number of values (not by one less), and 1 where all values are equal.
+// Empty cells and bad records do not count. The same files give the same numbers, bit for bit.
+// REQUIRES: DeriveDataSpec has filled in `data`.
 absl::Status MeasureData(const Source& source, v1::DataSpec& data,
                          uint64_t measured_bytes = kMeasuredBytes);
 
-// Has `data` take what it does not know from `known`, where that standardizes the same columns.
+// Copies the means and deviations that `data` lacks from `known`, if `known` standardizes the same
+// columns.
 void AdoptMeasures(const v1::DataSpec& known, v1::DataSpec& data);
 
 }  // namespace capstan

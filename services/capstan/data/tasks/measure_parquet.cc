@@ -16,14 +16,16 @@ namespace {
 constexpr uint64_t kRowsAtOnce = 1 << 16;
 constexpr uint64_t kRanges = 256;
 
-// Names of the columns, where the schema names them.
+// Returns the names of the label's and the numeric columns by column; empty where the schema only
+// numbers a column.
 std::map<uint32_t, std::string> NamesOf(const v1::DataSpec& data) {
   std::map<uint32_t, std::string> names = {{data.label_column(), data.label_name()}};
   for (const v1::ColumnSpec& column : data.numeric()) names[column.column()] = column.name();
   return names;
 }
 
-// A reader of what is measured alone, as numbers; of a cell that is empty, as none.
+// Returns options of a reader that reads only the measured columns, as dense numbers; an empty cell
+// becomes NaN.
 ReaderOptions MeasuringOptions(const v1::DataSpec& data, const ColumnMoments& moments) {
   std::map<uint32_t, std::string> names = NamesOf(data);
   v1::DataSpec measured;
@@ -32,7 +34,8 @@ ReaderOptions MeasuringOptions(const v1::DataSpec& data, const ColumnMoments& mo
   measured.set_label_column(data.label_column());
   measured.set_numeric_scale(1);
   measured.set_dense_width(static_cast<uint32_t>(moments.size()));
-  measured.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
+  // Bad records are reported elsewhere.
+  measured.set_max_bad_records(std::numeric_limits<uint64_t>::max());
   for (const auto& [column, unused] : moments) {
     v1::ColumnSpec& spec = *measured.add_numeric();
     spec.set_column(column);

@@ -1,4 +1,4 @@
-// The values of Parquet files that a job standardizes.
+// Measures the columns of Parquet files that a job standardizes.
 #ifndef CAPSTAN_DATA_TASKS_MEASURE_PARQUET_H_
 #define CAPSTAN_DATA_TASKS_MEASURE_PARQUET_H_
 
@@ -12,8 +12,9 @@
 
 namespace capstan {
 
-// Adds to `moments` the values of `files`: of all of their rows, or of rows that lie evenly over
-// them and are about `measured_bytes` of the files.
+// Adds the values of `files` to `moments`: of all rows, or, where the files have more than
+// `measured_bytes` stored bytes, of ranges of rows that lie evenly over the files and take about
+// `measured_bytes` of them.
 absl::Status MeasureParquet(const Source& source, const v1::DataSpec& data,
                             const std::vector<FileInfo>& files, uint64_t measured_bytes,
                             ColumnMoments& moments);

@@ -34,10 +34,11 @@ inline bool IsStandard(const v1::ColumnSpec& column) {
   return column.transform() == v1::NUMERIC_TRANSFORM_STANDARD;
 }
 
-// By column, of what a job standardizes. Of formats without columns the label is column 0.
+// The moments of each column that a job standardizes, by column. In formats without columns the
+// label is column 0.
 using ColumnMoments = std::map<uint32_t, Moments>;
 
-// Empty ones.
+// Returns empty moments for each column that the job standardizes.
 inline ColumnMoments MomentsToMeasure(const v1::DataSpec& data) {
   ColumnMoments moments;
   if (data.standardize_label()) moments[data.columns() == 0 ? 0 : data.label_column()];

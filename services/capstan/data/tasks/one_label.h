@@ -1,4 +1,4 @@
-// Tells whether all records have the same label, as when what makes one of them positive is
+// Tells whether all records have the same label, which happens when data.schema.positive is
 // misspelt.
 #ifndef CAPSTAN_DATA_TASKS_ONE_LABEL_H_
 #define CAPSTAN_DATA_TASKS_ONE_LABEL_H_
@@ -14,10 +14,10 @@
 
 namespace capstan {
 
-// What a person should hear of labels that are the same in all records, in a sentence; empty:
-// nothing. `orders`: what SampleLabelOrders has found of each label; of several, those meant are
-// named. Where data.schema.positive names none that occurs, the texts that do are named, as the
-// first training file has them. Errors as TaskReader's.
+// Returns a sentence that warns a person of labels that are the same in all records; empty: no
+// label is. `orders` is the result of SampleLabelOrders; where there are several labels, the ones
+// concerned are named. If data.schema.positive names no text that occurs, texts that do occur in
+// the first training file are named. Errors as of TaskReader::Read.
 absl::StatusOr<std::string> OneLabelWarning(const Source& source, const v1::DataSpec& data,
                                             std::span<const LabelOrder> orders, const TaskMix& mix);
 

@@ -31,12 +31,13 @@ class OpenAhead {
     return range.begin() > 0 ? range.begin() - 1 : 0;
   }
 
-  // The stream of the next range, or why it could not be opened. REQUIRES: there is one.
+  // Returns the stream of the next range of bytes, or the error of opening it. REQUIRES: there is
+  // such a range.
   absl::StatusOr<std::unique_ptr<ByteStream>> Next();
 
  private:
   const Source& source_;
-  std::deque<v1::Task> closed_;  // Those whose turn to be opened has not come.
+  std::deque<v1::Task> closed_;  // Ranges whose streams have not been opened yet.
   std::deque<absl::StatusOr<std::unique_ptr<ByteStream>>> open_;
 };
 

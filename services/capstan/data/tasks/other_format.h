@@ -1,4 +1,4 @@
-// Files of another format than they are told to be of.
+// Recognizes files that are of another format than the job says.
 #ifndef CAPSTAN_DATA_TASKS_OTHER_FORMAT_H_
 #define CAPSTAN_DATA_TASKS_OTHER_FORMAT_H_
 
@@ -11,11 +11,12 @@
 
 namespace capstan {
 
-// INVALID_ARGUMENT, with what it looks like: the first line of a file that is said to be csv or tsv
-// is one cell that is known from another format.
+// Checks the first line of a file that should be csv or tsv. INVALID_ARGUMENT: the line is one cell
+// and looks like another known format, which the message names.
 absl::Status CheckFirstLine(const std::string& path, std::string_view line, v1::DataFormat format);
 
-// The same, for a file of which no record could be understood; `otherwise`: it is of the format.
+// Explains why no record of a file could be understood: reads its first line and returns the error
+// of CheckFirstLine, or `otherwise` if the format is not csv or tsv or the line looks right.
 absl::Status WhyNotUnderstood(const Source& source, const std::string& path, v1::DataFormat format,
                               absl::Status otherwise);
 

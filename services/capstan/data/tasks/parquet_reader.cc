@@ -9,7 +9,8 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostKnownBytes = uint64_t{16} << 20;  // As they are stored.
+// Stored bytes of the footers that are kept.
+constexpr uint64_t kMostKnownBytes = uint64_t{16} << 20;
 
 }  // namespace
 
@@ -41,7 +42,7 @@ absl::Status ParquetReader::Read(const v1::Task& task, Batch& records) {
   parquet::RecordReader reader(source_, known->file, wanted_, known->places);
   const absl::Status status = reader.Read(task.begin(), task.end(), records, bad_records_);
   if (!status.ok()) {
-    known_.clear();  // Another file may have taken its place.
+    known_.clear();  // The file may have been replaced.
     known_bytes_ = 0;
   }
   return status;

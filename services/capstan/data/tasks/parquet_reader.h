@@ -19,10 +19,11 @@
 
 namespace capstan {
 
-// Keeps what the footers of files say, as tasks are made of pieces of many. Thread-compatible.
+// Keeps the parsed footers of files, as a task may be made of pieces of many files.
+// Thread-compatible.
 class ParquetReader {
  public:
-  // All must outlive this object.
+  // `options`, `source` and `bad_records` must outlive this object.
   ParquetReader(const ReaderOptions& options, const Source& source, BadRecords& bad_records);
 
   // Appends the rows of `task` to `records`.

@@ -1,5 +1,5 @@
-// Where each set of held-out records (capstan/config/eval_sets.h) lies among the tasks of an
-// evaluation.
+// Plans the tasks of an evaluation, set by set of its held-out records
+// (capstan/config/eval_sets.h).
 #ifndef CAPSTAN_DATA_TASKS_PLAN_EVAL_SETS_H_
 #define CAPSTAN_DATA_TASKS_PLAN_EVAL_SETS_H_
 
@@ -15,11 +15,12 @@
 namespace capstan {
 
 struct EvalTasks {
-  TaskRanges ranges;                // One set after another; none: nothing is held out.
-  std::vector<uint32_t> ends = {};  // One a set: the range after its last.
+  TaskRanges ranges;  // The ranges of one set after another; empty: nothing is held out.
+  std::vector<uint32_t> ends = {};  // For each set the index one past its last range.
 };
 
-// As PlanTasks (tasks.h), of the split kEval, each set by itself.
+// Plans each evaluation set by itself, as PlanTasks (tasks.h) plans the split kEval. Errors as of
+// PlanTasks.
 absl::StatusOr<EvalTasks> PlanEvalSets(const Source& source, const v1::DataSpec& data,
                                        PlanOptions options);
 

@@ -19,15 +19,15 @@ namespace {
 constexpr double kEstimateMargin = 1.5;
 constexpr uint64_t kMostRanges = uint64_t{1} << 26;
 
-// Records of a range of `total` records: whole batches, at least one.
+// Returns the records of a range, where the split has `total` records: whole batches, at least one.
 uint64_t RangeRecords(const v1::DataSpec& data, uint64_t total, uint64_t batch) {
   const uint64_t wished = TaskRecords(data, total);
   if (data.task_records() > 0) return wished;
   return std::max(wished / batch, uint64_t{1}) * batch;
 }
 
-// Bytes of a range of text of `total` bytes, of which a record takes `record_bytes`: at least a
-// batch.
+// Returns the bytes of a range of text, where the split has `total` bytes and a record takes
+// `record_bytes`: at least a batch.
 uint64_t RangeBytes(const v1::DataSpec& data, uint64_t total, double record_bytes, uint64_t batch) {
   const uint64_t wished = TaskBytes(data, total);
   if (data.task_bytes() > 0) return wished;
@@ -82,8 +82,8 @@ void CutRange(const Extent& extent, uint64_t begin, uint64_t end, uint64_t size,
   run.set_records(run.ranges() == 1 ? end - begin : end);
 }
 
-// Row groups that fit into a task together are one, and one that does not fit is cut: so no task
-// reads what lies before it in more than one row group.
+// Neighbouring row groups that fit into a task together make one range, and a row group that does
+// not fit is cut. So a task has to skip rows before its own in one row group at the most.
 void CutGroups(const Extent& extent, uint64_t size, std::vector<v1::TaskRun>& runs) {
   uint64_t begin = 0;
   uint64_t end = 0;  // The end of the row groups from `begin` on that make one task.
@@ -121,7 +121,7 @@ absl::StatusOr<TaskRanges> Cut(const v1::DataSpec& data, const Extents& extents,
   return TaskRanges(std::move(runs), extents.listing);
 }
 
-// Whether the ranges are those of plain files of these lengths, and of all of them.
+// Returns whether the ranges cover exactly these files, all plain, with these lengths.
 bool CoverBytesOf(const std::vector<FileInfo>& files, const TaskRanges& ranges) {
   const std::span<const v1::TaskRun> runs = ranges.runs();
   size_t next = 0;

@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint64_t kRecordsLookedAt = 200'000;
 
-// The rows of data.features: a key is another row in another table.
+// Adds the rows that the batch asks for. A key in the table of one feature is a different row from
+// the same key in another table, so keys of data.features are mixed with the table's name.
 void AddRows(const Batch& batch, const v1::JobSpec& job, absl::flat_hash_set<uint64_t>& rows) {
   rows.insert(batch.keys.begin(), batch.keys.end());
   for (size_t i = 0; i < batch.features.size(); ++i) {
@@ -53,7 +54,7 @@ RowCount CountRows(const LoadedTask& task, const v1::JobSpec& job) {
 
 uint64_t ExpectedRows(const RowCount& count, uint64_t records) {
   if (count.records == 0 || records <= count.records) return count.rows;
-  // A single batch tells nothing of how it goes on: all keys may be new.
+  // A single batch does not tell how the number grows, so all further keys are taken for new.
   const double growth =
       count.rows_of_half == 0
           ? 1
@@ -66,13 +67,14 @@ uint64_t ExpectedRows(const RowCount& count, uint64_t records) {
 RowEstimate EstimateRows(const v1::JobSpec& job, const Source& source, const TaskRanges& train) {
   if (job.tables().empty() || train.empty()) return {};
   ReaderOptions options = ReaderOptionsOf(job);
-  options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
+  // Bad records are reported elsewhere.
+  options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());
   TaskReader reader(std::move(options), source);
   const absl::StatusOr<std::shared_ptr<const LoadedTask>> first =
       reader.Read({.task = train.TaskAt(0)});
   if (!first.ok()) return {};
   const uint64_t expected = train.expected_records();
-  // Where nobody has counted, tasks of a plain file are about alike.
+  // Where the records are not counted, all tasks are taken to be as large as the first.
   const uint64_t records = expected > 0 ? expected : (*first)->examples() * train.size();
   const RowCount count = CountRows(**first, job);
   return {.rows = ExpectedRows(count, records),

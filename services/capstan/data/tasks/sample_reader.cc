@@ -44,7 +44,7 @@ absl::Status SampleReader::ReadRecords(const v1::Task& task, Batch& records, Tas
   return absl::OkStatus();
 }
 
-// Leaves the file at record task.begin, or at its end.
+// Moves to record task.begin of the file, or to the file's end if it has fewer records.
 absl::Status SampleReader::Seek(const v1::Task& task) {
   const bool usable = open_.samples != nullptr && open_.file == task.file() &&
                       open_.next <= task.begin() &&
@@ -65,7 +65,7 @@ absl::Status SampleReader::Seek(const v1::Task& task) {
   return absl::OkStatus();
 }
 
-// Replaces sample_ with the next one of the open file. False: there is none.
+// Replaces sample_ with the next one of the open file. Returns false if there is none.
 absl::StatusOr<bool> SampleReader::NextNumbered() {
   if (const std::optional<uint64_t> begin = open_.samples->next_begin()) {
     restarts_.Mark(open_.next, *begin);

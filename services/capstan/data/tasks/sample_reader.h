@@ -21,7 +21,7 @@ namespace capstan {
 // Thread-compatible.
 class SampleReader {
  public:
-  // All must outlive this object.
+  // `options`, `source` and `intake` must outlive this object.
   SampleReader(const ReaderOptions& options, const Source& source, ImageIntake& intake);
 
   // Appends the records of `range`. A range of bytes takes its stream from `streams`, which must

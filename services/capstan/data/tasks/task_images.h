@@ -1,4 +1,5 @@
-// The images of a task as they are stored, decoded when a batch is cut: a hundredth of the memory.
+// Keeps the images of a task encoded and decodes them when a batch is cut, which takes about a
+// hundredth of the memory of decoded ones.
 #ifndef CAPSTAN_DATA_TASKS_TASK_IMAGES_H_
 #define CAPSTAN_DATA_TASKS_TASK_IMAGES_H_
 
@@ -16,36 +17,36 @@ namespace capstan {
 
 ImageShape ShapeOfImages(const v1::DataSpec& data);
 
-// From which crops and mirrors are drawn. A record is drawn for by its place in the task.
+// What random crops and mirrors depend on, beside the record's place in the task.
 struct ImageDraws {
-  bool training = false;  // Otherwise nothing is drawn.
+  bool training = false;  // False: images are neither cropped nor mirrored at random.
   uint64_t seed = 0;
-  uint64_t stream = 0;  // Which task of this epoch it is.
+  uint64_t stream = 0;  // Names the task and its epoch.
 };
 
 // Thread-compatible.
 class TaskImages {
  public:
-  // More bytes are refused, with RESOURCE_EXHAUSTED.
+  // The most encoded bytes of a task; Add refuses more with RESOURCE_EXHAUSTED.
   static constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
-  // `data` after DeriveDataSpec.
+  // REQUIRES: DeriveDataSpec has filled in `data`.
   TaskImages(const v1::DataSpec& data, const ImageDraws& draws);
 
-  // The image of the next record; `place` says where it is, for messages.
+  // Adds the encoded image of the next record; `place` says where it lies, for messages.
   absl::Status Add(std::string_view place, std::string_view encoded);
 
   size_t size() const { return entries_.size(); }
 
-  // Decodes the images of records, one batch of them after the other, with memory of its own.
+  // Decodes images. Several readers may use the same TaskImages at once, each in its own thread.
   // Thread-compatible.
   class Reader {
    public:
     // `images` must outlive this object.
     explicit Reader(const TaskImages& images);
 
-    // Appends the numbers of image `record` to `dense`. INVALID_ARGUMENT, with its place: it cannot
-    // be decoded.
+    // Appends the numbers of image `record` to `dense`. INVALID_ARGUMENT, with the image's place:
+    // it cannot be decoded.
     absl::Status AppendTo(size_t record, std::vector<float>& dense);
 
    private:
@@ -55,7 +56,8 @@ class TaskImages {
   };
 
  private:
-  // Its place, and behind it the image, up to `end` in `bytes_`; the last one's end is its begin.
+  // Where an image lies in `bytes_`: its place text begins where the entry before ends, the image
+  // follows at `image`, up to `end`.
   struct Entry {
     size_t image = 0;
     size_t end = 0;

@@ -16,10 +16,11 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostLength = uint64_t{1} << 55;  // So that it can be multiplied by the pieces.
+// Lengths stay below this, so that they can be multiplied by the number of pieces.
+constexpr uint64_t kMostLength = uint64_t{1} << 55;
 constexpr uint64_t kAssignStream = 0x7069'6563'6573'3031;  // "pieces01"
 
-constexpr uint32_t kBlock = 8;  // Ranges that are looked through for a piece.
+constexpr uint32_t kBlock = 8;  // Ranges that are looked through one by one to find a piece.
 
 uint64_t LengthOf(const TaskRange& range) { return range.end - range.begin; }
 
@@ -27,13 +28,13 @@ bool IsKnown(const TaskRange& range) {
   return range.expected_records > 0 && range.begin < range.end && range.end <= kMostLength;
 }
 
-// About how many of a range's records lie in its first `length` bytes or records.
+// Estimates how many of the range's records lie in its first `length` bytes or records.
 uint64_t RecordsBefore(const TaskRange& range, uint64_t length) {
   const double share = static_cast<double>(length) / static_cast<double>(LengthOf(range));
   return static_cast<uint64_t>(static_cast<double>(range.expected_records) * share);
 }
 
-// To be read from the front, whatever is wanted of it.
+// Returns whether a file must be read from its front to reach any of its records.
 bool IsReadFromFront(const v1::TaskRun& run, const v1::DataSpec& data) {
   return run.by_records() && data.format() != v1::DATA_FORMAT_SYNTHETIC &&
          data.format() != v1::DATA_FORMAT_FOLDER;
@@ -96,7 +97,8 @@ std::vector<bool> TaskMix::ReadTooOften(const v1::DataSpec& data) const {
   return too_often;
 }
 
-// As many as its length needs, and none without a record.
+// Returns how many pieces a range is cut into: as many as its length needs, but no piece without a
+// record.
 uint64_t TaskMix::PiecesOf(const TaskRange& range) const {
   const uint64_t pieces = DivideUp(LengthOf(range) * parts_, task_.of(range));
   return std::min(pieces, range.expected_records);
@@ -146,7 +148,7 @@ std::vector<TaskMix::Piece> TaskMix::PiecesOfTask(uint32_t epoch, uint32_t index
   for (uint64_t part = 0; part < parts_; ++part) {
     const uint64_t first = part * all / parts_;
     const uint64_t end = (part + 1) * all / parts_;
-    // A part may have a piece less than there are tasks: one of them goes without.
+    // A part may have one piece fewer than there are tasks; then one task has no piece of it.
     const Permutation assignment(mixed_tasks_, seed_ ^ kAssignStream, uint64_t{epoch} << 32 | part);
     const uint64_t drawn = first + assignment(index);
     if (drawn < end) pieces.push_back(PieceAt(drawn));

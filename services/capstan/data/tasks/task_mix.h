@@ -1,4 +1,4 @@
-// What the tasks of an epoch are made of.
+// Says which ranges of the data each task of an epoch reads.
 #ifndef CAPSTAN_DATA_TASKS_TASK_MIX_H_
 #define CAPSTAN_DATA_TASKS_TASK_MIX_H_
 
@@ -21,12 +21,13 @@ namespace capstan {
 // each part. So a task is about as large as if it were one range. Files that are smaller than a
 // piece are a piece each.
 //
-// Two kinds of ranges stay whole, a task each: those of which it is not known how many records they
-// hold; and those of a file that can be read only from its front (compressed text, idx), if all of
-// its pieces together would have it read more than kMostPasses times an epoch.
+// Two kinds of ranges stay whole and are a task each: ranges whose number of records is not known;
+// and ranges of a file that is read from its front (compressed files and idx; Parquet counts as
+// such, too), if reading all of its pieces would mean to read the file more than kMostPasses times
+// an epoch.
 //
-// A pure function of (ranges, settings, seed, epoch, task): whoever asks again gets the same. Takes
-// a byte or so of memory a range. Immutable.
+// A task is a pure function of (ranges, settings, seed, epoch, index), so asking again gives the
+// same. Takes about a byte of memory for each range. Immutable.
 class TaskMix {
  public:
   static constexpr uint64_t kMostPasses = 16;
@@ -35,25 +36,26 @@ class TaskMix {
 
   const TaskRanges& ranges() const { return ranges_; }
 
-  uint32_t size() const;  // Tasks of an epoch.
+  uint32_t size() const;  // The number of tasks of an epoch.
 
-  // `task.index` is `index`; the pieces of a task are in the order of the data. A task that is one
-  // range says so itself and has no pieces. REQUIRES: index < size().
+  // Returns task `index` of an epoch. Its pieces are in the order of the data. A task that is one
+  // range has that range in its own fields, and no pieces. REQUIRES: index < size().
   v1::Task TaskAt(uint32_t epoch, uint32_t index) const;
 
-  // expected_records of that, without making it.
+  // Returns the expected_records of TaskAt(epoch, index) without making the task.
   uint64_t ExpectedRecords(uint32_t epoch, uint32_t index) const;
 
-  // The range that this task is in every epoch; nothing: it is made of pieces, of which it is known
-  // how many records they hold. REQUIRES: index < size().
+  // Returns the range that task `index` consists of in every epoch. Nothing: the task is made of
+  // pieces, whose numbers of records are known. REQUIRES: index < size().
   std::optional<TaskRange> WholeRange(uint32_t index) const;
 
-  bool mixes() const { return parts_ > 1; }  // Tasks are made of pieces, where that can be.
+  // True: tasks are made of pieces, except ranges that stay whole.
+  bool mixes() const { return parts_ > 1; }
 
   // Records of all tasks that are made of pieces.
   uint64_t mixed_records() const { return mixed_records_; }
 
-  // A hash of all on which the tasks depend beside the seed.
+  // Returns a hash of everything that the tasks depend on except the seed.
   uint64_t fingerprint() const;
 
  private:
@@ -72,7 +74,7 @@ class TaskMix {
   static Sizes TaskSizes(const TaskRanges& ranges, const v1::DataSpec& data);
   uint64_t PiecesOf(const TaskRange& range) const;
   bool StaysWhole(const TaskRange& range) const;
-  // By run; see kMostPasses.
+  // Returns for each run whether its ranges would be read too often as pieces; see kMostPasses.
   std::vector<bool> ReadTooOften(const v1::DataSpec& data) const;
   Piece PieceAt(uint64_t number) const;
   std::vector<Piece> PiecesOfTask(uint32_t epoch, uint32_t index) const;
@@ -80,8 +82,8 @@ class TaskMix {
   TaskRanges ranges_;
   uint64_t seed_;
   uint64_t parts_;                   // 1: every range is a task.
-  Sizes task_;                       // What a task may hold, as a range.
-  std::vector<bool> too_often_;      // By run: its ranges stay whole.
+  Sizes task_;                       // The most bytes, or records, of a range that is one task.
+  std::vector<bool> too_often_;      // For each run whether its ranges stay whole for that reason.
   uint32_t mixed_tasks_ = 0;         // Tasks made of pieces come first,
   std::vector<uint32_t> whole_;      // then these ranges; all of them where parts_ is 1.
   std::vector<uint64_t> pieces_to_;  // Pieces up to the end of each kBlock ranges.

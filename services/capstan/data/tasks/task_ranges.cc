@@ -10,7 +10,8 @@
 namespace capstan {
 namespace {
 
-// Where range `number` of the run begins; the run's end for the one after the last.
+// Returns where range `number` of the run begins; for the number one past the last range, where the
+// run ends.
 uint64_t BeginOf(const v1::TaskRun& run, uint64_t number) {
   if (number == run.ranges()) return run.end();
   if (run.step() > 0) return run.begin() + number * run.step();
@@ -18,7 +19,7 @@ uint64_t BeginOf(const v1::TaskRun& run, uint64_t number) {
   return run.begin() + number * (length / run.ranges()) + std::min(number, length % run.ranges());
 }
 
-// Records that begin before `place`.
+// Returns how many records of the run are expected to begin before `place`.
 uint64_t RecordsBefore(const v1::TaskRun& run, uint64_t place) {
   if (run.by_records()) return std::min(place, run.records());
   if (run.record_bytes() <= 0) return 0;

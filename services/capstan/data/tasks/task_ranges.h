@@ -1,5 +1,5 @@
-// The ranges of a split, kept by rule: a file of a terabyte takes no more memory than one of a
-// kilobyte.
+// The ranges of a split, stored as runs of equal ranges: a file of a terabyte takes no more memory
+// than one of a kilobyte.
 #ifndef CAPSTAN_DATA_TASKS_TASK_RANGES_H_
 #define CAPSTAN_DATA_TASKS_TASK_RANGES_H_
 
@@ -18,11 +18,11 @@ namespace capstan {
 
 inline constexpr uint64_t kToTheEnd = ~uint64_t{0};
 
-// One range. Valid as long as what it was asked of.
+// One range. Valid as long as the TaskRanges that returned it.
 struct TaskRange {
   const v1::TaskRun* run = nullptr;
   uint64_t begin = 0;
-  uint64_t end = 0;  // kToTheEnd: of the file.
+  uint64_t end = 0;  // kToTheEnd: the range ends with the file.
   uint64_t expected_records = 0;
 
   const std::string& file() const { return run->file(); }
@@ -30,19 +30,20 @@ struct TaskRange {
   v1::Task ToTask(uint32_t index) const;
 };
 
-// Immutable: copies share what they hold, which of 100,000 files is a dozen megabytes.
+// Immutable. Copies share their contents, which for 100,000 files take a dozen megabytes.
 class TaskRanges {
  public:
   TaskRanges() : TaskRanges(std::vector<v1::TaskRun>()) {}
   explicit TaskRanges(std::vector<v1::TaskRun> runs, uint64_t listing = 0);
-  // A run for each of `ranges`, none of which is made of pieces. Implicit: these are the same.
+  // Makes a run of each of `ranges`. Not explicit, as a list of ranges means the same. REQUIRES:
+  // none of them is made of pieces.
   TaskRanges(const std::vector<v1::Task>& ranges);
 
   // A copy is as cheap as a move, which would leave nothing behind.
   TaskRanges(const TaskRanges&) = default;
   TaskRanges& operator=(const TaskRanges&) = default;
 
-  // As a job's store keeps them, in any format.
+  // Reads the ranges that a job has stored, in the present or an earlier format.
   explicit TaskRanges(const v1::TrainTasks& stored, uint64_t listing = 0);
 
   uint32_t size() const { return size_; }
@@ -50,18 +51,18 @@ class TaskRanges {
   std::span<const v1::TaskRun> runs() const { return held_->runs; }
 
   // A hash of the names and lengths of the files of which the ranges were made. 0: not known, or
-  // they were made of no files that a listing shows.
+  // the ranges were not made from a listing of files.
   uint64_t listing() const { return held_->listing; }
 
-  // REQUIRES: index < size(). Takes the logarithm of the number of runs.
+  // Returns range `index`, in time logarithmic in the number of runs. REQUIRES: index < size().
   TaskRange operator[](uint32_t index) const;
   v1::Task TaskAt(uint32_t index) const { return (*this)[index].ToTask(index); }
   std::vector<v1::Task> Tasks() const;
 
-  // From range `from` on, in order, as long as `visit` returns true.
+  // Calls `visit` with each range in order, from range `from` on, until `visit` returns false.
   void Visit(uint32_t from, absl::FunctionRef<bool(uint32_t index, const TaskRange&)> visit) const;
 
-  // The records that all ranges together are expected to have.
+  // Returns the sum of the expected records of all ranges.
   uint64_t expected_records() const;
 
  private:

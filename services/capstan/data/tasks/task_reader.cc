@@ -24,7 +24,7 @@
 namespace capstan {
 namespace {
 
-// Keys, or numbers, for which memory is taken ahead; more is taken as they are read.
+// The most keys, or numbers, for which memory is reserved before records are read.
 constexpr uint64_t kMostReserved = uint64_t{1} << 24;
 constexpr uint64_t kMostKeys = uint64_t{1} << 31;
 constexpr uint64_t kShuffleSeedSalt =
@@ -42,8 +42,8 @@ std::vector<uint32_t> ShuffledOrder(uint32_t size, uint64_t seed, uint64_t strea
 }  // namespace
 
 ReaderOptions ReaderOptionsOf(const v1::JobSpec& job) {
-  // A round weighs each lane by its examples: there the bits of the towers are what they have
-  // always been.
+  // In a round each lane weighs by its examples, so a small last batch does no harm. Towers trained
+  // in rounds keep the plain cut, so that their results stay the same bit for bit.
   const bool in_rounds = IsSync(job.dense_update()) || IsSync(job.sparse_update());
   return {.data = job.data(),
           .loss = job.model().loss(),
@@ -105,7 +105,7 @@ class TaskReader::Impl {
     records.labels.reserve(examples * records.label_count);
     records.offsets.reserve(examples + 1);
     records.keys.reserve(examples * options_.data.fields());
-    if (IsImageFormat(options_.data.format())) return;  // They stay encoded.
+    if (IsImageFormat(options_.data.format())) return;  // Images stay encoded.
     records.dense.reserve(examples * options_.data.dense_width());
   }
 
@@ -165,7 +165,7 @@ class TaskReader::Impl {
 
   const ReaderOptions options_;
   const Source& source_;
-  BadRecords bad_records_;  // Counts those of the task that is being read.
+  BadRecords bad_records_;  // Bad records of the task that is being read.
   TextReader text_;
   IdxReader idx_;
   ParquetReader parquet_;
@@ -174,13 +174,14 @@ class TaskReader::Impl {
   FolderReader folders_;
   // The images of the task that is being read, if it has some.
   std::unique_ptr<TaskImages> images_;
-  std::unique_ptr<ClickLog> click_log_;           // Built when first needed.
-  std::shared_ptr<const Candidates> candidates_;  // The same; owned by the tasks, too.
+  std::unique_ptr<ClickLog> click_log_;  // Built when first needed.
+  // Read when first needed; also owned by the tasks.
+  std::shared_ptr<const Candidates> candidates_;
 };
 
 namespace {
 
-// Groups are looked at when a model is judged, never when it is trained.
+// Groups are only used to evaluate a model, never to train it.
 ReaderOptions WithoutGroups(ReaderOptions options) {
   options.data.clear_group();
   return options;

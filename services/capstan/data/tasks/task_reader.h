@@ -25,19 +25,20 @@ class TaskImages;
 
 // What the batches of a task draw beside their records. A plain value.
 struct NegativeDraws {
-  // Owned by all tasks and by their reader. Null: there are none.
+  // Owned by all tasks and by their reader. Null: no negatives are drawn.
   std::shared_ptr<const Candidates> candidates;
   uint64_t seed = 0;
   uint64_t stream = 0;  // Names the task and its epoch.
 };
 
-// The records of one task in memory, in the order they are trained. Immutable, hence thread-safe.
+// The records of one task in memory, in the order in which they are trained on. Immutable, hence
+// thread-safe.
 class LoadedTask {
  public:
-  // `records` in file order; `order` is empty (file order) or a permutation. `bad_records`: those
-  // of the task that are not among them.
+  // `records` in file order; `order` is empty (file order) or a permutation. `bad_records`: the
+  // records of the task that could not be understood and are not in `records`.
   LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order, BatchCut cut);
-  // The dense input is made of `images`, one a record.
+  // The same for a task whose dense input is decoded from `images`, which has one image a record.
   LoadedTask(Batch records, std::unique_ptr<const TaskImages> images, BadRecords bad_records,
              std::vector<uint32_t> order, BatchCut cut, NegativeDraws negatives = {});
   ~LoadedTask();
@@ -45,39 +46,39 @@ class LoadedTask {
   uint64_t examples() const { return records_.examples(); }
   uint64_t batch_count() const;
   const BadRecords& bad_records() const { return bad_records_; }
-  // Those of one label, in file order, of the records that have it. REQUIRES: there is such a
-  // label.
+  // Returns the values of label number `place`, in file order, of the records that have this label.
+  // REQUIRES: the data have such a label.
   std::vector<float> LabelsAt(size_t place) const;
 
-  // Replaces `batch`, whose memory is reused, with batch `k` of the cut. INVALID_ARGUMENT: one of
-  // its images cannot be decoded; its place is named. REQUIRES: k < batch_count().
+  // Replaces `batch`, whose memory is reused, with batch `k` of the cut. INVALID_ARGUMENT: an image
+  // of the batch cannot be decoded; the message names its place. REQUIRES: k < batch_count().
   absl::Status ReadBatch(uint64_t k, Batch& batch) const;
 
  private:
   Batch records_;
-  std::unique_ptr<const TaskImages> images_;  // Null: there are none.
+  std::unique_ptr<const TaskImages> images_;  // Null: the records have no images.
   BadRecords bad_records_;
   std::vector<uint32_t> order_;
   BatchCut cut_;
   NegativeDraws negatives_;
 };
 
-// Which images are decoded as soon as they are read, and bad records if they cannot be: where bad
-// ones are tolerated (then each is decoded twice), all, or none. Those that are not are found when
-// their batch is cut.
+// Whether images are decoded once already when they are read, so that one that cannot be decoded is
+// a bad record. kTolerated: only if data.max_bad_records is above 0. Otherwise an image that cannot
+// be decoded fails the batch that it is cut into.
 enum class ImageCheck { kTolerated, kAlways, kNever };
 
 struct ReaderOptions {
-  v1::DataSpec data;                  // After DeriveDataSpec.
+  v1::DataSpec data;                  // As DeriveDataSpec has filled it in.
   v1::Loss loss = v1::LOSS_LOGISTIC;  // Says which labels are in its domain.
   uint32_t classes = 1;               // softmax: labels are 0 .. classes - 1.
   Labels labels =
       Labels::kRequired;  // Text formats, Parquet, and images in tar, TFRecord and folders.
   ImageCheck images = ImageCheck::kTolerated;
   uint32_t batch_size = 1;
-  bool shares_end = false;  // As of BatchCut.
+  bool shares_end = false;  // BatchCut::shares_end.
   uint64_t seed = 0;
-  // The vocabularies of data.features. A TaskReader reads them itself.
+  // The vocabularies of data.features. Empty: the TaskReader reads them itself.
   Vocabularies vocabularies = {};
 };
 
@@ -85,9 +86,9 @@ ReaderOptions ReaderOptionsOf(const v1::JobSpec& job);
 
 // Reads tasks one after the other. Keeps the decompressor of the last file open, so that a task
 // that follows in the same file costs no second decompression of what lies before, and remembers
-// where files of text and of samples can be restarted (formats/restart_points.h), so that one that
-// does not costs little. Holds one task in memory while it loads. Thread-compatible: one for each
-// thread that reads.
+// where files of text and of samples can be restarted (formats/restart_points.h), so that a task
+// elsewhere in the file costs little. Holds one task in memory while it loads. Thread-compatible:
+// one for each thread that reads.
 class TaskReader {
  public:
   // `source` must outlive this object.
@@ -97,7 +98,7 @@ class TaskReader {
   struct Load {
     v1::Task task;
     uint32_t data_epoch = 0;
-    bool evaluation = false;  // Not shuffled, and with the records' groups.
+    bool evaluation = false;  // The records are not shuffled, and their groups are read.
   };
 
   // The result, hence every batch, is a pure function of (seed, data epoch, task, file). An error
@@ -114,7 +115,9 @@ class TaskReader {
   ReaderOptions options_;
   const Source& source_;
   std::unique_ptr<Impl> trained_;  // Null before the first task.
-  std::unique_ptr<Impl> judged_;   // Null: as what is trained.
+  // Reads evaluation tasks, with groups. Null: the data have no groups, and trained_ reads all
+  // tasks.
+  std::unique_ptr<Impl> judged_;
 };
 
 }  // namespace capstan

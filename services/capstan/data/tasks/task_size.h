@@ -1,4 +1,4 @@
-// How large a task may be.
+// Chooses the size of a task.
 #ifndef CAPSTAN_DATA_TASKS_TASK_SIZE_H_
 #define CAPSTAN_DATA_TASKS_TASK_SIZE_H_
 
@@ -8,12 +8,13 @@
 
 namespace capstan {
 
-// Bytes of a task of plain text, of which there are `total` in all: data.task_bytes, or what makes
-// at least 8 tasks of at most 8 MiB.
+// Returns the bytes of a task of plain text, where the split has `total` bytes: data.task_bytes, or
+// if that is 0 a size that makes at least 8 tasks of at most 8 MiB.
 uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total);
 
-// The same in records, for all that is cut by records: data.task_records, or what makes at least 8
-// tasks that fit into 32 MiB once they are parsed.
+// Returns the records of a task of data that is cut by records, where the split has `total`
+// records: data.task_records, or if that is 0 a number that makes at least 8 tasks, each of which
+// fits into 32 MiB once it is parsed.
 uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total);
 
 }  // namespace capstan

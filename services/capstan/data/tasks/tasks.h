@@ -1,17 +1,17 @@
 // The data of a job as tasks: ranges of records of which a trainer works on one at a time.
 //
-// A plain text file is cut by bytes: a record belongs to the range in which its first byte lies. So
-// are plain tar and TFRecord (formats/samples.h). A folder of images is cut by the places of its
-// files in their order: a range names the folder of a class, so that nobody but whoever plans the
-// job lists them all.
-// Compressed, idx, Parquet and synthetic data is cut by records, Parquet at the ends of row groups
-// where these are not larger than a task; in compressed text a record is a line after
-// the header, blank ones included, so that record and line numbers agree. Compressed text is
-// read once to count its records, as long as that is at most kCountedBytes in the whole split, and
-// its files at most kMostSampled. Of more files than these, what a record takes is found out from
-// so many of them, evenly from the first to the last, and holds for the others.
-// Beyond, the count is estimated from the front of the file and tasks are laid beyond the estimate;
-// such tasks may turn out short or empty, and the last one is open-ended.
+// A plain text file is cut by bytes: a record belongs to the range in which its first byte lies.
+// Plain tar and TFRecord files (formats/samples.h) are cut in the same way. A folder of images is
+// cut by the places of its files in their order; a range names the folder of one class, so that
+// only the process that plans the job has to list all folders. Compressed, idx, Parquet and
+// synthetic data is cut by records, Parquet at the ends of row groups where these are not larger
+// than a task; in compressed text a record is a line after the header, blank ones included, so that
+// record and line numbers agree. Compressed text is read once to count its records, as long as that
+// is at most kCountedBytes in the whole split, and its files at most kMostSampled. Beyond these
+// limits the records of a file are estimated from its front; where more than kMostSampled files are
+// not counted, the bytes of a record are measured in kMostSampled of them, evenly from the first to
+// the last, and taken for all others. Tasks are laid beyond the estimate: such tasks may turn out
+// short or empty, and the last one is open-ended.
 #ifndef CAPSTAN_DATA_TASKS_TASKS_H_
 #define CAPSTAN_DATA_TASKS_TASKS_H_
 
@@ -38,38 +38,38 @@ inline constexpr char kSyntheticEval[] = "synthetic:eval";
 
 enum class Split { kTrain, kEval };
 
-// Fills in what only the files tell, from the first training file (or evaluation file, if nothing
-// is trained): the columns that the schema names, `columns`, `fields` and `dense_width` (csv, tsv,
-// Parquet, idx, images, synthetic), `image_shape` (idx, images), `label_classes` (folder),
-// `numeric_scale` where it is 0, and what is known of the candidates of `negatives` and of the
-// vocabularies of `features`. To be called once, by whoever plans the job, before the model is laid
-// out. INVALID_ARGUMENT: the file does not fit the schema, or that of the candidates, or of a
-// vocabulary, is none.
+// Fills in the fields of `data` that only the files tell, from the first training file (or
+// evaluation file, if nothing is trained): the columns that the schema names, `columns`, `fields`
+// and `dense_width` (csv, tsv, Parquet, idx, images, synthetic), `image_shape` (idx, images),
+// `label_classes` (folder), `numeric_scale` where it is 0, and what is known of the candidates of
+// `negatives` and of the vocabularies of `features`. To be called once, by the process that plans
+// the job, before the model is laid out. INVALID_ARGUMENT: the first file does not fit the schema,
+// or the file of the candidates, or of a vocabulary, is malformed.
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
 
 struct PlanOptions {
   Split split = Split::kTrain;
   uint32_t batch_size = 1;
   Labels labels = Labels::kRequired;
-  // At most so many bytes of compressed text are read to count records.
+  // The most bytes of compressed text that are read to count records.
   uint64_t counted_bytes = kCountedBytes;
-  // Told now and then, by any thread, how many of how many files have been looked at.
+  // Called now and then, from any thread: `done` of `files` files have been looked at.
   std::function<void(size_t done, size_t files)> progress = nullptr;
 };
 
-// The ranges of a split, in order of the files. Records expected are exact where they are counted,
-// otherwise an estimate. Sizes are those of `task_bytes` and `task_records`. Where these are 0,
-// they are chosen so that even small data makes at least 8 ranges, as long as each holds a batch;
-// ranges of records are then multiples of the batch, but where a row group of Parquet ends.
-// NOT_FOUND: no such file. INVALID_ARGUMENT: no data. A split of which nothing is named has no
-// ranges.
+// Returns the ranges of a split, in the order of its files. Their expected records are exact where
+// they are counted, otherwise an estimate. data.task_bytes and data.task_records give the size of a
+// range. Where these are 0, the size is chosen so that even small data makes at least 8 ranges, as
+// long as each holds a batch; ranges of records are then multiples of the batch, except at the end
+// of a row group of Parquet. A split that names no files has no ranges. NOT_FOUND: no such file.
+// INVALID_ARGUMENT: no data.
 absl::StatusOr<TaskRanges> PlanTasks(const Source& source, const v1::DataSpec& data,
                                      const PlanOptions& options);
 
-// Returns whether `ranges` are what PlanTasks makes of the files that the split names now, as far
-// as their names and lengths say it: nothing but these is asked for. False also where that cannot
-// be said: of synthetic data and of folders of images, which are planned without opening a file,
-// and where the listing of which the ranges were made is not known and a range is one of records.
+// Returns whether `ranges` are what PlanTasks makes of the files that the split names now. Only the
+// names and lengths of the files are compared; no file is opened. Returns false also where these
+// cannot tell: for synthetic data and folders of images, which are planned without opening a file,
+// and where ranges.listing() is not known and a range is one of records.
 absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Split split,
                               const TaskRanges& ranges);
 

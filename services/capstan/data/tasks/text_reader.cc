@@ -42,7 +42,7 @@ absl::Status TextReader::ReadBytes(const v1::Task& task, std::unique_ptr<ByteStr
   if (task.begin() == 0) CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), lines));
   const uint64_t begin = lines.next_offset();
   std::optional<absl::StatusOr<std::optional<uint64_t>>> first;  // The number of the first line.
-  // The place of the present line among the task's.
+  // The place of the present line among the lines of the task.
   uint64_t place = 0;
   const auto name = [&]() -> absl::StatusOr<LinePlace> {
     if (!first) first = numbers_.At(task.file(), begin);
@@ -71,7 +71,7 @@ absl::Status TextReader::ReadRecords(const v1::Task& task, Batch& records) {
   return open_.lines->status();
 }
 
-// Leaves the file at record task.begin, or at its end.
+// Moves to record task.begin of the file, or to the file's end if it has fewer records.
 absl::Status TextReader::Seek(const v1::Task& task) {
   std::string_view line;
   const bool usable = open_.lines != nullptr && open_.file == task.file() &&
@@ -90,7 +90,7 @@ absl::Status TextReader::Seek(const v1::Task& task) {
   return open_.lines->status();
 }
 
-// The next line of the open file. False: its end, or an error.
+// Sets `line` to the next line of the open file. Returns false at its end and upon an error.
 bool TextReader::NextNumbered(std::string_view& line) {
   restarts_.Mark(open_.next, open_.lines->next_offset());
   if (!open_.lines->Next(line)) return false;
@@ -98,7 +98,7 @@ bool TextReader::NextNumbered(std::string_view& line) {
   return true;
 }
 
-// Goes by the line of names, if there is to be one, and checks it.
+// Takes the line of names off the front, if the job says that there is one, and checks it.
 absl::Status TextReader::TakeHeader(const std::string& file, LineReader& lines) {
   std::string_view line;
   std::string error;

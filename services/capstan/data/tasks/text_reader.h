@@ -23,7 +23,7 @@ namespace capstan {
 // Thread-compatible.
 class TextReader {
  public:
-  // All must outlive this object.
+  // `options`, `source` and `bad_records` must outlive this object.
   TextReader(const ReaderOptions& options, const Source& source, BadRecords& bad_records);
 
   // Appends the records of `range` to `records`. A range of bytes takes its stream from `streams`,
@@ -34,11 +34,12 @@ class TextReader {
   // The lines of a file in order of their numbers; kept open between tasks.
   struct Numbered {
     std::string file;
-    uint64_t next = 0;  // Record that comes next: line - 1, without the header.
+    // The number of the record that comes next, from 0; the header is not counted.
+    uint64_t next = 0;
     std::unique_ptr<LineReader> lines;
   };
 
-  // Where a line is: its number, or if that is not known the byte at which it begins.
+  // Where a line stands: its number, or if the number is not known the byte at which it begins.
   struct LinePlace {
     std::string file;
     std::optional<uint64_t> number;

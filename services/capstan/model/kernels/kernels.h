@@ -1,8 +1,8 @@
 // The loops that the models spend their time in, compiled once for each instruction set. Plain
 // memory in and out: matrices are row-major, `stride` floats from one row to the next.
 //
-// All of them: allocate nothing, and add in an order that depends on sizes only, never on
-// addresses, so that the same input gives the same bits.
+// All kernels allocate nothing, and add in an order that depends on sizes only, never on addresses,
+// so that the same input gives the same bits.
 #ifndef CAPSTAN_MODEL_KERNELS_KERNELS_H_
 #define CAPSTAN_MODEL_KERNELS_KERNELS_H_
 
@@ -11,7 +11,7 @@
 
 namespace capstan::kernels {
 
-// Scratch of a product: two packed operands.
+// Scratch memory of a product: two packed operands.
 inline constexpr ptrdiff_t kScratchFloats = (640 + 1024) * 320 + 64;
 
 // Longest embedding of a factorization machine.
@@ -90,10 +90,11 @@ extern const Kernels kAvx2;
 extern const Kernels kAvx512;
 #endif
 
-// The fastest that this CPU has.
+// Returns the fastest kernels that this CPU can run.
 const Kernels& Best();
 
-// Those that this CPU has, by name ("baseline", "avx2", "avx512"); nullptr for any other.
+// Returns the kernels of a name ("baseline", "avx2", "avx512"), or nullptr if the name is unknown
+// or this CPU cannot run them.
 const Kernels* Find(const char* name);
 
 }  // namespace capstan::kernels

@@ -5,14 +5,14 @@
 namespace capstan {
 namespace {
 
-// A run of pixels side by side that a pixel has as neighbours: `count` from pixel `from` on, the
-// first of which is neighbour `neighbour` (0 to 8, row by row).
+// A run of neighbours of a pixel that lie side by side in one row: `count` pixels from pixel `from`
+// on. The first of them is neighbour number `neighbour` (0 to 8, row by row).
 struct Run {
   int pixel, neighbour, from, count;
 };
 
-// Calls visit(run) for every pixel and each of the up to three rows around it; what lies outside
-// the image is left out.
+// Calls visit(run) for every pixel and each of the up to three rows around it. Neighbours outside
+// the image are left out.
 template <typename Visit>
 void ForEachRun(const ConvShape& shape, const Visit& visit) {
   for (int y = 0; y < shape.height; ++y) {
@@ -28,7 +28,8 @@ void ForEachRun(const ConvShape& shape, const Visit& visit) {
   }
 }
 
-// Calls visit(place in the pooled image, channel aside, and the top left of its four pixels).
+// Calls visit(pooled, corner) for each pixel of the pooled image: its place, and the place of the
+// top left of the four pixels it is made of, both without the channel.
 template <typename Visit>
 void ForEachPool(const ConvShape& shape, const Visit& visit) {
   const int width = shape.width / 2;

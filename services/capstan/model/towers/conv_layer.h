@@ -37,10 +37,10 @@ class ConvLayer {
     ConstMatrix input, pooled, pooled_gradient;
     std::span<const float> parameters;
     std::span<float> parameter_gradients;  // Written.
-    Matrix input_gradient;                 // Added to; no columns: not wanted.
+    Matrix input_gradient;                 // Added to; no columns: this gradient is not computed.
     Gemm& gemm;
   };
-  // After Forward of the same input.
+  // REQUIRES: the last Forward had the same input.
   void Backward(const BackwardCall& call);
 
  private:
@@ -53,7 +53,7 @@ class ConvLayer {
 
   ConvShape shape_;
   std::vector<uint8_t> places_;       // Where the maxima are, 0 to 3, for the whole batch.
-  MatrixBuffer patches_, convolved_;  // They hold one image.
+  MatrixBuffer patches_, convolved_;  // Each holds one image.
 };
 
 }  // namespace capstan

@@ -66,12 +66,12 @@ class Cross : public Tower {
   ConstMatrix Head(std::span<const float> parameters) const {
     return MatrixAt(parameters.data() + layers_ * LayerSize(), width_, outputs_);
   }
-  // x before layer i.
+  // Returns x before layer i.
   ConstMatrix State(const ConstMatrix& x0, int i) {
     return i == 0 ? x0 : Const(states_[i - 1].matrix());
   }
 
-  // Takes dx_ from above layer i to below it, and adds to dx0_.
+  // Turns dx_ from the gradient of the output of layer i into that of its input, and adds to dx0_.
   void BackwardLayer(const TowerInput& input, int i, float* parameter_gradients) {
     const ConstMatrix& x0 = input.features;
     Matrix dx = dx_.matrix(), dx0 = dx0_.matrix();

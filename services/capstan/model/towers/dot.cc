@@ -77,15 +77,16 @@ class Dot : public Tower {
             TopBatch(input)};
   }
 
-  // Apart from the bottom's.
+  // Returns the batch with another seed, so that dropout in the top layers does not repeat the
+  // draws of the bottom layers.
   static std::optional<TrainingBatch> TopBatch(const TowerInput& input) {
     std::optional<TrainingBatch> batch = input.training;
     if (batch) batch->seed = Mix64(batch->seed);
     return batch;
   }
 
-  // The product of vectors a and b goes to both: dv = S v with the symmetric S of the products'
-  // gradients.
+  // The gradient of the product of vectors a and b goes to both: dv = S v, where S is the symmetric
+  // matrix of the products' gradients.
   void BackwardProducts(Gemm& gemm, Matrix& d_interactions, Matrix& d_stacked) {
     Matrix stacked = stacked_.matrix(), symmetric = products_.Shape(vectors_, vectors_);
     const Eigen::Index own = bottom_ ? dim_ : 0;

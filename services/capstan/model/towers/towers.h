@@ -11,17 +11,18 @@ namespace capstan {
 
 using TowerResult = absl::StatusOr<std::unique_ptr<Tower>>;
 
-// One weight an output, added to every example.
+// One weight for each output, which is added to the output of every example.
 TowerResult NewBias(const v1::TowerSpec& spec, const ModelShape& shape);
 
-// Weighted sum of the keys (`outputs` weights a key) and of the dense input.
+// The weighted sum of the keys (`outputs` weights for each key) and of the dense input.
 TowerResult NewLinear(const v1::TowerSpec& spec, const ModelShape& shape);
 
 // Factorization machine (Rendle 2010): all pairs of an example's keys, by the dot product of their
 // embeddings.
 TowerResult NewFm(const v1::TowerSpec& spec, const ModelShape& shape);
 
-// Fully connected layers `spec.hidden` over the features, ReLU, then a linear layer to the outputs.
+// Fully connected layers of the widths `spec.hidden` over the features, each followed by an
+// activation, then a linear layer to the outputs.
 TowerResult NewMlp(const v1::TowerSpec& spec, const ModelShape& shape);
 
 // DCN-v2 (Wang et al. 2021): `spec.layers` times x = x0 * (x W + b) + x over the features, then a
