@@ -40,10 +40,15 @@ class ModelIntake {
   // What is known, at the latest after `timeout`.
   std::optional<v1::StoredModel> Await(absl::Duration timeout);
 
+  // Whether workers are asked for the model, which nobody has declared yet.
+  bool WantsModel();
+
   // ---- workers ----
 
   // The answer to a worker that cannot train yet: it is told the job, and whether the model is
-  // wanted. FAILED_PRECONDITION: it declares another model. Nothing: it may register.
+  // wanted. One that has trainers, from a chief before this one, and declares another model is told
+  // the job, too, as that may have begun anew meanwhile. FAILED_PRECONDITION: it declares another
+  // model. Nothing: it may register.
   std::optional<absl::StatusOr<v1::RegisterWorkerReply>> Answer(
       const v1::RegisterWorkerRequest& request);
 
