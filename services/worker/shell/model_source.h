@@ -27,13 +27,15 @@ class ModelSource {
   virtual ~ModelSource() = default;
 
   // What the user's program wants to train in this job, which is without tensors yet. Owned by the
-  // source. FAILED_PRECONDITION: there is no program. CANCELLED: the worker is to end.
+  // source, and the same at each call. FAILED_PRECONDITION: there is no program. ABORTED: its model
+  // was built for another job. CANCELLED: the worker is to end.
   virtual absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) = 0;
 
   // Why the user's program could not declare anything; nothing: it has not failed.
   virtual std::optional<v1::UserCodeError> failure() const { return std::nullopt; }
 
   // One a trainer. FAILED_PRECONDITION, INVALID_ARGUMENT: the job's model cannot be computed here.
+  // ABORTED: by this process, whose model was built for another job, and by its successor it can.
   // `loop` must outlive the computer.
   virtual absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
                                                                 const ComputeOptions& options,
