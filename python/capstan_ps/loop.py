@@ -101,7 +101,8 @@ class Work:
 
 def run(front, step, predict):
     """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
-    was asked to end; 2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
+    was asked to end; 1: the job has begun anew as another one than the program was given, so that another process is to build its model;
+    2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
     the scores that are asked for, by `predict`, and no job is there; with `--try job.yaml` it is tried on some batches of that job."""
     from capstan_ps import trial as _trial
     if (path := _trial.job_file()) is not None:

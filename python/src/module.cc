@@ -27,11 +27,12 @@
 #include "capstan/metrics/cgroup.h"
 #include "capstan/process/flags.h"
 #include "capstan/process/heaps.h"
+#include "google/protobuf/util/json_util.h"
 #include "python/src/client_binding.h"
 #include "python/src/image_binding.h"
-#include "python/src/job_facts.h"
 #include "python/src/step_binding.h"
 #include "python/src/trial_binding.h"
+#include "worker/shell/job_facts.h"
 #include "worker/shell/runtime.h"
 #include "worker/shell/user_program.h"
 
@@ -39,6 +40,17 @@ namespace nb = nanobind;
 
 namespace capstan::worker {
 namespace {
+
+// Of the job.json of an exported model.
+Job JobFromJson(const std::string& text) {
+  v1::JobSpec spec;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // Of later versions.
+  if (!google::protobuf::util::JsonStringToMessage(text, &spec, options).ok()) {
+    throw nb::value_error("job.json: not a job");
+  }
+  return Job(spec);
+}
 
 class PyWorker {
  public:
@@ -139,8 +151,9 @@ NB_MODULE(_capstan, m) {
       .def_ro("loss", &Label::loss, "logistic or squared");
 
   nb::class_<Job>(m, "Job", "The job, as far as a program needs it to build its model.")
-      .def_static("from_json", &capstan::worker::JobFromJson, nb::arg("text"),
-                  "Of the job.json of an exported model.")
+      .def_static(
+          "from_json", [](const std::string& text) { return capstan::worker::JobFromJson(text); },
+          nb::arg("text"), "Of the job.json of an exported model.")
       .def_ro("name", &Job::name)
       .def_ro("program", &Job::program, "model.user")
       .def_ro("seed", &Job::seed)

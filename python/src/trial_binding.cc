@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "python/src/job_facts.h"
 #include "python/src/step_binding.h"
 #include "python/src/trial.h"
+#include "worker/shell/job_facts.h"
 
 namespace nb = nanobind;
 

@@ -223,8 +223,9 @@ absl::Status CheckCertificate(const std::string& job) {
                                                  job));
 }
 
+// `model`: of a job that has a program.
 absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for, JobStore* store,
-                        const std::string& initial, Doors& doors) {
+                        const std::optional<v1::StoredModel>& model, Doors& doors) {
   CAPSTAN_RETURN_IF_ERROR(CheckCertificate(asked_for.spec.job()));
   const Shutdown shutdown;
   const SteadyClock clock;
@@ -232,9 +233,11 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   const Self self{
       .run_id = RandomId(),
       .address = AddressToTell(options.advertise, options.listen, doors.server->port())};
-  CAPSTAN_ASSIGN_OR_RETURN(Claim claim,
-                           ClaimTerm(options, asked_for, store, initial, self, clock.Now()));
+  CAPSTAN_ASSIGN_OR_RETURN(
+      Claim claim,
+      ClaimTerm(options, asked_for, store, InitialUri(asked_for.spec, model), self, clock.Now()));
   const JobPlan plan = claim.plan;
+  if (model) TellPrograms(plan.spec, *model, doors);
   const Running running{.spec = plan.spec, .data_note = TrainDataNote(claim.data_change)};
   ChiefMetrics chief_metrics(doors.registry, plan.spec, options.shards);
   StoreThread housekeeping(kMostHousekeeping);
@@ -316,7 +319,9 @@ absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
   if (const std::string& uri = plan->spec.checkpoint().uri(); !uri.empty()) {
     CAPSTAN_ASSIGN_OR_RETURN(store, JobStore::Open(uri, plan->spec.job()));
   }
-  if (plan->spec.model().user().empty()) return Run(options, *plan, store.get(), "", doors);
+  if (plan->spec.model().user().empty()) {
+    return Run(options, *plan, store.get(), std::nullopt, doors);
+  }
   if (store == nullptr) {
     return absl::InvalidArgumentError(
         "model.user: needs checkpoint.uri, where the values that the program begins with are kept");
@@ -327,8 +332,7 @@ absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
                            LearnModel(options, job, *store, doors));
   if (!model) return 0;
   AddTensors(model->declaration(), plan->spec);
-  const std::string folder = JobStore::FolderUri(job.checkpoint().uri(), job.job());
-  return Run(options, *plan, store.get(), absl::StrCat(folder, "/", model->initial()), doors);
+  return Run(options, *plan, store.get(), model, doors);
 }
 
 int Refuse(const absl::Status& status) {

@@ -150,7 +150,12 @@ grpc::ServerUnaryReactor* ChiefService::WorkerHeartbeat(grpc::CallbackServerCont
                                                         const v1::WorkerHeartbeatRequest* request,
                                                         v1::WorkerHeartbeatReply* reply) {
   ControlLoop* control = control_.load();
-  if (control == nullptr) return NotOpen(context);
+  if (control == nullptr) {
+    if (!models_.WantsModel()) return NotOpen(context);
+    // A worker of the run before has to register, or it would never declare the model.
+    reply->set_known(false);
+    return FinishOk(context);
+  }
   *reply = control->Run([request](ChiefMachine& chief, absl::Time now) {
     return chief.WorkerHeartbeat(*request, now);
   });

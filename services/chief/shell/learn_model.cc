@@ -1,5 +1,6 @@
 #include "chief/shell/learn_model.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "capstan/base/log.h"
 #include "capstan/base/shutdown.h"
@@ -29,10 +30,7 @@ absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& 
                                                           Doors& doors) {
   CAPSTAN_ASSIGN_OR_RETURN(const bool anew, IsBegunAnew(options, store));
   CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> stored, store.ReadModel());
-  if (stored && !anew) {
-    doors.models.Know(job, *stored);
-    return stored;
-  }
+  if (stored && !anew) return stored;
   const Shutdown shutdown;
   doors.models.Ask(job, store, JobStore::FolderUri(job.checkpoint().uri(), job.job()));
   doors.service.Tell(ModelWantedStatus(job.job()));
@@ -48,6 +46,18 @@ absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& 
     next_line += kModelLine;
     log::Info("still waiting for the model; are there workers?");
   }
+}
+
+std::string InitialUri(const v1::JobSpec& job, const std::optional<v1::StoredModel>& model) {
+  if (!model) return "";
+  return absl::StrCat(JobStore::FolderUri(job.checkpoint().uri(), job.job()), "/",
+                      model->initial());
+}
+
+void TellPrograms(v1::JobSpec job, const v1::StoredModel& model, Doors& doors) {
+  if (job.model().user().empty()) return;
+  job.clear_tensors();
+  doors.models.Know(job, model);
 }
 
 }  // namespace capstan::chief

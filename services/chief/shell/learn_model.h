@@ -4,6 +4,7 @@
 #define CAPSTAN_CHIEF_SHELL_LEARN_MODEL_H_
 
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "capstan/v1/chief_state.pb.h"
@@ -20,6 +21,13 @@ namespace capstan::chief {
 absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
                                                           const v1::JobSpec& job, JobStore& store,
                                                           Doors& doors);
+
+// Where the values lie that the job's model begins with; empty: it has no program.
+std::string InitialUri(const v1::JobSpec& job, const std::optional<v1::StoredModel>& model);
+
+// From now on workers are told this job, which is led and has this model. It may be another one
+// than its file says, by which no program is to build its model.
+void TellPrograms(v1::JobSpec job, const v1::StoredModel& model, Doors& doors);
 
 }  // namespace capstan::chief
 

@@ -42,6 +42,11 @@ std::optional<v1::StoredModel> ModelIntake::Await(absl::Duration timeout) {
   return known_;
 }
 
+bool ModelIntake::WantsModel() {
+  absl::MutexLock lock(&mu_);
+  return job_ && !known_;
+}
+
 // ---- workers ----
 
 std::optional<absl::StatusOr<v1::RegisterWorkerReply>> ModelIntake::Answer(
@@ -51,8 +56,9 @@ std::optional<absl::StatusOr<v1::RegisterWorkerReply>> ModelIntake::Answer(
   absl::MutexLock lock(&mu_);
   if (!job_) return std::nullopt;
   if (known_ && request.has_declaration()) {
-    if (absl::Status same = Compare(request.declaration()); !same.ok()) return same;
-    return std::nullopt;
+    const absl::Status same = Compare(request.declaration());
+    if (same.ok()) return std::nullopt;
+    if (request.trainers().empty()) return same;
   }
   v1::RegisterWorkerReply reply;
   *reply.mutable_job() = *job_;

@@ -41,11 +41,15 @@ class ModelIntake {
   // Waits until the model is known, `timeout` at most. Returns it, or nothing.
   std::optional<v1::StoredModel> Await(absl::Duration timeout);
 
+  // Returns whether workers are asked for the model: nobody has declared one yet.
+  bool WantsModel();
+
   // ---- workers ----
 
-  // Returns the answer to a worker that may not register yet, as it has not declared its model or
-  // the model is not known: the job, and whether the model is wanted. FAILED_PRECONDITION: it
-  // declares another model. Nothing: it may register.
+  // Returns the answer to a worker that may not register yet: the job, and whether the model is
+  // wanted. A worker that has trainers from a chief before this one, and declares another model, is
+  // told the job, too, as that may have begun anew meanwhile. FAILED_PRECONDITION: any other worker
+  // declares another model. Nothing: the worker may register.
   std::optional<absl::StatusOr<v1::RegisterWorkerReply>> Answer(
       const v1::RegisterWorkerRequest& request);
 

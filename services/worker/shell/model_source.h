@@ -27,15 +27,17 @@ class ModelSource {
   virtual ~ModelSource() = default;
 
   // Returns the tensors that the user's program wants to train; `job` has none yet. Waits for the
-  // program. The result is owned by this object. FAILED_PRECONDITION: there is no program.
-  // CANCELLED: the worker is to end, or the program has failed.
+  // program. The result is owned by this object, and the same at each call. FAILED_PRECONDITION:
+  // there is no program. ABORTED: its model was built for another job. CANCELLED: the worker is to
+  // end, or the program has failed.
   virtual absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) = 0;
 
   // Why the user's program could not declare its tensors; nullopt: it has not failed.
   virtual std::optional<v1::UserCodeError> failure() const { return std::nullopt; }
 
   // Makes the computer of one trainer. FAILED_PRECONDITION, INVALID_ARGUMENT: the job's model
-  // cannot be computed here. `loop` must outlive the computer.
+  // cannot be computed here. ABORTED: the program's model was built for another job; a new process
+  // of the program can compute it. `loop` must outlive the computer.
   virtual absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
                                                                 const ComputeOptions& options,
                                                                 EventLoop& loop) = 0;

@@ -94,39 +94,37 @@ absl::Status Runtime::Work() {
   }
 }
 
-// A worker that runs the user's own program registers more than once: the first answer tells it the
-// job, and it gets no trainers before the chief knows the program's model.
+// A worker that runs the user's own program registers more than once. The first time it says
+// nothing of its model: the answer tells it the job, by which it knows whether its model is of that
+// job. It gets no trainers before the chief knows the program's model.
 absl::StatusOr<v1::RegisterWorkerReply> Runtime::RegisterWithModel(EventLoop& loop,
                                                                    const Channel& chief,
                                                                    Incarnation incarnation,
                                                                    Incarnation former) {
-  for (;;) {
-    CAPSTAN_ASSIGN_OR_RETURN(
-        v1::RegisterWorkerReply reply,
-        Register(loop, chief,
-                 {.chief = options_.chief,
-                  .name = options_.name,
-                  .incarnation = incarnation,
-                  .former = former,
-                  .give_up_after = options_.chief_deadline,
-                  .declaration = declared_ == nullptr ? nullptr : &declared_->declaration},
-                 shutdown_));
+  for (bool declares = false;; declares = true) {
+    CAPSTAN_ASSIGN_OR_RETURN(v1::RegisterWorkerReply reply,
+                             Register(loop, chief,
+                                      {.chief = options_.chief,
+                                       .name = options_.name,
+                                       .incarnation = incarnation,
+                                       .former = former,
+                                       .give_up_after = options_.chief_deadline,
+                                       .declaration = declares ? &declared_->declaration : nullptr},
+                                      shutdown_));
     log::SetJob(reply.job().job());
     if (reply.trainers_size() > 0) return reply;
-    CAPSTAN_RETURN_IF_ERROR(Declare(loop, chief, reply));
+    CAPSTAN_RETURN_IF_ERROR(Declare(loop, chief, reply, declares));
   }
 }
 
+// `has_declared`: the chief has been told the declaration by the call that it has answered so.
 absl::Status Runtime::Declare(EventLoop& loop, const Channel& chief,
-                              const v1::RegisterWorkerReply& reply) {
-  const bool first = declared_ == nullptr;
-  if (first) {
-    absl::StatusOr<const DeclaredModel*> declared = model_.Declare(reply.job());
-    if (const std::optional<v1::UserCodeError> failure = model_.failure()) {
-      TellFailure(loop, chief, options_.name, *failure);
-    }
-    CAPSTAN_ASSIGN_OR_RETURN(declared_, std::move(declared));
+                              const v1::RegisterWorkerReply& reply, bool has_declared) {
+  absl::StatusOr<const DeclaredModel*> declared = model_.Declare(reply.job());
+  if (const std::optional<v1::UserCodeError> failure = model_.failure()) {
+    TellFailure(loop, chief, options_.name, *failure);
   }
+  CAPSTAN_ASSIGN_OR_RETURN(declared_, std::move(declared));
   absl::Status told;
   if (reply.model_wanted()) told = DeclareModel(chief, *declared_, shutdown_);
   if (absl::IsCancelled(told)) return told;
@@ -138,7 +136,7 @@ absl::Status Runtime::Declare(EventLoop& loop, const Channel& chief,
     TellFailure(loop, chief, options_.name, refused);
     return told;
   }
-  const bool pause = again || (!first && !reply.model_wanted());
+  const bool pause = again || (has_declared && !reply.model_wanted());
   if (pause && shutdown_.WaitFor(kTryAgain)) return absl::CancelledError("asked to stop");
   return absl::OkStatus();
 }

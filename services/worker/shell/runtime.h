@@ -58,7 +58,8 @@ class Runtime {
   absl::StatusOr<v1::RegisterWorkerReply> RegisterWithModel(EventLoop& loop, const Channel& chief,
                                                             Incarnation incarnation,
                                                             Incarnation former);
-  absl::Status Declare(EventLoop& loop, const Channel& chief, const v1::RegisterWorkerReply& reply);
+  absl::Status Declare(EventLoop& loop, const Channel& chief, const v1::RegisterWorkerReply& reply,
+                       bool has_declared);
 
   const RuntimeOptions options_;
   ModelSource& model_;

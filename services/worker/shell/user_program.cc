@@ -1,6 +1,11 @@
 #include "worker/shell/user_program.h"
 
+#include <string>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "worker/shell/job_facts.h"
 
 namespace capstan::worker {
 namespace {
@@ -11,9 +16,9 @@ constexpr absl::Duration kGlance = absl::Milliseconds(100);
 
 std::optional<v1::JobSpec> UserProgram::AwaitJob(absl::Duration timeout) {
   absl::MutexLock lock(&mu_);
-  const auto known = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return job_.has_value(); };
+  const auto known = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return given_.has_value(); };
   mu_.AwaitWithTimeout(absl::Condition(&known), timeout);
-  return job_;
+  return given_;
 }
 
 void UserProgram::Declare(DeclaredModel model) {
@@ -43,10 +48,30 @@ v1::JobSpec UserProgram::job() const {
   return *job_;
 }
 
+// The process ends, and the one that is started in its place builds the model of this job. Held-out
+// records may come while a job runs, and only a program without predict cannot compute them.
+absl::Status UserProgram::LearnJob(const v1::JobSpec& job) {
+  if (!given_) given_ = job;
+  const Job given(*given_);
+  const Job now(job);
+  std::string difference = JobFactsDifference(given, now);
+  const bool lacks_predict = model_ && model_->declaration.outputs().empty();
+  if (difference.empty() && lacks_predict && now.evaluates && !given.evaluates) {
+    difference = "records are held out (data.eval), and train() was given no predict";
+  }
+  if (!difference.empty()) {
+    return absl::AbortedError(
+        absl::StrCat("job ", job.job(), " is another one than this program was given: ", difference,
+                     "; it ends, to be started again"));
+  }
+  job_ = job;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<const DeclaredModel*> UserProgram::Declare(const v1::JobSpec& job) {
   {
     absl::MutexLock lock(&mu_);
-    job_ = job;
+    CAPSTAN_RETURN_IF_ERROR(LearnJob(job));
   }
   // Meanwhile the program builds its model and declares it, which may take any time.
   for (;;) {
@@ -68,7 +93,7 @@ absl::StatusOr<std::unique_ptr<Computer>> UserProgram::NewComputer(const v1::Job
         "the name of the program");
   }
   absl::MutexLock lock(&mu_);
-  job_ = job;
+  CAPSTAN_RETURN_IF_ERROR(LearnJob(job));
   return std::make_unique<UserCompute>(steps_, loop);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -26,7 +27,9 @@ class UserProgram final : public ModelSource {
   // `shutdown` must outlive this object.
   explicit UserProgram(const Shutdown& shutdown) : shutdown_(shutdown) {}
 
-  // Waits until the chief has told the job, and returns it; nullopt after `timeout`.
+  // Waits until the chief has told the job, by which the program builds its model, and returns it;
+  // nullopt after `timeout`. The program keeps this job: if the chief tells another one, the worker
+  // ends.
   std::optional<v1::JobSpec> AwaitJob(absl::Duration timeout);
   // Gives the worker the tensors that the program trains. To be called once, after AwaitJob.
   void Declare(DeclaredModel model);
@@ -51,11 +54,15 @@ class UserProgram final : public ModelSource {
   void OnEnd() override { steps_.Close(); }
 
  private:
+  // ABORTED: the job is another one than the program was given.
+  absl::Status LearnJob(const v1::JobSpec& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   const Shutdown& shutdown_;
   const SteadyClock clock_{};
   UserSteps steps_{clock_};
   mutable absl::Mutex mu_;
-  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);
+  std::optional<v1::JobSpec> given_ ABSL_GUARDED_BY(mu_);  // Never changes once it is there.
+  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);    // As the chief says now.
   std::optional<v1::UserCodeError> failure_ ABSL_GUARDED_BY(mu_);
   std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is set.
 };

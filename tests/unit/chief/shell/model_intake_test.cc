@@ -104,6 +104,35 @@ TEST_F(ModelIntakeTest, WorkersHearOfTheJobAndAreAskedForItsModel) {
   EXPECT_FALSE(intake_.Await(absl::ZeroDuration()).has_value());
 }
 
+TEST_F(ModelIntakeTest, AWorkerOfTheRunBeforeIsToldToRegisterWhileTheModelIsWanted) {
+  const v1::WorkerHeartbeatRequest beat;
+  v1::WorkerHeartbeatReply reply;
+  const auto answer = [&] {
+    grpc::ClientContext context;
+    return FromGrpcStatus(stub_->WorkerHeartbeat(&context, beat, &reply));
+  };
+  EXPECT_TRUE(absl::IsUnavailable(answer())) << "the chief is starting";
+  Ask();
+  reply.set_known(true);
+  EXPECT_EQ(answer(), absl::OkStatus());
+  EXPECT_FALSE(reply.known());
+  ASSERT_TRUE(Declare(Declaration(kModel), kValues).ok());
+  EXPECT_TRUE(absl::IsUnavailable(answer())) << "the chief begins to lead";
+}
+
+TEST_F(ModelIntakeTest, AWorkerOfTheRunBeforeWithAnotherModelHearsOfTheJob) {
+  Ask();
+  ASSERT_TRUE(Declare(Declaration(kModel), kValues).ok());
+  v1::RegisterWorkerRequest request = Registration();
+  *request.mutable_declaration() = Declaration({kModel[0], {"fc.weight", {2, 4}}});
+  request.add_trainers(7);
+  const auto answer = intake_.Answer(request);
+  ASSERT_TRUE(answer && answer->ok()) << "its program has not failed: its job has gone";
+  EXPECT_FALSE((*answer)->model_wanted());
+  EXPECT_EQ((*answer)->job().job(), "small");
+  EXPECT_EQ((*answer)->trainers_size(), 0);
+}
+
 TEST_F(ModelIntakeTest, AModelWithoutTheTensorsOfAGroupIsRefusedWithTheNamesItHas) {
   job_.add_dense_groups()->add_match("*running*");
   Ask();

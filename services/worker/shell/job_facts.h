@@ -1,6 +1,6 @@
-// The job, as far as a program needs it to build its model.
-#ifndef CAPSTAN_PYTHON_SRC_JOB_FACTS_H_
-#define CAPSTAN_PYTHON_SRC_JOB_FACTS_H_
+// The job, as far as a program of the user's is given it to build its model.
+#ifndef CAPSTAN_WORKER_SHELL_JOB_FACTS_H_
+#define CAPSTAN_WORKER_SHELL_JOB_FACTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Feature {
 // One of several labels.
 struct Label {
   std::string name;
-  float weight;      // Of its loss in that of an example.
+  float weight;      // By which its loss is multiplied.
   std::string loss;  // "logistic" or "squared".
 };
 
@@ -38,8 +38,8 @@ struct Job {
   uint32_t numbers;
   std::vector<Feature> features;
   std::vector<std::string> tables;
-  std::vector<uint32_t> dims;  // Of the tables' rows.
-  uint32_t dim;                // Of the first one's; 0: there is none.
+  std::vector<uint32_t> dims;  // How many floats a row of each table has.
+  uint32_t dim;                // That of the first table; 0: there is none.
   uint32_t outputs;
   std::vector<Label> labels;  // Empty: there is one, which has no name.
   std::string loss;
@@ -52,9 +52,11 @@ struct Job {
   bool evaluates;
 };
 
-// Of the job.json of an exported model. Throws std::invalid_argument if it is none.
-Job JobFromJson(const std::string& text);
+// In what the job `now` differs from the job `given`, by which a program has built its model;
+// empty: in nothing that it was given. Whether records are held out may change while the program
+// runs, and is not looked at.
+std::string JobFactsDifference(const Job& given, const Job& now);
 
 }  // namespace capstan::worker
 
-#endif  // CAPSTAN_PYTHON_SRC_JOB_FACTS_H_
+#endif  // CAPSTAN_WORKER_SHELL_JOB_FACTS_H_

@@ -1,10 +1,11 @@
-#include "python/src/job_facts.h"
+#include "worker/shell/job_facts.h"
 
-#include <stdexcept>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "capstan/config/data_labels.h"
 #include "capstan/config/eval_sets.h"
-#include "google/protobuf/util/json_util.h"
 #include "worker/shell/step.h"
 
 namespace capstan::worker {
@@ -62,6 +63,58 @@ std::vector<uint32_t> DimsOf(const v1::JobSpec& spec) {
   return dims;
 }
 
+std::string TextOf(const Feature& feature) {
+  return absl::StrCat(feature.name, " (table ", feature.table, feature.many ? ", many" : "",
+                      feature.many ? absl::StrCat(", most ", feature.most) : "", ", ",
+                      feature.pooling, feature.weighted ? ", weighted" : "", ")");
+}
+
+std::string TextOf(const Label& label) {
+  return absl::StrCat(label.name, " (weight ", label.weight, ", ", label.loss, ")");
+}
+
+template <typename Value>
+std::string TextOf(const std::vector<Value>& values) {
+  const auto append = [](std::string* text, const Value& value) {
+    if constexpr (requires { TextOf(value); }) {
+      absl::StrAppend(text, TextOf(value));
+    } else {
+      absl::StrAppend(text, value);
+    }
+  };
+  return absl::StrCat("[", absl::StrJoin(values, ", ", append), "]");
+}
+
+struct Fact {
+  std::string name;
+  std::string value;
+};
+
+// In the same order for every job, each under its key in job.yaml or, where several keys make it,
+// its name in Python. Whoever adds a member to Job has to name it here.
+std::vector<Fact> FactsOf(const Job& job) {
+  const auto& [name, program, seed, fields, numbers, features, tables, dims, dim, outputs, labels,
+               loss, image, channels, batch_size, sum_loss, step_threads, synchronous, evaluates] =
+      job;
+  return {{"job", name},
+          {"model.user", program},
+          {"seed", absl::StrCat(seed)},
+          {"job.fields", absl::StrCat(fields)},
+          {"job.numbers", absl::StrCat(numbers)},
+          {"data.features", TextOf(features)},
+          {"tables", TextOf(tables)},
+          {"job.dims", TextOf(dims)},
+          {"model.outputs", absl::StrCat(outputs)},
+          {"data.schema.labels", TextOf(labels)},
+          {"model.loss", loss},
+          {"job.image", TextOf(image)},
+          {"job.channels", absl::StrCat(channels)},
+          {"train.batch_size", absl::StrCat(batch_size)},
+          {"train.gradient", sum_loss ? "sum" : "mean"},
+          {"train.step_threads", absl::StrCat(step_threads)},
+          {"job.synchronous", synchronous ? "yes" : "no"}};
+}
+
 }  // namespace
 
 Job::Job(const v1::JobSpec& spec)
@@ -86,14 +139,16 @@ Job::Job(const v1::JobSpec& spec)
                   spec.sparse_update().kind() == v1::POLICY_KIND_SYNC),
       evaluates(HasHeldOut(spec.data())) {}
 
-Job JobFromJson(const std::string& text) {
-  v1::JobSpec spec;
-  google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;  // Of later versions.
-  if (!google::protobuf::util::JsonStringToMessage(text, &spec, options).ok()) {
-    throw std::invalid_argument("job.json: not a job");
+std::string JobFactsDifference(const Job& given, const Job& now) {
+  const std::vector<Fact> before = FactsOf(given);
+  const std::vector<Fact> after = FactsOf(now);
+  std::vector<std::string> differences;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (before[i].value == after[i].value) continue;
+    differences.push_back(
+        absl::StrCat(before[i].name, " was ", before[i].value, " and is ", after[i].value));
   }
-  return Job(spec);
+  return absl::StrJoin(differences, "; ");
 }
 
 }  // namespace capstan::worker
