@@ -51,14 +51,22 @@ class Source {
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                            uint64_t likely_end) const = 0;
 
+  // What the store has answered to what is read now, if that is tried again; empty: nothing has
+  // failed.
+  virtual std::string Trouble() const { return ""; }
+
   // For a process that ends: what waits for a network, or comes later, fails with CANCELLED.
   virtual void Cancel() const {}
 };
 
+struct DataFilesOptions {
+  absl::Duration patience = absl::Minutes(2);  // Failures that pass are tried again until then.
+  bool outlasts_refusals = false;              // As in S3Options.
+};
+
 // Files and objects: what begins with `s3://` is read from there, with the options of the
-// environment, and failures that pass are tried again until `patience` is over; all else as
-// NewLocalFiles does.
-std::unique_ptr<const Source> NewDataFiles(absl::Duration patience = absl::Minutes(2));
+// environment; all else as NewLocalFiles does.
+std::unique_ptr<const Source> NewDataFiles(const DataFilesOptions& options = {});
 
 // Local files; `file://` in front of a path is accepted.
 std::unique_ptr<const Source> NewLocalFiles();

@@ -63,9 +63,9 @@ class S3Client {
                                                           const S3World& world);
 
   // Retries as S3Options say: failures that pass, once with new credentials, once with a corrected
-  // clock. A request whose body is large may take as long as bytes move, and what it takes beyond
-  // the timeout of others does not count against the deadline. The log tells of the first failure
-  // that is tried again, at most twice a minute.
+  // clock; with outlasts_refusals also what is refused. A request whose body is large may take as
+  // long as bytes move, and what it takes beyond the timeout of others does not count against the
+  // deadline. The log tells of the first failure that is tried again, at most twice a minute.
   S3Result Send(const S3Call& call);
 
   // What is under way, and every later call, fails with CANCELLED. Pauses are the world's to end.
@@ -89,6 +89,7 @@ class S3Client {
   Attempt Try(const S3Call& call, absl::Duration timeout);
   HttpRequest Sign(const S3Call& call, const S3Credentials& credentials) const;
   void TellOfTrouble(const absl::Status& why);
+  absl::Time SigningClock() const { return world_.now() + absl::Seconds(skew_seconds_.load()); }
   void CorrectClock(const HttpResponse& response);
 
   const S3Options options_;
