@@ -37,7 +37,7 @@ absl::StatusOr<v1::Manifest> ReadListed(ObjectStore& checkpoints, const std::str
   if (!sizes.contains(std::string(kManifestName))) return absl::NotFoundError("it has no manifest");
   const absl::StatusOr<std::string> text = checkpoints.Get(ManifestKey(id));
   if (absl::IsNotFound(text.status())) return absl::NotFoundError("it has no manifest");
-  // These are the store's own, of a certificate or a request; those of a manifest come below.
+  // Said by the store, of its certificate, its bucket or the request: no word of the manifest.
   if (absl::IsFailedPrecondition(text.status()) || absl::IsInvalidArgument(text.status())) {
     return absl::UnavailableError(text.status().message());
   }
