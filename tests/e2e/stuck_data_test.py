@@ -20,8 +20,8 @@ SYNC = "sparse: {policy: sync, lanes: 4}\n  dense: {policy: sync, lanes: 4}"
 
 
 class Objects(http.server.ThreadingHTTPServer):
-    """Speaks as much of S3 as a reader of objects needs, and asks nobody who he is. While `stalls`, no byte of an
-    object is sent."""
+    """Speaks as much of S3 as a reader of objects needs, and asks nobody who he is. Unless `flows` is set, no byte of
+    an object is sent; while there is a `refusal`, objects are asked for in vain."""
 
     daemon_threads = True
 
@@ -29,6 +29,7 @@ class Objects(http.server.ThreadingHTTPServer):
         self.objects = objects  # {path: bytes}
         self.flows = threading.Event()
         self.flows.set()
+        self.refusal = None  # (HTTP status, body)
         super().__init__(("127.0.0.1", 0), ObjectsHandler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -48,6 +49,11 @@ class ObjectsHandler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         content = self.content()
+        if self.server.refusal is not None:
+            status, body = self.server.refusal
+            self.answer(status, len(body))
+            self.wfile.write(body)
+            return
         first, last = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers["Range"]).groups()
         piece = content[int(first):int(last or len(content)) + 1]
         self.server.flows.wait()
@@ -72,6 +78,17 @@ class StuckDataTest(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.data = pathlib.Path(scratch.name) / "records.csv"
         write_ledger_file(self.data, RECORDS)
+
+    def serve(self):
+        """The records as an object, s3://data/records.csv, of a store that all processes find by their environment."""
+        objects = Objects({"/data/records.csv": self.data.read_bytes()})
+        self.addCleanup(objects.server_close)
+        self.addCleanup(objects.shutdown)
+        self.addCleanup(objects.flows.set)
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        os.environ.update(objects.environment())
+        return objects
 
     def check_exact(self, crew):
         last = crew.until_state("COMPLETED", "FAILED", timeout=120)
@@ -101,13 +118,7 @@ class StuckDataTest(unittest.TestCase):
                     self.assertEqual(crew.processes["worker-0"].wait(15), 0, crew.log("worker-0"))
 
     def test_a_job_whose_data_nobody_can_read_says_so_and_goes_on_when_they_are_back(self):
-        objects = Objects({"/data/records.csv": self.data.read_bytes()})
-        self.addCleanup(objects.server_close)
-        self.addCleanup(objects.shutdown)
-        self.addCleanup(objects.flows.set)
-        before = dict(os.environ)
-        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
-        os.environ.update(objects.environment())
+        objects = self.serve()
         with Crew(ledger_job(["s3://data/records.csv"]), overrides=["data_stall=2s"],
                   pace=20, exit_when_done=False) as crew:
             crew.until_examples(RECORDS // 8)
@@ -120,6 +131,35 @@ class StuckDataTest(unittest.TestCase):
             self.assertEqual(status.tasks.doing, 0)
             objects.flows.set()
             crew.until(lambda: crew.status().waiting_for == "", "the end of the wait")
+            self.check_exact(crew)
+
+    def test_a_job_whose_workers_are_refused_waits_says_what_the_store_answers_and_goes_on(self):
+        objects = self.serve()
+        error = "<Error><Code>{}</Code><Message>not now</Message></Error>"
+        with Crew(ledger_job(["s3://data/records.csv"]), overrides=["data_stall=2s"],
+                  pace=50, exit_when_done=False) as crew:
+            crew.until_examples(RECORDS // 16)
+            for refusal in ((403, "InvalidAccessKeyId"), (400, "ExpiredToken"), (404, "")):
+                status, code = refusal
+                objects.refusal = (status, error.format(code).encode() if code else b"default backend - 404")
+                said = f"HTTP {status} {code}".strip()
+                crew.until(lambda: said in crew.status().waiting_for, f"the wait that says {said}")
+                self.assertEqual(crew.status().state, view_pb2.JOB_STATE_RUNNING)
+                self.assertIn(said, "\n".join(crew.status().warnings))
+                objects.refusal = None
+                crew.until(lambda: crew.status().waiting_for == "", f"the end of the wait after {said}")
+            self.check_exact(crew)
+
+    def test_workers_whose_keys_are_made_later_wait_for_them(self):
+        self.serve()
+        keys = self.data.parent / "keys"
+        keys.mkdir()
+        crew = Crew(ledger_job(["s3://data/records.csv"]), overrides=["data_stall=2s"], exit_when_done=False)
+        crew.environment.update({name: {"CAPSTAN_S3_KEYS": str(keys)} for name in ("worker-0", "worker-1")})
+        with crew:
+            crew.until(lambda: "expected the files AWS_ACCESS_KEY_ID" in crew.status().waiting_for, "the wait for keys")
+            for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+                (keys / name).write_text("made later")
             self.check_exact(crew)
 
 

@@ -37,6 +37,10 @@ absl::StatusOr<v1::Manifest> ReadListed(ObjectStore& checkpoints, const std::str
   if (!sizes.contains(std::string(kManifestName))) return absl::NotFoundError("it has no manifest");
   const absl::StatusOr<std::string> text = checkpoints.Get(ManifestKey(id));
   if (absl::IsNotFound(text.status())) return absl::NotFoundError("it has no manifest");
+  // Said by the store, of its certificate, its bucket or the request: no word of the manifest.
+  if (absl::IsFailedPrecondition(text.status()) || absl::IsInvalidArgument(text.status())) {
+    return absl::UnavailableError(text.status().message());
+  }
   CAPSTAN_RETURN_IF_ERROR(text.status());
   if (text->empty()) return absl::NotFoundError("it has been given up");
   return ParseManifest(*text);

@@ -4,14 +4,16 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "capstan/data/formats/watched_source.h"
 
 namespace capstan::worker {
 
 struct Stall {
-  std::string on;         // The file.
+  std::string on;         // The file, and what its store answers.
   absl::Duration length;  // 0: the thread gets on, or has nothing to read.
 };
 
@@ -29,7 +31,9 @@ class StallMeter {
       number_ = read->number;
       since_ = now;
     }
-    return {read->file, now - since_};
+    std::string on =
+        read->why.empty() ? read->file : absl::StrCat(read->file, " (", read->why, ")");
+    return {std::move(on), now - since_};
   }
 
  private:

@@ -23,7 +23,9 @@ constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kRateWindow = absl::Seconds(1);
 constexpr absl::Duration kWarnEvery = absl::Seconds(5);
 constexpr absl::Duration kStallWorthTelling = absl::Milliseconds(500);
-constexpr absl::Duration kDataPatience = absl::Minutes(15);  // While an object store is away.
+// While an object store is away, or does not let us in. The chief gives the work to others long
+// before that, and says what is waited for (data_stall).
+constexpr absl::Duration kDataPatience = absl::Minutes(15);
 
 }  // namespace
 
@@ -46,7 +48,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       loop_(loop),
       chief_(std::move(chief)),
       metrics_(metrics),
-      source_(NewDataFiles(kDataPatience)),
+      source_(NewDataFiles({.patience = kDataPatience, .outlasts_refusals = true})),
       steps_(parameters_, TablesOfFeatures(job_)),
       waiting_opens_(kMaxStreamsPerConnection / 4),
       prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},

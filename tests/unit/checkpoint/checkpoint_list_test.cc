@@ -8,6 +8,7 @@
 #include "capstan/checkpoint/compact.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/faulty_object_store.h"
 #include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
@@ -98,6 +99,23 @@ TEST_F(CheckpointFolderTest, IsListedByStepWithUnfinishedOnesFirst) {
   EXPECT_EQ((*list)[1].id, "9-a");
   EXPECT_EQ((*list)[2].manifest.parent(), "9-a");
   EXPECT_GT((*list)[1].bytes, (*list)[2].bytes);
+}
+
+TEST_F(CheckpointFolderTest, AStoreThatRefusesToBeReadSaysNothingOfWhatStandsThere) {
+  Write("9-a", 9, "");
+  const auto folder = *OpenObjectStore(root_);
+  FaultyObjectStore store(*folder);
+  for (const absl::Status& refusal :
+       {absl::FailedPreconditionError("certificate"), absl::InvalidArgumentError("HTTP 400"),
+        absl::PermissionDeniedError("keys"), absl::UnauthenticatedError("token")}) {
+    store.SetPlan([refusal](const StoreCall& call) -> StoreFault {
+      if (call.kind != StoreCall::Kind::kRead) return {};
+      return {.status = refusal};
+    });
+    EXPECT_FALSE(ListCheckpoints(store).ok()) << refusal;
+  }
+  store.Heal();
+  EXPECT_TRUE(ListCheckpoints(store)->front().status.ok());
 }
 
 TEST_F(CheckpointFolderTest, WhatAJobThatWasStartedOverHasSavedIsNewerThanWhatItHadBefore) {

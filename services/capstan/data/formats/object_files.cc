@@ -100,21 +100,42 @@ class ObjectFiles : public Source {
   mutable std::map<std::string, std::unique_ptr<ObjectStore>> buckets_ ABSL_GUARDED_BY(mu_);
 };
 
+// What stores say of calls that they have not carried out yet. Thread-safe.
+class LastTrouble {
+ public:
+  void Set(const absl::Status& status) {
+    absl::MutexLock lock(&mu_);
+    text_ = std::string(status.message());
+  }
+  std::string text() const {
+    absl::MutexLock lock(&mu_);
+    return text_;
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  std::string text_ ABSL_GUARDED_BY(mu_);  // Empty: nothing.
+};
+
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenBucket(const std::string& uri,
-                                                        absl::Duration patience) {
-  constexpr int kNoLimit = 1 << 20;  // The number of attempts is limited by `patience` alone.
+                                                        const DataFilesOptions& how,
+                                                        LastTrouble& trouble) {
+  constexpr int kNoLimit = 1 << 20;  // The number of attempts is limited by patience alone.
   CAPSTAN_ASSIGN_OR_RETURN(S3Options options, S3OptionsFromEnvironment());
   options.attempts = kNoLimit;
-  options.deadline = patience;
+  options.deadline = how.patience;
+  options.outlasts_refusals = how.outlasts_refusals;
+  options.on_trouble = [&trouble](const absl::Status& status) { trouble.Set(status); };
   return OpenObjectStore(uri, options);
 }
 
 // Reads each file from the source that its name says.
 class DataFiles : public Source {
  public:
-  explicit DataFiles(absl::Duration patience)
-      : objects_(NewObjectFiles(
-            [patience](const std::string& uri) { return OpenBucket(uri, patience); })) {}
+  explicit DataFiles(const DataFilesOptions& options)
+      : objects_(NewObjectFiles([this, options](const std::string& uri) {
+          return OpenBucket(uri, options, trouble_);
+        })) {}
 
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
     return SourceOf(pattern).List(pattern);
@@ -129,6 +150,7 @@ class DataFiles : public Source {
     return SourceOf(path).Open(path, offset, likely_end);
   }
 
+  std::string Trouble() const override { return trouble_.text(); }
   void Cancel() const override { objects_->Cancel(); }
 
  private:
@@ -136,6 +158,7 @@ class DataFiles : public Source {
     return absl::StartsWith(path, kScheme) ? *objects_ : *files_;
   }
 
+  LastTrouble trouble_;  // The buckets of objects_ tell it.
   const std::unique_ptr<const Source> files_ = NewLocalFiles();
   const std::unique_ptr<const Source> objects_;
 };
@@ -146,8 +169,8 @@ std::unique_ptr<const Source> NewObjectFiles(BucketOpener open) {
   return std::make_unique<ObjectFiles>(std::move(open));
 }
 
-std::unique_ptr<const Source> NewDataFiles(absl::Duration patience) {
-  return std::make_unique<DataFiles>(patience);
+std::unique_ptr<const Source> NewDataFiles(const DataFilesOptions& options) {
+  return std::make_unique<DataFiles>(options);
 }
 
 }  // namespace capstan

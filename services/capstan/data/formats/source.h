@@ -50,15 +50,22 @@ class Source {
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                            uint64_t likely_end) const = 0;
 
+  // Returns what the store has answered to the read that is tried again now; empty: none is.
+  virtual std::string Trouble() const { return ""; }
+
   // For a process that ends: reads that wait for a network, and all later ones, fail with
   // CANCELLED.
   virtual void Cancel() const {}
 };
 
+struct DataFilesOptions {
+  absl::Duration patience = absl::Minutes(2);  // Failures that pass are tried again until then.
+  bool outlasts_refusals = false;              // As in S3Options.
+};
+
 // Returns a source of local files and objects. A path that begins with `s3://` is read from an
-// object store, set up by the environment; passing failures are tried again until `patience` is
-// over. Any other path is read as NewLocalFiles does.
-std::unique_ptr<const Source> NewDataFiles(absl::Duration patience = absl::Minutes(2));
+// object store, set up by the environment. Any other path is read as NewLocalFiles does.
+std::unique_ptr<const Source> NewDataFiles(const DataFilesOptions& options = {});
 
 // Returns a source of local files; `file://` in front of a path is accepted.
 std::unique_ptr<const Source> NewLocalFiles();

@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<ByteStream>> WatchedSource::Open(const std::strin
 std::optional<ReadUnderWay> WatchedSource::under_way() const {
   absl::MutexLock lock(&mu_);
   if (file_.empty()) return std::nullopt;
-  return ReadUnderWay{reads_, file_};
+  return ReadUnderWay{reads_, file_, source_->Trouble()};
 }
 
 }  // namespace capstan

@@ -21,6 +21,7 @@ namespace capstan {
 struct ReadUnderWay {
   uint64_t number = 0;
   std::string file;
+  std::string why = {};  // What its store answers, if that is tried again; empty: nothing yet.
 };
 
 // One thread reads through this object; under_way() may be called from any thread.
@@ -34,6 +35,7 @@ class WatchedSource : public Source {
   // The stream must not outlive this object.
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                    uint64_t likely_end) const override;
+  std::string Trouble() const override { return source_->Trouble(); }
   void Cancel() const override { source_->Cancel(); }
 
   // Returns the read that the reading thread is in; nothing: it is in none.

@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kMostMessage = 300;
 constexpr absl::Duration kMostRetryAfter = absl::Seconds(30);
+// S3 itself allows fifteen minutes between the two clocks.
+constexpr absl::Duration kClocksDiffer = absl::Minutes(5);
 
 struct ErrorBody {
   std::string code;
@@ -32,8 +34,27 @@ ErrorBody ReadErrorBody(const HttpResponse& response) {
   return {std::string(error->ChildText("Code").substr(0, 100)), std::move(message)};
 }
 
+bool IsOneOf(std::string_view code, std::initializer_list<std::string_view> codes) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+// The keys or the token are not taken: their owner, or the token service, may have others by now.
+bool RefusesCredentials(std::string_view code) {
+  return IsOneOf(code,
+                 {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken",
+                  "InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException",
+                  "SignatureDoesNotMatch", "InvalidIdentityToken", "IDPRejectedClaim"});
+}
+
+// The store itself says that there is no such object. Whoever stands before a store, such as an
+// ingress that has lost its backend, answers 404 without such a code.
+bool IsAbsence(std::string_view code) {
+  return IsOneOf(code, {"NoSuchKey", "NoSuchUpload", "NoSuchVersion", "NotFound"});
+}
+
 absl::StatusCode CodeOf(int status, std::string_view code) {
   if (code == "NoSuchBucket") return absl::StatusCode::kFailedPrecondition;
+  if (status != 403 && RefusesCredentials(code)) return absl::StatusCode::kUnauthenticated;
   if (code == "XMinioStorageFull" || code == "QuotaExceeded") {
     return absl::StatusCode::kResourceExhausted;
   }
@@ -43,7 +64,7 @@ absl::StatusCode CodeOf(int status, std::string_view code) {
     case 403:
       return absl::StatusCode::kPermissionDenied;
     case 404:
-      return absl::StatusCode::kNotFound;
+      return IsAbsence(code) ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable;
     case 412:
       return absl::StatusCode::kAborted;
     case 416:
@@ -60,27 +81,17 @@ absl::StatusCode CodeOf(int status, std::string_view code) {
   return absl::StatusCode::kInvalidArgument;
 }
 
-bool IsOneOf(std::string_view code, std::initializer_list<std::string_view> codes) {
-  return std::find(codes.begin(), codes.end(), code) != codes.end();
-}
-
 Remedy RemedyOf(int status, std::string_view code) {
   if (code == "RequestTimeTooSkewed") return Remedy::kCorrectClock;
-  if (IsOneOf(code, {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})) {
-    return Remedy::kNewCredentials;
-  }
-  // The key has been replaced: the new one may be there by now.
-  if (status == 403 &&
-      IsOneOf(code, {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken"})) {
-    return Remedy::kNewCredentials;
-  }
+  if (RefusesCredentials(code)) return Remedy::kNewCredentials;
   if (IsOneOf(code,
               {"SlowDown", "InternalError", "ServiceUnavailable", "RequestTimeout", "Throttling",
                "ThrottlingException", "OperationAborted", "ConditionalRequestConflict",
                "IncompleteBody", "BadDigest", "IDPCommunicationError"})) {
     return Remedy::kRetry;
   }
-  const bool passing = status == 408 || status == 409 || status == 429 ||
+  const bool elsewhere = status == 404 && code != "NoSuchBucket" && !IsAbsence(code);
+  const bool passing = elsewhere || status == 408 || status == 409 || status == 429 ||
                        (status >= 500 && status != 501 && status != 507);
   return passing ? Remedy::kRetry : Remedy::kNone;
 }
@@ -113,6 +124,23 @@ S3Failure ReadFailure(const HttpResponse& response, std::string_view what) {
   if (absl::SimpleAtod(AbslView(response.Header("retry-after")), &seconds) && seconds > 0) {
     failure.retry_after = std::min(absl::Seconds(seconds), kMostRetryAfter);
   }
+  return failure;
+}
+
+S3Failure ReadHeadFailure(const HttpResponse& response, std::string_view what, absl::Time now) {
+  S3Failure failure = ReadFailure(response, what);
+  const auto is = [&](absl::StatusCode code, Remedy remedy) {
+    failure.status = absl::Status(code, failure.status.message());
+    failure.remedy = remedy;
+  };
+  if (response.status == 404) is(absl::StatusCode::kNotFound, Remedy::kNone);
+  if (response.status != 400 && response.status != 403) return failure;
+  const absl::Time theirs = ParseHttpDate(response.Header("date"));
+  const bool differ =
+      theirs != absl::InfinitePast() && absl::AbsDuration(theirs - now) > kClocksDiffer;
+  is(response.status == 400 ? absl::StatusCode::kUnauthenticated
+                            : absl::StatusCode::kPermissionDenied,
+     differ ? Remedy::kCorrectClock : Remedy::kNewCredentials);
   return failure;
 }
 

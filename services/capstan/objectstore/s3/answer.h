@@ -27,11 +27,16 @@ struct S3Failure {
 // Makes a status from an error answer, by its HTTP status and the <Error> in its body. The message
 // begins with `what`, and holds S3's code and message.
 //
-//   NOT_FOUND no such object   ABORTED a condition does not hold   OUT_OF_RANGE
+//   NOT_FOUND no such object, by S3's own code   ABORTED a condition does not hold   OUT_OF_RANGE
 //   PERMISSION_DENIED   UNAUTHENTICATED   FAILED_PRECONDITION no such bucket, or it is elsewhere
 //   RESOURCE_EXHAUSTED the store is full   UNIMPLEMENTED   UNAVAILABLE with kRetry
 //   INVALID_ARGUMENT the rest
 S3Failure ReadFailure(const HttpResponse& response, std::string_view what);
+
+// Makes the same of an answer to HEAD, which has no body that would say why. A refusal (400 or 403)
+// is taken for one of the clock if the answer's Date is far from `now`, the time by which requests
+// are signed, and for one of the credentials otherwise. 404 is NOT_FOUND, whoever has said so.
+S3Failure ReadHeadFailure(const HttpResponse& response, std::string_view what, absl::Time now);
 
 // Returns whether an answer with status 200 holds an <Error>, as answers of slow operations may.
 bool HoldsError(const HttpResponse& response);

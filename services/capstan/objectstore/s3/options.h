@@ -47,6 +47,13 @@ struct S3Options {
   absl::Duration request_timeout = absl::Minutes(1);
   absl::Duration first_pause = absl::Milliseconds(100);
   absl::Duration most_pause = absl::Seconds(10);
+  // Refusals of keys, tokens, certificates and routes are tried again as well, as a Secret that is
+  // rotated, or made later, reaches a process only after a minute or two. For who can do nothing
+  // but wait: others want to know at once.
+  bool outlasts_refusals = false;
+  // Is called with each failure that is tried again, and with OK when a call that had failed so is
+  // over. Thread-safe; null: nobody asks.
+  std::function<void(const absl::Status&)> on_trouble = {};
 
   // The size of a part of an upload; S3 wants 5 MiB at least.
   uint64_t part_bytes = uint64_t{8} << 20;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "capstan/base/log.h"
@@ -32,6 +33,19 @@ bool Passes(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
+// Others may mend it, and nothing need start again for that.
+bool IsRefusal(const absl::Status& status) {
+  return absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status) ||
+         absl::IsFailedPrecondition(status);
+}
+
+// Credentials that cannot be had say nothing of the object that is asked for: it is neither absent
+// nor damaged, and the request is not wrong.
+absl::Status WithoutCredentials(const absl::Status& why) {
+  const bool plain = Passes(why) || absl::IsPermissionDenied(why) || absl::IsCancelled(why);
+  return plain ? why : absl::UnauthenticatedError(why.message());
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<S3Client>> S3Client::Create(const S3Options& options,
@@ -50,6 +64,10 @@ S3Result S3Client::Send(const S3Call& call) {
   bool repeated = false;
   bool new_credentials = false;
   bool corrected_clock = false;
+  bool told = false;
+  absl::Cleanup over = [&] {
+    if (told) options_.on_trouble(absl::OkStatus());
+  };
   for (int n = 1;; ++n) {
     if (cancelled_) return {absl::CancelledError(Describe(call)), repeated};
     const absl::Time begun = world_.clock.Now();
@@ -66,17 +84,15 @@ S3Result S3Client::Send(const S3Call& call) {
     if (CanBeResumed(attempt.partial)) {
       return {failure.status, /*repeated=*/true, std::move(attempt.partial)};
     }
+    const bool passes = failure.remedy == Remedy::kRetry;
+    const bool at_once =
+        (failure.remedy == Remedy::kNewCredentials && !std::exchange(new_credentials, true)) ||
+        (failure.remedy == Remedy::kCorrectClock && !std::exchange(corrected_clock, true));
+    const bool later = passes || (options_.outlasts_refusals && IsRefusal(failure.status));
     absl::Duration pause = absl::ZeroDuration();
-    bool again = failure.remedy == Remedy::kRetry;
-    if (again) {
-      pause = RetryPause(options_, n, world_.unit(), failure.retry_after);
-      repeated = repeated || attempt.sent;
-    } else if (failure.remedy == Remedy::kNewCredentials) {
-      again = !std::exchange(new_credentials, true);
-    } else if (failure.remedy == Remedy::kCorrectClock) {
-      again = !std::exchange(corrected_clock, true);
-    }
-    again = again && !call.once;
+    if (later && !at_once) pause = RetryPause(options_, n, world_.unit(), failure.retry_after);
+    repeated = repeated || (passes && attempt.sent);
+    const bool again = (at_once || later) && !call.once;
     const bool in_time = world_.clock.Now() - begin + pause < options_.deadline;
     if (!again || n >= options_.attempts || !in_time) {
       const absl::string_view tries = n > 1 ? " attempts)" : " attempt)";
@@ -85,6 +101,10 @@ S3Result S3Client::Send(const S3Call& call) {
               repeated};
     }
     if (n == 1) TellOfTrouble(failure.status);
+    if (options_.on_trouble != nullptr) {
+      told = true;
+      options_.on_trouble(failure.status);
+    }
     if (pause > absl::ZeroDuration()) world_.sleep(pause);
   }
 }
@@ -102,8 +122,8 @@ void S3Client::TellOfTrouble(const absl::Status& why) {
 S3Client::Attempt S3Client::Try(const S3Call& call, absl::Duration timeout) {
   const absl::StatusOr<S3Credentials> credentials = credentials_->Get();
   if (!credentials.ok()) {
-    const Remedy remedy = Passes(credentials.status()) ? Remedy::kRetry : Remedy::kNone;
-    return {credentials.status(), {credentials.status(), remedy}, /*sent=*/false};
+    const absl::Status why = WithoutCredentials(credentials.status());
+    return {why, {why, Passes(why) ? Remedy::kRetry : Remedy::kNone}, /*sent=*/false};
   }
   HttpRequest request = Sign(call, *credentials);
   request.timeout = timeout;
@@ -122,14 +142,16 @@ S3Client::Attempt S3Client::Try(const S3Call& call, absl::Duration timeout) {
   const bool success = response->status >= 200 && response->status < 300;
   if (success && !(call.xml_answer && HoldsError(*response))) return {std::move(response), {}};
 
-  S3Failure failure = ReadFailure(*response, Describe(call));
+  S3Failure failure = call.method == "HEAD"
+                          ? ReadHeadFailure(*response, Describe(call), SigningClock())
+                          : ReadFailure(*response, Describe(call));
   if (failure.remedy == Remedy::kCorrectClock) CorrectClock(*response);
   if (failure.remedy == Remedy::kNewCredentials) credentials_->Refuse(*credentials);
   return {failure.status, failure};
 }
 
 HttpRequest S3Client::Sign(const S3Call& call, const S3Credentials& credentials) const {
-  const absl::Time now = world_.now() + absl::Seconds(skew_seconds_.load());
+  const absl::Time now = SigningClock();
   SigningInput input{.method = call.method,
                      .path = endpoint_.base + UriEncode(call.key, Slash::kKeep),
                      .query = call.query,

@@ -63,9 +63,10 @@ class S3Client {
                                                           const S3World& world);
 
   // Sends the call, and retries as S3Options say: failures that pass, once with new credentials,
-  // and once with a corrected clock. A request with a large body may take as long as bytes move;
-  // the time it takes beyond the usual timeout does not count against the deadline. The first
-  // failure that is tried again is logged, at most twice a minute.
+  // and once with a corrected clock; with outlasts_refusals also what is refused. A request with a
+  // large body may take as long as bytes move; the time it takes beyond the usual timeout does not
+  // count against the deadline. The first failure that is tried again is logged, at most twice a
+  // minute.
   S3Result Send(const S3Call& call);
 
   // Calls under way, and all later ones, fail with CANCELLED. Ending the sleeps of S3World is up to
@@ -90,6 +91,7 @@ class S3Client {
   Attempt Try(const S3Call& call, absl::Duration timeout);
   HttpRequest Sign(const S3Call& call, const S3Credentials& credentials) const;
   void TellOfTrouble(const absl::Status& why);
+  absl::Time SigningClock() const { return world_.now() + absl::Seconds(skew_seconds_.load()); }
   void CorrectClock(const HttpResponse& response);
 
   const S3Options options_;

@@ -84,11 +84,9 @@ class S3ObjectStore : public ObjectStore {
 
 absl::StatusOr<ObjectInfo> S3ObjectStore::Stat(std::string_view key) {
   CAPSTAN_RETURN_IF_ERROR(CheckReadKey(key));
-  const S3Result result = client_->Send({.method = "HEAD", .key = Full(key)});
-  CAPSTAN_RETURN_IF_ERROR(result.response.status());
+  CAPSTAN_ASSIGN_OR_RETURN(const HttpResponse answer, HeadS3Object(*client_, Full(key)));
   ObjectInfo info{.key = std::string(key)};
-  if (absl::SimpleAtoi(AbslView(result.response->Header("content-length")), &info.bytes))
-    return info;
+  if (absl::SimpleAtoi(AbslView(answer.Header("content-length")), &info.bytes)) return info;
   return absl::DataLossError(absl::StrCat(info.key, ": the answer has no length"));
 }
 

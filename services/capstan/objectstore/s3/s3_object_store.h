@@ -50,6 +50,10 @@ absl::StatusOr<ObjectVersion> PutS3Object(S3Client& client, const std::string& f
 absl::StatusOr<Object> ReadS3Object(S3Client& client, const std::string& full_key,
                                     const ReadRange& range);
 
+// The answer to HEAD of an object. NOT_FOUND only if the store itself says so, which is asked by
+// GET: to HEAD, whoever stands before the store answers 404 in the same way.
+absl::StatusOr<HttpResponse> HeadS3Object(S3Client& client, const std::string& full_key);
+
 // One answer to ListObjectsV2.
 struct S3Listing {
   std::vector<ObjectInfo> objects;  // With full keys.

@@ -38,10 +38,9 @@ absl::StatusOr<ObjectVersion> ReadPutAnswer(const HttpResponse& response, const 
 
 absl::StatusOr<ObjectVersion> FindWrite(S3Client& client, const std::string& full_key,
                                         const std::string& write_id) {
-  const S3Result result = client.Send({.method = "HEAD", .key = full_key});
-  CAPSTAN_RETURN_IF_ERROR(result.response.status());
-  if (result.response->Header(kWriteIdHeader) == write_id) {
-    return ObjectVersion{std::string(result.response->Header("etag"))};
+  CAPSTAN_ASSIGN_OR_RETURN(const HttpResponse answer, HeadS3Object(client, full_key));
+  if (answer.Header(kWriteIdHeader) == write_id) {
+    return ObjectVersion{std::string(answer.Header("etag"))};
   }
   return absl::AbortedError(absl::StrCat(full_key, ": another write stands there"));
 }

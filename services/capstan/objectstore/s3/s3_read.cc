@@ -140,11 +140,10 @@ absl::StatusOr<Object> S3Read::Run() {
 // Reads no bytes, which HTTP ranges cannot express.
 absl::StatusOr<Object> ReadNothing(S3Client& client, const std::string& key,
                                    const ReadRange& range) {
-  const S3Result result = client.Send({.method = "HEAD", .key = key});
-  CAPSTAN_RETURN_IF_ERROR(result.response.status());
-  ObjectVersion version{std::string(result.response->Header("etag"))};
+  CAPSTAN_ASSIGN_OR_RETURN(const HttpResponse answer, HeadS3Object(client, key));
+  ObjectVersion version{std::string(answer.Header("etag"))};
   uint64_t size = 0;
-  if (!absl::SimpleAtoi(AbslView(result.response->Header("content-length")), &size)) {
+  if (!absl::SimpleAtoi(AbslView(answer.Header("content-length")), &size)) {
     return absl::DataLossError(absl::StrCat(key, ": the answer has no length"));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, size));
@@ -153,6 +152,17 @@ absl::StatusOr<Object> ReadNothing(S3Client& client, const std::string& key,
 }
 
 }  // namespace
+
+absl::StatusOr<HttpResponse> HeadS3Object(S3Client& client, const std::string& full_key) {
+  const S3Call head{.method = "HEAD", .key = full_key};
+  absl::StatusOr<HttpResponse> answer = client.Send(head).response;
+  if (!absl::IsNotFound(answer.status())) return answer;
+  const absl::Status why =
+      client.Send({.method = "GET", .key = full_key, .headers = {{"range", "bytes=0-0"}}})
+          .response.status();
+  if (!why.ok() && !absl::IsOutOfRange(why)) return why;
+  return client.Send(head).response;  // It was written just then; or it has no bytes.
+}
 
 absl::StatusOr<Object> ReadS3Object(S3Client& client, const std::string& full_key,
                                     const ReadRange& range) {

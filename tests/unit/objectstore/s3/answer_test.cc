@@ -23,14 +23,21 @@ TEST(ReadFailureTest, KnowsWhatEachAnswerMeans) {
   } kCases[] = {
       {400, "InvalidArgument", StatusCode::kInvalidArgument, Remedy::kNone},
       {400, "RequestTimeout", StatusCode::kUnavailable, Remedy::kRetry},
-      {400, "ExpiredToken", StatusCode::kInvalidArgument, Remedy::kNewCredentials},
+      {400, "ExpiredToken", StatusCode::kUnauthenticated, Remedy::kNewCredentials},
+      {400, "InvalidToken", StatusCode::kUnauthenticated, Remedy::kNewCredentials},
+      {400, "TokenRefreshRequired", StatusCode::kUnauthenticated, Remedy::kNewCredentials},
+      {400, "InvalidIdentityToken", StatusCode::kUnauthenticated, Remedy::kNewCredentials},
       {401, "Unauthorized", StatusCode::kUnauthenticated, Remedy::kNone},
       {403, "AccessDenied", StatusCode::kPermissionDenied, Remedy::kNone},
       {403, "InvalidAccessKeyId", StatusCode::kPermissionDenied, Remedy::kNewCredentials},
       {403, "SignatureDoesNotMatch", StatusCode::kPermissionDenied, Remedy::kNewCredentials},
       {403, "InvalidToken", StatusCode::kPermissionDenied, Remedy::kNewCredentials},
       {403, "RequestTimeTooSkewed", StatusCode::kPermissionDenied, Remedy::kCorrectClock},
+      {403, "ExpiredToken", StatusCode::kPermissionDenied, Remedy::kNewCredentials},
       {404, "NoSuchKey", StatusCode::kNotFound, Remedy::kNone},
+      {404, "NoSuchUpload", StatusCode::kNotFound, Remedy::kNone},
+      {404, "NoSuchVersion", StatusCode::kNotFound, Remedy::kNone},
+      {404, "NoSuchRoute", StatusCode::kUnavailable, Remedy::kRetry},
       {404, "NoSuchBucket", StatusCode::kFailedPrecondition, Remedy::kNone},
       {409, "ConditionalRequestConflict", StatusCode::kUnavailable, Remedy::kRetry},
       {412, "PreconditionFailed", StatusCode::kAborted, Remedy::kNone},
@@ -55,6 +62,41 @@ TEST(ReadFailureTest, DoesWithoutABody) {
   const S3Failure failure = ReadFailure({.status = 503, .body = "<html>busy"}, "S3 GET a");
   EXPECT_EQ(failure.status, absl::UnavailableError("S3 GET a: HTTP 503"));
   EXPECT_EQ(failure.remedy, Remedy::kRetry);
+}
+
+TEST(ReadFailureTest, TakesNobodysWordButTheStoresThatAnObjectIsAbsent) {
+  const S3Failure failure =
+      ReadFailure({.status = 404, .body = "default backend - 404"}, "S3 GET a");
+  EXPECT_EQ(failure.status, absl::UnavailableError("S3 GET a: HTTP 404"));
+  EXPECT_EQ(failure.remedy, Remedy::kRetry);
+}
+
+TEST(ReadHeadFailureTest, KnowsWhatAnAnswerWithoutABodyMayMean) {
+  const absl::Time now = ParseHttpDate("Fri, 15 Jan 2027 08:00:00 GMT");
+  const struct {
+    int http;
+    const char* date;
+    StatusCode status;
+    Remedy remedy;
+  } kCases[] = {
+      {400, "", StatusCode::kUnauthenticated, Remedy::kNewCredentials},
+      {403, "", StatusCode::kPermissionDenied, Remedy::kNewCredentials},
+      {403, "Fri, 15 Jan 2027 08:04:00 GMT", StatusCode::kPermissionDenied,
+       Remedy::kNewCredentials},
+      {403, "Fri, 15 Jan 2027 08:06:00 GMT", StatusCode::kPermissionDenied, Remedy::kCorrectClock},
+      {403, "Fri, 15 Jan 2027 07:54:00 GMT", StatusCode::kPermissionDenied, Remedy::kCorrectClock},
+      {400, "Fri, 15 Jan 2027 09:00:00 GMT", StatusCode::kUnauthenticated, Remedy::kCorrectClock},
+      {404, "Fri, 15 Jan 2027 09:00:00 GMT", StatusCode::kNotFound, Remedy::kNone},
+      {503, "Fri, 15 Jan 2027 09:00:00 GMT", StatusCode::kUnavailable, Remedy::kRetry},
+      {301, "", StatusCode::kFailedPrecondition, Remedy::kNone},
+  };
+  for (const auto& c : kCases) {
+    const S3Failure failure =
+        ReadHeadFailure({.status = c.http, .headers = {{"date", c.date}}}, "S3 HEAD a", now);
+    EXPECT_EQ(failure.status.code(), c.status) << c.http << " " << c.date;
+    EXPECT_EQ(failure.remedy, c.remedy) << c.http << " " << c.date;
+    EXPECT_EQ(failure.status.message(), "S3 HEAD a: HTTP " + std::to_string(c.http));
+  }
 }
 
 TEST(ReadFailureTest, SaysWhereABucketIsAndDoesNotGoThere) {

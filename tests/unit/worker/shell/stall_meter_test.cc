@@ -15,6 +15,14 @@ TEST(StallMeterTest, CountsFromWhenItSawAReadFirst) {
   EXPECT_EQ(stall.on, "a");
 }
 
+TEST(StallMeterTest, SaysWhatTheStoreAnswersNow) {
+  StallMeter meter;
+  EXPECT_EQ(meter.Look(ReadUnderWay{7, "a"}, kNow).on, "a");
+  const Stall stall = meter.Look(ReadUnderWay{7, "a", "HTTP 403"}, kNow + absl::Seconds(40));
+  EXPECT_EQ(stall.on, "a (HTTP 403)");
+  EXPECT_EQ(stall.length, absl::Seconds(40)) << "one read, whatever is answered to it";
+}
+
 TEST(StallMeterTest, AnotherReadOfTheSameFileIsProgress) {
   StallMeter meter;
   meter.Look(ReadUnderWay{7, "a"}, kNow);

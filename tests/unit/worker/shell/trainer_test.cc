@@ -57,7 +57,8 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
   const ParameterMap parameters = *ParameterMap::Create(job);
   const SteadyClock clock;
   EventLoop loop;
-  BatchPrefetcher prefetcher({}, {.batches_ahead = 1}, NewDataFiles(absl::ZeroDuration()));
+  BatchPrefetcher prefetcher({}, {.batches_ahead = 1},
+                             NewDataFiles({.patience = absl::ZeroDuration()}));
   StepPool steps(parameters);
   WaitingTurns waiting_opens(1);
   const JobProgress progress;
