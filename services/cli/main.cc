@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
       "job's end).");
   app.require_subcommand(1);
   app.fallthrough();  // --tls may stand behind the subcommand, too.
-  std::string tls;
+  std::string& tls = invocation.tls;
   app.add_option("--tls", tls,
                  "Folder with tls.crt, tls.key and ca.crt: mutual TLS; default: plaintext")
       ->envname(kTlsVariable)

@@ -69,6 +69,7 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
     invocation.run = [options, &invocation] {
       options->programs = invocation.programs;
       options->program = invocation.program;
+      options->tls = invocation.tls;
       return Train(*options);
     };
   });

@@ -122,7 +122,9 @@ LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Fo
           .run_folder = options.run_folder,
           .from = options.from,
           .worker = options.worker,
-          .keep_going = options.keep_going};
+          .keep_going = options.keep_going,
+          .chief_port = options.chief_port,
+          .tls = options.tls};
 }
 
 // Stops the crew of a job that is over, and prints how it ended.

@@ -24,6 +24,7 @@ struct TrainOptions {
   std::string worker;               // The user's own program; empty: `worker`.
   std::string programs;             // The folder of chief, ps and worker.
   std::string program = "capstan";  // How the user calls this program.
+  std::string tls;                  // The folder of certificates; empty: plaintext.
 };
 
 // Starts all processes, shows the progress, and in the end prints the results and what to try next.

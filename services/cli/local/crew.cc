@@ -22,6 +22,9 @@ constexpr char kLoopback[] = "127.0.0.1:";
 constexpr absl::Duration kChiefStart = absl::Minutes(2);
 constexpr absl::Duration kStartPollPeriod = absl::Milliseconds(20);
 
+// A shard that is stopped waits so many seconds for the chief, which is stopped with it.
+constexpr char kShardGrace[] = "1";
+
 // The exit code of a service that cannot start with its arguments.
 constexpr int kBadInput = 2;
 
@@ -139,8 +142,9 @@ absl::Status Crew::Start() {
     Child shard = MakeChild("ps", absl::StrCat("ps-", i));
     // The shards share the machine's memory.
     const uint64_t memory = metrics::UsableMemoryBytes() / static_cast<uint64_t>(options_.shards);
-    Extend(shard.argv, {"--chief", chief_address_, "--index", absl::StrCat(i), "--listen",
-                        absl::StrCat(kLoopback, 0), "--memory", absl::StrCat(memory)});
+    Extend(shard.argv,
+           {"--chief", chief_address_, "--index", absl::StrCat(i), "--listen",
+            absl::StrCat(kLoopback, 0), "--memory", absl::StrCat(memory), "--grace", kShardGrace});
     shards_.push_back(std::move(shard));
     CAPSTAN_RETURN_IF_ERROR(StartChild(shards_.back()));
   }

@@ -64,6 +64,7 @@ absl::StatusOr<std::string> Follower::Save() {
     if (!news.ok()) crew_.Stop(kStopGrace);
     Look(chief);
   }
+  Look(chief);
   return saved;
 }
 

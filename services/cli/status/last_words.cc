@@ -62,6 +62,8 @@ std::string CommandOf(const LastWordsOptions& options, int workers, absl::string
     absl::StrAppend(&command, " --run-dir ", Word(options.run_folder));
   }
   if (options.keep_going) absl::StrAppend(&command, " --keep-going");
+  if (options.chief_port != 0) absl::StrAppend(&command, " --chief-port ", options.chief_port);
+  if (!options.tls.empty()) absl::StrAppend(&command, " --tls ", Word(options.tls));
   return command;
 }
 
@@ -76,14 +78,15 @@ std::vector<std::string> StopWords(const v1::GetStatusReply& status,
                       Grouped(status.examples())),
       ""};
   const v1::CheckpointStatus& last = status.checkpoint();
+  const std::string of = absl::StrCat(", of ", Grouped(last.examples()), " examples");
   if (saved.ok()) {
-    lines.push_back(absl::StrCat("  saved     ", Printable(*saved)));
+    lines.push_back(
+        absl::StrCat("  saved     ", Printable(*saved), last.uri() == *saved ? of : ""));
   } else if (!absl::IsFailedPrecondition(saved.status())) {
     lines.push_back(absl::StrCat("  not saved ", Printable(std::string(saved.status().message()))));
   }
   if (!saved.ok() && !last.uri().empty()) {
-    lines.push_back(absl::StrCat("  kept      ", Printable(last.uri()), ", of ",
-                                 Grouped(last.examples()), " examples"));
+    lines.push_back(absl::StrCat("  kept      ", Printable(last.uri()), of));
   }
   const bool kept = saved.ok() || !last.uri().empty();
   lines.push_back(absl::StrCat(kept ? "  go on     " : "  begin anew  ",

@@ -24,6 +24,8 @@ struct LastWordsOptions {
   std::string from = {};               // The --from that the user gave; empty: not given.
   std::string worker = {};             // The command of the user's own program; empty: none.
   bool keep_going = false;
+  int chief_port = 0;    // 0: any.
+  std::string tls = {};  // The folder of certificates that the user gave; empty: not given.
 };
 
 // Returns the lines for a completed job: held-out metrics, where the model and the curve are, and

@@ -149,6 +149,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));
+    coordinator.reset();      // Its call would be waited for, where this shard is the coordinator.
     server.Shutdown(kDrain);  // Calls under way may still wait for backups.
   }
   shard->streams().Close();

@@ -288,6 +288,22 @@ TEST(LastWordsTest, AJobThatIsBegunAnewBeginsWithWhatItBeganWith) {
               HasSubstr("--workers 2 --from old/model --fresh    # one worker more"));
 }
 
+TEST(LastWordsTest, SayHowManyExamplesAreSavedOfAJobThatWentOnWhileItWasSaved) {
+  v1::GetStatusReply status = Running();
+  status.set_examples(1'601'624);
+  status.mutable_checkpoint()->set_uri("out/demo/checkpoints/7");
+  status.mutable_checkpoint()->set_examples(1'589'864);
+  const std::string words =
+      absl::StrJoin(StopWords(status, std::string("out/demo/checkpoints/7"), {}), "\n");
+  EXPECT_THAT(words, HasSubstr(": 1,601,624 examples"));
+  EXPECT_THAT(words, HasSubstr("saved     out/demo/checkpoints/7, of 1,589,864 examples"));
+}
+
+TEST(LastWordsTest, SuggestThePortOfTheChiefAndTheCertificatesOfThisRun) {
+  EXPECT_THAT(absl::StrJoin(LastWords(Running(), {.chief_port = 7000, .tls = "my certs"}), "\n"),
+              HasSubstr(" --chief-port 7000 --tls 'my certs'    # one worker more"));
+}
+
 TEST(LastWordsTest, SuggestToGoOnInTheFolderOfTheRun) {
   const std::string words =
       absl::StrJoin(LastWords(Running(), {.job_file = "job.yaml", .run_folder = "my run"}), "\n");
