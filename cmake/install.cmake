@@ -38,7 +38,7 @@ function(capstan_public_headers result)
   set(${result} ${headers} PARENT_SCOPE)
 endfunction()
 
-install(TARGETS chief ps worker capstan COMPONENT programs)
+capstan_install_programs()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
 
 capstan_targets_of_programs(targets)

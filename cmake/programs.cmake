@@ -28,3 +28,11 @@ function(capstan_add_programs)
     endif()
   endforeach()
 endfunction()
+
+# capstan_install_programs()   installs what capstan_add_programs has made: `capstan` for people into bin, and those that it
+#     starts into libexec/capstan, where nobody's PATH leads: the system has a `ps` of its own.
+function(capstan_install_programs)
+  include(GNUInstallDirs)
+  install(TARGETS capstan COMPONENT programs)
+  install(TARGETS chief ps worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/capstan COMPONENT programs)
+endfunction()

@@ -19,10 +19,16 @@ using capstan::cli::Invocation;
 
 constexpr char kTlsVariable[] = "CAPSTAN_TLS";
 
-std::string OwnFolder() {
+// Returns the folder of chief, ps and worker: that of this program, or, as they are installed,
+// libexec/capstan beside it.
+std::string ProgramsFolder() {
+  namespace fs = std::filesystem;
   std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "." : program.parent_path().string();
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return ".";
+  const fs::path own = program.parent_path();
+  const fs::path installed = own.parent_path() / "libexec" / "capstan";
+  return fs::exists(own / "chief", error) ? own.string() : installed.string();
 }
 
 }  // namespace
@@ -30,7 +36,7 @@ std::string OwnFolder() {
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // `capstan status | head` must not kill a training run.
   Invocation invocation;
-  invocation.programs = OwnFolder();
+  invocation.programs = ProgramsFolder();
   // A program that was called by its path is not in PATH, or another one is.
   const std::string typed = argc > 0 ? argv[0] : "";
   if (typed.find('/') != typed.npos) invocation.program = typed;

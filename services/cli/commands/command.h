@@ -14,7 +14,7 @@
 namespace capstan::cli {
 
 struct Invocation {
-  std::string programs;             // The folder of this program and of chief, ps and worker.
+  std::string programs;             // The folder of chief, ps and worker.
   std::string program = "capstan";  // As it is called in this shell.
   std::string tls;                  // The folder of certificates, as given; empty: plaintext.
   std::function<ExitCode()> run;
