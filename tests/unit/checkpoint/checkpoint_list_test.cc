@@ -134,11 +134,11 @@ TEST_F(CheckpointFolderTest, WhatLacksAFileOrAParentIsDamaged) {
 }
 
 TEST_F(CheckpointFolderTest, WhatIsItsOwnParentOrAnAncestorOfItselfIsDamaged) {
+  Write("13-e", 13, "");
   Write("9-a", 9, "9-a");
   Write("10-b", 10, "11-c");
   Write("11-c", 11, "10-b");
   Write("12-d", 12, "11-c");  // It builds on the circle, and is not of it.
-  Write("13-e", 13, "");
   const auto list = ListCheckpoints(**OpenObjectStore(root_));
   ASSERT_TRUE(list.ok()) << list.status();
   ASSERT_EQ(list->size(), 5u);
