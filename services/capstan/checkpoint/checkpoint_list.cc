@@ -9,6 +9,7 @@
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_names.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/checkpoint/manifest.h"
 
 namespace capstan {
@@ -55,8 +56,27 @@ absl::Status CheckSizes(const v1::Manifest& manifest, const Sizes& sizes) {
   return absl::OkStatus();
 }
 
-// Marks as damaged the checkpoints whose parent is missing or damaged, and in turn those that build
-// on them.
+// Checks that the chain of parents ends as CheckpointReader needs it. REQUIRES: every parent in the
+// chain is in `found`.
+absl::Status CheckChain(const std::map<std::string, ListedCheckpoint>& found,
+                        const ListedCheckpoint& checkpoint) {
+  size_t links = 1;
+  for (const ListedCheckpoint* link = &checkpoint; !link->manifest.parent().empty();) {
+    link = &found.at(link->manifest.parent());
+    if (link->id == checkpoint.id) {
+      return absl::DataLossError(absl::StrCat("its parents lead back to it: the parent of ",
+                                              checkpoint.id, " is ", checkpoint.manifest.parent()));
+    }
+    if (++links > CheckpointReader::kMaxChain) {
+      return absl::DataLossError(absl::StrCat("it is the end of a chain of more than ",
+                                              CheckpointReader::kMaxChain, " checkpoints"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Marks as damaged the checkpoints whose parent is missing or damaged, in turn those that build on
+// them, and then those whose chain of parents does not end.
 void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -68,6 +88,9 @@ void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
           absl::StrCat("its parent ", checkpoint.manifest.parent(), " is missing or damaged"));
       changed = true;
     }
+  }
+  for (auto& [id, checkpoint] : found) {
+    if (checkpoint.status.ok()) checkpoint.status = CheckChain(found, checkpoint);
   }
 }
 

@@ -20,7 +20,8 @@ namespace capstan {
 struct ListedCheckpoint {
   std::string id;
   // NOT_FOUND: the folder has no manifest, so it is no checkpoint. DATA_LOSS: its manifest is
-  // damaged, or an object that it or one of its parents names is missing or of another size.
+  // damaged, an object that it or one of its parents names is missing or of another size, or the
+  // chain of its parents does not end or is longer than CheckpointReader reads.
   absl::Status status;
   v1::Manifest manifest;  // If the status is OK.
   uint64_t bytes = 0;     // The bytes of all objects in the folder.

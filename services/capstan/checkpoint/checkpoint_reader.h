@@ -23,7 +23,8 @@ namespace capstan {
 // Thread-safe once it is open.
 class CheckpointReader {
  public:
-  static constexpr size_t kMaxChain = 64;
+  // A whole checkpoint, and as many deltas as checkpoint.max_deltas may allow.
+  static constexpr size_t kMaxChain = 101;
 
   // `uri`: the checkpoint's folder. NOT_FOUND: it holds no checkpoint. DATA_LOSS, with the object:
   // its manifest is damaged, or one of its chain is damaged or missing. FAILED_PRECONDITION: a

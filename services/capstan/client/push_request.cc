@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/bounded_seconds.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
@@ -126,8 +127,9 @@ absl::Status PsClient::PushRequest::Decode(const RequestPlan::Chunk& chunk,
     if (settled) Answered(chunk.partitions[i], {dense, sparse});
     settled_ = settled_ && settled;
   }
-  result_.retry_after =
-      std::max(result_.retry_after, absl::Seconds(outcomes.retry_after_seconds()));
+  const absl::Duration hint =
+      BoundedSeconds(outcomes.retry_after_seconds(), absl::ZeroDuration(), kLongestRetryHint);
+  result_.retry_after = std::max(result_.retry_after, hint);
   return absl::OkStatus();
 }
 

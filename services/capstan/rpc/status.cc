@@ -1,5 +1,6 @@
 #include "capstan/rpc/status.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/cord.h"
@@ -28,7 +29,7 @@ absl::Duration RetryAfter(const absl::Status& status) {
   const absl::optional<absl::Cord> hint = status.GetPayload(kRetryHint);
   int64_t millis = 0;
   if (!hint || !absl::SimpleAtoi(std::string(*hint), &millis)) return absl::ZeroDuration();
-  return absl::Milliseconds(millis);
+  return std::clamp(absl::Milliseconds(millis), absl::ZeroDuration(), kLongestRetryHint);
 }
 
 }  // namespace capstan

@@ -17,7 +17,10 @@ grpc::Status ToGrpcStatus(const absl::Status& status);
 // absl::Status, and trailing metadata (kRetryHint, in milliseconds) on the wire. 0: no hint.
 inline constexpr char kRetryHint[] = "grpc-retry-pushback-ms";
 [[nodiscard]] absl::Status WithRetryAfter(absl::Status status, absl::Duration wait);
+// Returns the hint, or kLongestRetryHint if a peer tells a longer one.
 absl::Duration RetryAfter(const absl::Status& status);
+// What a caller waits at most, whatever a peer says.
+inline constexpr absl::Duration kLongestRetryHint = absl::Minutes(1);
 
 }  // namespace capstan
 

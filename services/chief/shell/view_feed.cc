@@ -105,7 +105,7 @@ ViewFeed::~ViewFeed() {
 }
 
 grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer, ShardProcess process) {
-  auto watcher = std::make_shared<Watcher>(*this, peer, process);
+  std::shared_ptr<Watcher> watcher;
   std::shared_ptr<const v1::View> view;
   grpc::Status refusal;
   {
@@ -119,6 +119,9 @@ grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer, Sha
       refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
                  absl::StrCat(peer, " has ", peers_[peer], " watchers, which is the limit")};
     }
+    // Who is refused does not watch: the end of its stream tells nothing about a shard's process.
+    if (!refusal.ok()) process = {};
+    watcher = std::make_shared<Watcher>(*this, peer, process);
     ++peers_[peer];
     if (process.incarnation != 0) ++shards_[process.incarnation];
     watchers_[watcher.get()] = watcher;

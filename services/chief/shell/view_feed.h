@@ -45,7 +45,7 @@ class ViewFeed {
   }
 
   // Returns the processes of shards whose last watch has ended since the last call; some are left
-  // out if there are too many.
+  // out if there are too many. A stream that Watch refused was no watch.
   std::vector<ShardProcess> TakeEnded();
   // Returns true if the process has a watch, perhaps a new one.
   bool IsWatching(uint64_t incarnation);

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/bounded_seconds.h"
 #include "capstan/base/status.h"
 #include "chief/state/term.h"
 
@@ -17,6 +18,7 @@ constexpr size_t kLostShown = 16;
 constexpr size_t kVoidWorkersKept = 8192;
 constexpr size_t kMaxNameBytes = 253;  // A DNS name.
 constexpr size_t kMaxTextBytes = 4096;
+constexpr absl::Duration kLongestStall = absl::Hours(24 * 365);
 constexpr uint64_t kMostSteps = uint64_t{1} << 48;  // A reported clock above this counts as this.
 
 std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) {
@@ -31,6 +33,8 @@ std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) 
 // of what was cut off is freed.
 v1::WorkerReport Kept(v1::WorkerReport told) {
   if (told.stalled_on().size() > kMaxTextBytes) told.mutable_stalled_on()->resize(kMaxTextBytes);
+  told.set_stalled_seconds(absl::ToDoubleSeconds(
+      BoundedSeconds(told.stalled_seconds(), absl::ZeroDuration(), kLongestStall)));
   told.DiscardUnknownFields();
   v1::WorkerReport kept = told;
   return kept;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/bounded_seconds.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
@@ -21,12 +22,18 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
+// Whatever the chief says: between two heartbeats, and what one of them may grant.
+constexpr absl::Duration kShortestBeat = absl::Milliseconds(10);
+constexpr absl::Duration kLongestBeat = absl::Seconds(60);
+constexpr absl::Duration kLongestLease = absl::Hours(1);
 
 // With replicas a shard serves only while it has a lease, which a heartbeat renews in good time.
 absl::Duration HeartbeatOf(const v1::JobSpec& job) {
-  const absl::Duration beat = absl::Seconds(job.lease().heartbeat_seconds());
+  const absl::Duration beat =
+      BoundedSeconds(job.lease().heartbeat_seconds(), kShortestBeat, kLongestBeat);
   if (job.replicas() == 0) return beat;
-  return std::min(beat, absl::Seconds(job.lease().shard_lease_seconds()) / 4);
+  return std::min(
+      beat, BoundedSeconds(job.lease().shard_lease_seconds() / 4, kShortestBeat, kLongestBeat));
 }
 
 // A steady time: the time of day may jump.
@@ -140,7 +147,8 @@ void ChiefLink::Heartbeat() {
         if (!reply.ok()) return;  // The next heartbeat tries again.
         heard_ = shard_->clock().Now();
         if (reply->lease_seconds() > 0) {
-          shard_->SetLease(sent + absl::Seconds(reply->lease_seconds()));
+          shard_->SetLease(
+              sent + BoundedSeconds(reply->lease_seconds(), absl::ZeroDuration(), kLongestLease));
         }
         may_leave_ = reply->may_leave();
         const bool doubt = shard_->seals().TakeDoubt();

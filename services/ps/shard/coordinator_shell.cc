@@ -1,10 +1,10 @@
 #include "ps/shard/coordinator_shell.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/bounded_seconds.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
@@ -12,6 +12,12 @@
 #include "ps/shard/traced_rounds.h"
 
 namespace capstan::ps {
+namespace {
+
+// How long a lane's runner may wait for the open round within one call.
+constexpr absl::Duration kLongestOpen = absl::Seconds(60);
+
+}  // namespace
 
 void CoordinatorShell::SetMaxRounds(uint64_t max_rounds) {
   absl::MutexLock lock(&mu_);
@@ -128,10 +134,11 @@ std::optional<WaiterId> CoordinatorShell::Open(const v1::OpenRoundRequest& reque
         seals_.CheckLane(request.header(), request.lane(), request.generation()));
     CAPSTAN_ASSIGN_OR_RETURN(
         CoordinatorAnswers opened,
-        machine_->Open({waiter, static_cast<LaneIndex>(request.lane()),
-                        GenerationFromProto(request.generation()),
-                        now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
-                       now));
+        machine_->Open(
+            {waiter, static_cast<LaneIndex>(request.lane()),
+             GenerationFromProto(request.generation()),
+             now + BoundedSeconds(request.wait_seconds(), absl::ZeroDuration(), kLongestOpen)},
+            now));
     TraceOpenRound(machine_->open_round(), machine_->last_closed(), opened);
     replicated = TellBackup();
     return opened;

@@ -1,6 +1,5 @@
 #include "ps/shard/staged_partitions.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -47,10 +46,10 @@ absl::StatusOr<v1::TakePartitionReply> StagedPartitions::Take(
   Entry& entry = Find({static_cast<PartitionIndex>(request.partition()),
                        Timeline{request.header().timeline()},
                        {request.move().term(), request.move().n()}});
-  const auto first = std::find_if(entries_.begin(), entries_.end(), [](const auto& other) {
-    return other.second->stage.receiving();
-  });
-  const bool always_fits = first == entries_.end() || first->second.get() == &entry;
+  // Whoever is let in above the limit is let in until it has come: if another took its place, both
+  // would be above the limit, and it might never come to its end.
+  if (first_ == nullptr || !first_->stage.receiving()) first_ = &entry;
+  const bool always_fits = first_ == &entry;
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("move.piece_received"));
   CAPSTAN_RETURN_IF_ERROR(entry.stage.Take(request, shard_.memory(), always_fits));
   CAPSTAN_FAILPOINT("move.piece_taken");
@@ -205,6 +204,7 @@ void StagedPartitions::Drop(Entries::iterator at) {
   Entry& entry = *at->second;
   if (entry.expected && entry.moved) shard_.GiveUp(entry.moved->timeline, entry.moved->passed);
   CAPSTAN_FAILPOINT("move.stage_dropped");
+  if (first_ == &entry) first_ = nullptr;
   dropped_.push_back(std::move(at->second));
   entries_.erase(at);
 }

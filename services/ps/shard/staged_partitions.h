@@ -45,8 +45,8 @@ class StagedPartitions {
   // have left.
   void Follow();
 
-  // The account of files that are not decoded yet. The lowest partition that is still being
-  // received always fits.
+  // The account of files that are not decoded yet. One partition always fits: the
+  // one that was being received alone, until all of its present file has come or it is dropped.
   ByteBudget& undecoded() { return shard_.memory().of(MemoryUse::kMoves); }
 
  private:
@@ -82,6 +82,8 @@ class StagedPartitions {
   Background& background_;
   mutable absl::Mutex mu_;
   Entries entries_ ABSL_GUARDED_BY(mu_);
+  // The entry that always fits, one of entries_; null if there is none.
+  Entry* first_ ABSL_GUARDED_BY(mu_) = nullptr;
   // Dropped entries whose work may go on.
   std::vector<std::unique_ptr<Entry>> dropped_ ABSL_GUARDED_BY(mu_);
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "capstan/base/bounded_seconds.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/base/worth_repeating.h"
 #include "capstan/placement/view_epoch.h"
@@ -12,13 +13,16 @@ namespace {
 
 // The last part of a drain, after the leases are over, in which the chief is told of it.
 constexpr absl::Duration kFarewell = absl::Seconds(1);
+// Between two heartbeats, whatever the chief says of the job.
+constexpr absl::Duration kShortestBeat = absl::Milliseconds(10);
+constexpr absl::Duration kLongestBeat = absl::Seconds(60);
 
 SessionOptions SessionOptionsOf(const WorkerMachineOptions& options,
                                 const v1::RegisterWorkerReply& registration) {
-  SessionOptions session{
-      .name = options.name,
-      .incarnation = options.incarnation,
-      .heartbeat = absl::Seconds(registration.job().lease().heartbeat_seconds())};
+  SessionOptions session{.name = options.name,
+                         .incarnation = options.incarnation,
+                         .heartbeat = BoundedSeconds(registration.job().lease().heartbeat_seconds(),
+                                                     kShortestBeat, kLongestBeat)};
   for (uint64_t trainer : registration.trainers()) session.trainers.push_back(TrainerId{trainer});
   return session;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <limits>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -38,6 +39,11 @@ class ResettingChief final : public v1::Chief::CallbackService {
     answers_ = answers;
     known_ = false;
   }
+  // What later registrations are told of the job.
+  void SetHeartbeatSeconds(double seconds) {
+    absl::MutexLock lock(&mu_);
+    job_.mutable_lease()->set_heartbeat_seconds(seconds);
+  }
   int registrations() {
     absl::MutexLock lock(&mu_);
     return registrations_;
@@ -66,8 +72,8 @@ class ResettingChief final : public v1::Chief::CallbackService {
   }
 
  private:
-  const v1::JobSpec job_;
   absl::Mutex mu_;
+  v1::JobSpec job_ ABSL_GUARDED_BY(mu_);
   std::deque<grpc::Status> answers_ ABSL_GUARDED_BY(mu_);
   bool known_ ABSL_GUARDED_BY(mu_) = false;
   int registrations_ ABSL_GUARDED_BY(mu_) = 0;
@@ -141,6 +147,19 @@ TEST_F(ChiefLinkTest, AShardWhoseRegistrationIsResetGoesOnAndRegistersAgain) {
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(learned_, 1);
   EXPECT_GE(chief_.registrations(), 5);
+}
+
+TEST_F(ChiefLinkTest, AHeartbeatThatIsNoNumberDoesNotSilenceTheShard) {
+  const Shutdown shutdown;
+  chief_.SetHeartbeatSeconds(std::numeric_limits<double>::quiet_NaN());
+  ASSERT_TRUE(link_.Register(shutdown).ok());
+  Follow();
+  for (int heartbeats = 1; heartbeats <= 2; ++heartbeats) {
+    chief_.Forget({});  // The shard hears of it by its next heartbeat.
+    const absl::Status status = PollUntilLearned(heartbeats);
+    EXPECT_TRUE(status.ok()) << status;
+    ASSERT_GE(learned_, heartbeats);
+  }
 }
 
 TEST_F(ChiefLinkTest, AShardThatTheChiefRefusesEnds) {

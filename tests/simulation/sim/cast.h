@@ -48,6 +48,7 @@ enum class Lie {
   kThawsAlone,      // A partition that stands still for its move goes on by itself.
   kClockOfAnyView,  // ssp: a clock counts by whatever view it is told.
   kAlone,           // An owner acknowledges a push before its backup has it.
+  kNonfinite,       // Workers say of every lease that its loss is not finite.
   kBelieved,        // Chief and shards believe whatever a worker says of leases: nothing is sealed.
 };
 

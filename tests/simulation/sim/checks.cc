@@ -294,7 +294,23 @@ void Checks::OnPulled(const v1::Lease& lease, const v1::PullRequest& request, co
 
 // ---- the oracle ----
 
-void Checks::OnCells(const Cells& cells, bool at_end) {
+// A row that nobody has pushed has its initial value, and is read like any other.
+void Checks::CheckAllRead(const Cells& cells, const std::set<uint32_t>& gone) {
+  for (const NamedBatch& batch : cast_.job().AllBatches()) {
+    for (const auto& [cell, value] : cast_.job().Touched(batch)) {
+      const uint32_t partition = cast_.job().PartitionOf(cell);
+      if (cells.contains(cell) || gone.contains(partition)) continue;
+      return Violate(absl::StrCat("EndExact: nobody tells ", cell.first, ".", cell.second,
+                                  " of partition ", partition, ", which batch ", batch.name.epoch,
+                                  ".", batch.name.task, ".", batch.name.seq, " has trained; ",
+                                  cells.size(), " others are told"));
+    }
+  }
+}
+
+void Checks::OnCells(const Cells& cells, bool at_end, const std::set<uint32_t>& gone) {
+  if (at_end) CheckAllRead(cells, gone);
+  if (!violation_.empty()) return;
   for (const NamedBatch& batch : cast_.job().AllBatches()) {
     for (const Cell& cell : cast_.job().CountersOf(batch)) {
       const auto value = cells.find(cell);
@@ -328,6 +344,7 @@ void Checks::OnCells(const Cells& cells, bool at_end) {
 
 void Checks::OnEndOfPartial(const Cells& cells, uint64_t told_lost) {
   OnCells(cells, /*at_end=*/false);
+  CheckAllRead(cells, /*gone=*/{});
   uint64_t missing = 0;
   for (const NamedBatch& batch : cast_.job().AllBatches()) {
     std::set<std::pair<uint32_t, bool>> parts;  // Partition, whether it is the dense one.

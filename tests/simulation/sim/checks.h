@@ -77,9 +77,10 @@ class Checks {
   void OnRoundCommit(uint64_t timeline, const RoundCommit& set);
   void OnPulled(const v1::Lease& lease, const v1::PullRequest& request, const Cells& pulled);
 
-  // NoDuplicate: no weight of a batch stands for more than one push. `at_end`: and none is missing,
-  // and where that is determined all is as if nothing had ever happened.
-  void OnCells(const Cells& cells, bool at_end);
+  // NoDuplicate: no weight of a batch stands for more than one push. `at_end`: every parameter of
+  // the job is there, but for those of the partitions `gone`, no batch is missing, and where that
+  // is determined all is as if nothing had ever happened.
+  void OnCells(const Cells& cells, bool at_end, const std::set<uint32_t>& gone = {});
   // recovery: partial, at the end. LossIsTold: what is missing is not more than was told lost, in
   // batches of parts of partitions; and nothing is if no shard has returned alone.
   void OnEndOfPartial(const Cells& cells, uint64_t told_lost);
@@ -103,6 +104,8 @@ class Checks {
                  const v1::PushRequest& request);
   void CheckOwner(const Holder& holder, uint32_t partition, const v1::PushRequest& request);
   bool IsPromoted(const Holder& holder, uint32_t partition) const;
+  // EndExact: there is every parameter, whether it was ever pushed or not, but for those of `gone`.
+  void CheckAllRead(const Cells& cells, const std::set<uint32_t>& gone);
 
   Cast& cast_;
   std::string violation_;

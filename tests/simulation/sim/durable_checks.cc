@@ -125,9 +125,20 @@ bool DurableChecks::IsDamaged(const std::string& id, const v1::SavedFile& file) 
   });
 }
 
-bool DurableChecks::AnySound() const {
-  return std::any_of(counted_on_.begin(), counted_on_.end(),
-                     [this](const std::string& id) { return !IsDamaged(id); });
+bool DurableChecks::MayFail() const {
+  const auto damaged = [this](const std::string& id) { return IsDamaged(id); };
+  return std::any_of(relied_on_.begin(), relied_on_.end(), damaged) &&
+         std::all_of(relied_on_.begin(), relied_on_.end(),
+                     [&](const std::string& id) { return deleted_.contains(id) || damaged(id); });
+}
+
+std::string DurableChecks::DamageText() const {
+  std::string text = relied_on_.empty() ? "no chief has counted on a checkpoint" : "checkpoints:";
+  for (const std::string& id : relied_on_) {
+    absl::StrAppend(&text, " ", id, IsDamaged(id) ? " is damaged" : " is sound",
+                    deleted_.contains(id) ? " and deleted;" : ";");
+  }
+  return text;
 }
 
 // ---- what chiefs count on ----
@@ -137,6 +148,7 @@ void DurableChecks::OnClaim(uint64_t term, const std::vector<std::string>& ids) 
   if (term < ruling_term_) return;  // Another one has come while this one took stock.
   if (term == ruling_term_) violate_(absl::StrCat("TermsRise: term ", term, " is claimed twice"));
   ruling_term_ = term;
+  relied_on_.insert(ids.begin(), ids.end());
   for (const std::string& id : ids) {
     // What the chief before is about to delete there are newer ones for.
     if (!deleted_.contains(id)) CheckWhole(id);
@@ -147,6 +159,7 @@ void DurableChecks::OnCheckpoint(uint64_t term, const std::string& id) {
   // Once its successor has claimed the job, and perhaps taken stock, nobody counts on it.
   if (term != ruling_term_ || term < state_.term()) return;
   counted_on_.insert(id);
+  relied_on_.insert(id);
   CheckWhole(id);
 }
 

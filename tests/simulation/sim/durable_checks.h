@@ -35,8 +35,11 @@ class DurableChecks {
   void OnDamaged(const std::string& key);
   // What its reader needs of the checkpoint, or of those that it builds on, is damaged.
   bool IsDamaged(const std::string& id) const;
-  // There is one that is counted on and sound.
-  bool AnySound() const;
+  // The job may fail: some checkpoint on which a chief has counted is damaged, and no sound one is
+  // left.
+  bool MayFail() const;
+  // Says of which checkpoints that is so, as a text for people.
+  std::string DamageText() const;
 
   // A chief has claimed the job, and rules until another one does; these are its checkpoints.
   void OnClaim(uint64_t term, const std::vector<std::string>& ids);
@@ -72,7 +75,9 @@ class DurableChecks {
   v1::ChiefState state_;                           // As it stands in the store.
   std::map<std::string, v1::Manifest> manifests_;  // By id: all that were ever written.
   std::set<std::string> counted_on_;               // Ids.
-  std::set<std::string> damaged_;                  // Objects: <id>/<name>.
+  // Ids of those on which a chief has ever counted, which also found some when it claimed the job.
+  std::set<std::string> relied_on_;
+  std::set<std::string> damaged_;  // Objects: <id>/<name>.
 };
 
 }  // namespace capstan::sim

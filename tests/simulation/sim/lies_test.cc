@@ -172,6 +172,16 @@ TEST(SimulatedLies, AStoreThatForgetsAPartitionIsNoticed) {
   ExpectFindsInStore(Lie::kForgetfulStore, Policy::kSsp, "ManifestWhole");
 }
 
+TEST(SimulatedLies, AJobThatFailsThoughNothingIsDamagedIsNoticedWhereSomethingCouldBe) {
+  const char* const found = "NeverStuck: the job fails: .*no chief has counted on a checkpoint";
+  ExpectFinds(Lie::kNonfinite, Policy::kAsync, found, [](WorldOptions& world) {
+    world.job.uri = "sim://jobs";
+    world.job.checkpoint_seconds = 0;  // None but the last.
+    world.troubles = {.until = absl::ZeroDuration()};
+    world.troubles.store_weather.damage = 1e-12;
+  });
+}
+
 void ExpectFindsAfterLosses(Lie lie, const char* invariant) {
   ExpectFinds(lie, Policy::kAsync, invariant, [](WorldOptions& world) {
     world.job.uri = "sim://jobs";

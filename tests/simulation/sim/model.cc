@@ -30,8 +30,9 @@ constexpr uint64_t kIncarnation = 1;
 
 }  // namespace
 
-Cells ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t index) {
+Reading ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t index) {
   Step all;
+  absl::Status status;
   for (const NamedBatch& batch : job.AllBatches()) {
     v1::PullRequest request;
     *request.mutable_header() = HeaderFor(view, index);
@@ -40,15 +41,19 @@ Cells ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t
     AddPull(job, batch, view, index, request);
     auto query = ps::PullQuery::Read(ToBuffer(request), shard.catalog());
     CAPSTAN_CHECK(query.ok());
-    if (!shard.CheckHeader((*query)->head().header()).ok()) return {};
+    const absl::Status checked = shard.CheckHeader((*query)->head().header());
+    if (!checked.ok()) return {.cells = std::move(all.pulled), .status = checked};
+    // Who evaluates waits for nobody, so the answer comes at once.
     shard.Pull(*std::move(query), absl::InfiniteFuture(),
                [&](const absl::StatusOr<grpc::ByteBuffer>& buffer, absl::Duration) {
+                 status.Update(buffer.status());
+                 if (!buffer.ok()) return;
                  v1::PullReply reply;
-                 if (!buffer.ok() || !reply.ParseFromString(Bytes(*buffer))) return;
+                 CAPSTAN_CHECK(reply.ParseFromString(Bytes(*buffer)));
                  TakeValues(job, request, reply, all);
                });
   }
-  return all.pulled;
+  return {.cells = std::move(all.pulled), .status = status};
 }
 
 absl::StatusOr<Cells> ReadCheckpoint(const Job& job, const std::string& uri,
@@ -73,7 +78,10 @@ absl::StatusOr<Cells> ReadCheckpoint(const Job& job, const std::string& uri,
   CAPSTAN_RETURN_IF_ERROR(shard->BeginLoad(kTimeline));
   CAPSTAN_RETURN_IF_ERROR(
       ps::LoadJob(*shard, order, {.open_store = open, .background = background}).Run());
-  return ReadCells(job, *shard, view, /*index=*/0);
+  shard->SetLease(absl::InfiniteFuture());  // With replicas it answers no pull without one.
+  Reading model = ReadCells(job, *shard, view, /*index=*/0);
+  CAPSTAN_RETURN_IF_ERROR(model.status);
+  return std::move(model.cells);
 }
 
 absl::StatusOr<uint64_t> OpenStreamsIn(const Job& job, const std::string& uri,

@@ -13,10 +13,17 @@
 
 namespace capstan::sim {
 
-// Every parameter that shard `index` of the view serves.
-Cells ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t index);
+// What a shard tells of its parameters: all of them, or those that it could tell and the first
+// error.
+struct Reading {
+  Cells cells;
+  absl::Status status;
+};
 
-// Every parameter of a checkpoint, loaded as a shard loads it.
+// Reads every parameter of the partitions that the view gives to shard `index`.
+Reading ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t index);
+
+// Every parameter of a checkpoint, loaded as a shard loads it, or why some cannot be read.
 absl::StatusOr<Cells> ReadCheckpoint(const Job& job, const std::string& uri,
                                      const StoreOpener& open);
 

@@ -30,6 +30,7 @@
 #include "ps/shard/view_followers.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/checks.h"
+#include "tests/simulation/sim/model.h"
 #include "tests/simulation/sim/replica_sender.h"
 #include "tests/simulation/sim/threads.h"
 
@@ -68,8 +69,11 @@ class ShardProcess {
   const Life& life() const { return life_; }
   void Drain();  // SIGTERM.
 
-  // Every parameter that it serves, as an evaluator would read them. Nothing while it serves none.
-  Cells Read();
+  // Every parameter that it serves by the view, as an evaluator would read them; UNAVAILABLE while
+  // it serves none.
+  Reading Read(const v1::View& view);
+  // The same by the newest view that it has of where the partitions are.
+  Reading Read() { return Read(placed_); }
 
  private:
   absl::StatusOr<ps::Shard*> ShardFor(const v1::RequestHeader& header) const;

@@ -305,8 +305,11 @@ absl::StatusOr<v1::ReplicateReply> ShardProcess::Replicate(const grpc::ByteBuffe
 
 // ---- for the checks ----
 
-Cells ShardProcess::Read() {
-  return ready() ? ReadCells(cast_.job(), *shard_, placed_, index_) : Cells();
+Reading ShardProcess::Read(const v1::View& view) {
+  if (ready()) return ReadCells(cast_.job(), *shard_, view, index_);
+  return {.cells = {},
+          .status = absl::UnavailableError(shard_ == nullptr ? "the shard waits for the chief"
+                                                             : "the shard has loaded nothing")};
 }
 
 }  // namespace capstan::sim

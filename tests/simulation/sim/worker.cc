@@ -158,6 +158,9 @@ v1::WorkerReport WorkerProcess::MakeReport() {
 void WorkerProcess::SendHeartbeat(const v1::WorkerHeartbeatRequest& truth) {
   v1::WorkerHeartbeatRequest request = truth;
   if (false_words_) AddFalseWords(request);
+  if (cast_.lie() == Lie::kNonfinite) {
+    for (v1::LeaseReport& lease : *request.mutable_leases()) lease.set_nonfinite_loss(true);
+  }
   for (const v1::LeaseReport& lease : request.leases()) {
     cast_.schedule().Tell("  ", name_, " tells of ", lease.ShortDebugString());
   }

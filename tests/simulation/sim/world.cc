@@ -236,6 +236,7 @@ void World::FollowEnd() {
   if (!over_ && JobIsOver()) {
     over_ = schedule_.elapsed();
     failed_ = chief.state() == v1::JOB_STATE_FAILED;
+    NoteServers();
     if (failed_) CheckFailure(chief.Status().reason());
   }
   // The next chief tries again what has failed.
@@ -245,10 +246,19 @@ void World::FollowEnd() {
   }
 }
 
+void World::NoteServers() {
+  ended_with_.clear();
+  for (const v1::ShardInfo& shard : ruling_chief()->view().shards()) {
+    if (network_.IsUp(shard_hosts_[shard.index()])) ended_with_.insert(shard.incarnation());
+  }
+}
+
 // Where nothing sound is left there is nothing to go on from.
 void World::CheckFailure(const std::string& reason) {
-  if (may_be_damaged() && !checks_.durable().AnySound()) return;
-  checks_.Violate(absl::StrCat("the job fails: ", reason));
+  const DurableChecks& durable = checks_.durable();
+  if (durable.MayFail()) return;
+  checks_.Violate(
+      absl::StrCat("NeverStuck: the job fails: ", reason, " (", durable.DamageText(), ")"));
 }
 
 Verdict World::Run() {
@@ -288,7 +298,7 @@ Verdict World::Run() {
 void World::Look() {
   SeeToShards();
   for (const auto& shard : shards_) {
-    if (shard != nullptr) checks_.OnCells(shard->Read(), /*at_end=*/false);
+    if (shard != nullptr) checks_.OnCells(shard->Read().cells, /*at_end=*/false);
   }
 }
 
@@ -326,15 +336,32 @@ void World::CheckEnd() {
     checks_.Violate(absl::StrCat("BadRecordsExact: the chief counts ", status.bad_records(), " of ",
                                  job_.bad_records()));
   }
-  if (!options_.job.uri.empty()) {
-    return CheckModel(status);
-  }
+  return options_.job.uri.empty() ? CheckShards() : CheckModel(status);
+}
+
+// A process that has ended since the job was over has taken its partitions with it: nobody asks for
+// them.
+void World::CheckShards() {
+  const v1::View& view = ruling_chief()->view();
   Cells all;
-  for (uint32_t i = 0; i < shard_count(); ++i) {
-    if (!network_.IsUp(shard_hosts_[i])) continue;
-    for (const auto& [cell, value] : shards_[i]->Read()) all[cell] = value;
+  std::set<uint32_t> gone;
+  for (const uint32_t owner : std::set<uint32_t>(view.owners().begin(), view.owners().end())) {
+    ShardProcess& process = *shards_[owner];
+    if (network_.IsUp(shard_hosts_[owner]) && ended_with_.contains(process.incarnation())) {
+      Reading served = process.Read(view);
+      if (!served.status.ok()) {
+        return checks_.Violate(
+            absl::StrCat("EndExact: shard ", owner, ", which owns partitions of ",
+                         "the completed job, cannot be read: ", served.status.ToString()));
+      }
+      all.merge(served.cells);
+      continue;
+    }
+    for (int i = 0; i < view.owners_size(); ++i) {
+      if (view.owners(i) == owner) gone.insert(static_cast<uint32_t>(i));
+    }
   }
-  checks_.OnCells(all, /*at_end=*/true);
+  checks_.OnCells(all, /*at_end=*/true, gone);
 }
 
 void World::CheckModel(const v1::GetStatusReply& status) {

@@ -115,8 +115,9 @@ class World : public Cast {
   void SeeToShards();
   void FollowEnd();  // Of the job: when it is over, and whether it may have failed.
   void CheckFailure(const std::string& reason);
-  bool may_be_damaged() const { return options_.troubles.store_weather.damage > 0; }
+  void NoteServers();
   void CheckEnd();
+  void CheckShards();                                 // At the end, where the model is with them.
   void CheckModel(const v1::GetStatusReply& status);  // At the end, where it is in the store.
 
   const WorldOptions options_;
@@ -140,6 +141,7 @@ class World : public Cast {
   uint64_t last_term_ = 0;
   std::optional<absl::Duration> over_;  // Since when the job is.
   bool failed_ = false;                 // And how.
+  std::set<uint64_t> ended_with_;       // Incarnations of the shards that served then.
 };
 
 }  // namespace capstan::sim

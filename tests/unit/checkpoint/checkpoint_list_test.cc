@@ -151,6 +151,53 @@ TEST_F(CheckpointFolderTest, WhatLacksAFileOrAParentIsDamaged) {
   }
 }
 
+TEST_F(CheckpointFolderTest, WhatIsItsOwnParentOrAnAncestorOfItselfIsDamaged) {
+  Write("13-e", 13, "");
+  Write("9-a", 9, "9-a");
+  Write("10-b", 10, "11-c");
+  Write("11-c", 11, "10-b");
+  Write("12-d", 12, "11-c");  // It builds on the circle, and is not of it.
+  const auto list = ListCheckpoints(**OpenObjectStore(root_));
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->size(), 5u);
+  for (const ListedCheckpoint& checkpoint : *list) {
+    if (checkpoint.id == "13-e") {
+      EXPECT_TRUE(checkpoint.status.ok()) << checkpoint.status;
+      continue;
+    }
+    EXPECT_TRUE(absl::IsDataLoss(checkpoint.status)) << checkpoint.id << checkpoint.status;
+    EXPECT_THAT(std::string(checkpoint.status.message()),
+                HasSubstr(checkpoint.id == "12-d" ? "a chain of more than"
+                                                  : "its parents lead back to it"));
+  }
+}
+
+TEST_F(CheckpointFolderTest, TheLongestChainThatAJobMayMakeCanBeReadAndNoneIsLonger) {
+  std::string parent;
+  const auto write = [&](uint64_t step) {
+    const std::string id = absl::StrCat(step, "-a");
+    Write(id, step, parent);
+    parent = id;
+  };
+  for (uint64_t step = 1; step <= CheckpointReader::kMaxChain; ++step) write(step);
+  const auto folder = *OpenObjectStore(root_);
+  EXPECT_TRUE(ListCheckpoints(*folder)->back().status.ok());
+  EXPECT_TRUE(CheckpointReader::Open(absl::StrCat(root_, "/", parent)).ok());
+  constexpr uint64_t kTooLong = CheckpointReader::kMaxChain + 1;
+  write(kTooLong);
+  EXPECT_TRUE(absl::IsDataLoss(CheckpointReader::Open(absl::StrCat(root_, "/", parent)).status()));
+  int damaged = 0;
+  const auto list = ListCheckpoints(*folder);
+  ASSERT_TRUE(list.ok()) << list.status();
+  for (const ListedCheckpoint& checkpoint : *list) {
+    if (checkpoint.status.ok()) continue;
+    ++damaged;
+    EXPECT_EQ(checkpoint.id, parent);
+    EXPECT_TRUE(absl::IsDataLoss(checkpoint.status)) << checkpoint.status;
+  }
+  EXPECT_EQ(damaged, 1);
+}
+
 TEST_F(CheckpointFolderTest, WhatHasBeenGivenUpCannotBeCompletedAnyMore) {
   Write("9-a", 9, "", /*commit=*/false);
   const auto folder = *OpenObjectStore(root_);

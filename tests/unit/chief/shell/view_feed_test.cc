@@ -152,6 +152,25 @@ TEST_F(ViewFeedTest, NothingIsToldOfAWatchThatAnotherHasReplacedNorOfWhoIsNoShar
   EXPECT_TRUE(feed_.TakeEnded().empty());
 }
 
+TEST_F(ViewFeedTest, AShardThatIsRefusedHasNoWatchWhoseEndCouldBeTold) {
+  feed_.Publish(ViewOf(1));
+  const auto first = Watch(), second = Watch();
+  UntilSeen(*first, 1);
+  UntilSeen(*second, 1);
+  const auto refused = Watch(/*incarnation=*/7);
+  UntilEnded(*refused);
+  EXPECT_EQ(refused->end->code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(feed_.IsWatching(7));
+  loop_.Cancel(first->call);
+  UntilEnded(*first);
+  std::unique_ptr<Watcher> shard;
+  Until([&] {  // The refused stream is gone, too, once there is room.
+    if (shard == nullptr || shard->end) shard = Watch(/*incarnation=*/8);
+    return !shard->seen.empty();
+  });
+  EXPECT_TRUE(feed_.TakeEnded().empty());
+}
+
 TEST_F(ViewFeedTest, CloseEndsEveryStreamAndEveryNewOne) {
   feed_.Publish(ViewOf(1));
   const auto before = Watch();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include "chief/state/term.h"
@@ -59,6 +60,21 @@ TEST_F(MembershipTest, OfAReportOfManyMegabytesLittleIsKept) {
       ->AddLengthDelimited(1000, std::string(1 << 20, 'x'));
   trainers_.Hear(worker, heartbeat, kStart);
   EXPECT_LT(worker.report.SpaceUsedLong(), size_t{16} << 10);
+}
+
+TEST_F(MembershipTest, HowLongDataHaveNotComeIsBoundedWhateverNumberItIs) {
+  using Limits = std::numeric_limits<double>;
+  Worker& worker = Register("liar", 1, kStart);
+  const auto heard = [&](double seconds) {
+    v1::WorkerHeartbeatRequest heartbeat;
+    heartbeat.mutable_report()->set_stalled_seconds(seconds);
+    trainers_.Hear(worker, heartbeat, kStart);
+    return worker.report.stalled_seconds();
+  };
+  EXPECT_EQ(heard(2.5), 2.5);
+  EXPECT_EQ(heard(Limits::quiet_NaN()), 0);
+  EXPECT_EQ(heard(-1), 0);
+  EXPECT_EQ(heard(Limits::infinity()), 365.0 * 24 * 60 * 60);
 }
 
 TEST_F(MembershipTest, StepsMadeBeforeItRegisteredAreNoRate) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,7 +42,7 @@ class CoordinatorShellTest : public testing::Test {
     request.set_lane(lane);
     request.mutable_generation()->set_term(1);
     request.mutable_generation()->set_count(lane + 1);
-    request.set_wait_seconds(5);
+    request.set_wait_seconds(wait_seconds_);
     return shell_.Open(request,
                        [&became](const absl::StatusOr<OpenAnswer>& answer) { became = answer; });
   }
@@ -64,6 +65,7 @@ class CoordinatorShellTest : public testing::Test {
     stream_->Taken(reply);
   }
 
+  double wait_seconds_ = 5;  // In each call of Open.
   FakeClock clock_;
   const Catalog catalog_ = TwoLanes();
   const ShardIdentity identity_{ShardIndex{4}, Incarnation{7}};
@@ -110,6 +112,28 @@ TEST_F(CoordinatorShellTest, WhoeverWaitsForOneThatIsReplacedIsToldToAskAgain) {
   shell_.End();
   ASSERT_TRUE(waiting.has_value());
   ASSERT_TRUE(waiting->ok()) << waiting->status();
+  EXPECT_EQ((*waiting)->answer, v1::OpenRoundReply::ANSWER_WAIT);
+}
+
+TEST_F(CoordinatorShellTest, NobodyWaitsForLongerThanAMinuteWhateverNumberItAsksFor) {
+  shell_.Begin(kTimeline, std::nullopt);
+  Opened first, waiting;
+  Open(0, first);
+  ASSERT_TRUE(Report(0, 1).ok());
+  wait_seconds_ = std::numeric_limits<double>::infinity();
+  Open(0, waiting);
+  clock_.Advance(absl::Seconds(59));
+  shell_.Tick();
+  ASSERT_FALSE(waiting.has_value());
+  clock_.Advance(absl::Seconds(1));
+  shell_.Tick();
+  ASSERT_TRUE(waiting.has_value() && waiting->ok());
+  EXPECT_EQ((*waiting)->answer, v1::OpenRoundReply::ANSWER_WAIT);
+  waiting.reset();
+  wait_seconds_ = std::numeric_limits<double>::quiet_NaN();
+  Open(0, waiting);
+  shell_.Tick();
+  ASSERT_TRUE(waiting.has_value() && waiting->ok()) << "what is no number is no wait";
   EXPECT_EQ((*waiting)->answer, v1::OpenRoundReply::ANSWER_WAIT);
 }
 

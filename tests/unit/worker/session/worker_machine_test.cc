@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -100,6 +101,24 @@ TEST_F(WorkerMachineTest, TheFirstTurnTellsTheChiefOfItsTrainers) {
   ASSERT_EQ(heartbeats_[0].trainers_size(), 1);
   EXPECT_TRUE(heartbeats_[0].trainers(0).wants_lease());
   EXPECT_EQ(heartbeats_[0].trainers(0).step_seconds(), 0.25);
+}
+
+TEST_F(WorkerMachineTest, AHeartbeatThatIsNoNumberDoesNotMakeTheWorkerSilent) {
+  v1::RegisterWorkerReply registration = Registration();
+  registration.mutable_job()->mutable_lease()->set_heartbeat_seconds(
+      std::numeric_limits<double>::quiet_NaN());
+  WorkerMachine machine(
+      {.name = "w-1", .incarnation = Incarnation{78}, .progress_grain = GrainOfAHundred()},
+      registration, *this);
+  machine.AddTrainer(TrainerId{kTrainer}, trainer_);
+  machine.Turn(kBegin);
+  ASSERT_EQ(heartbeats_.size(), 1u);
+  v1::WorkerHeartbeatReply reply;
+  reply.set_known(true);
+  reply.set_trainers(1);
+  machine.OnHeartbeat(reply, kBegin);
+  machine.Turn(kBegin + absl::Seconds(1));
+  EXPECT_EQ(heartbeats_.size(), 2u);
 }
 
 TEST_F(WorkerMachineTest, OneHeartbeatIsUnderWayAtATime) {
