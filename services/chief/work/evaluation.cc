@@ -8,6 +8,7 @@
 #include "capstan/base/metric_name.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/model/metrics.h"
+#include "chief/work/held_out.h"
 
 namespace capstan::chief {
 namespace {
@@ -29,6 +30,7 @@ Evaluations::Evaluations(const JobPlan& plan)
     : job_(plan.spec),
       every_examples_(plan.spec.train().evaluate_every_examples()),
       tasks_(plan.eval),
+      held_out_(HeldOutFingerprint(plan)),
       sets_{""},
       ends_(plan.eval_ends),
       next_examples_(every_examples_) {
@@ -50,6 +52,7 @@ bool Evaluations::Due(uint64_t examples, uint32_t epochs_done) const {
 
 void Evaluations::Begin(v1::Evaluation about, uint32_t epochs_done) {
   about.set_number(++begun_);
+  about.set_held_out(held_out_);
   epochs_evaluated_ = epochs_done;
   next_examples_ = NextDue(about.examples(), every_examples_);
   sums_.assign(sets_.size(), NoEvaluation(job_.data()));
@@ -137,6 +140,7 @@ void Evaluations::AddFinal(const std::map<std::string, double>& metrics, uint64_
   evaluation.set_step(step);
   evaluation.set_at_round_boundary(true);
   evaluation.set_final(true);
+  evaluation.set_held_out(held_out_);
   evaluation.clear_metrics();
   for (const auto& [name, value] : metrics) (*evaluation.mutable_metrics())[name] = value;
   history_.push_back(std::move(evaluation));

@@ -65,6 +65,12 @@ class Evaluations {
     return final_given_up_ || (!history_.empty() && history_.back().final());
   }
 
+  // Returns true if the evaluation has measured the held-out records of now, so that its metrics
+  // compare with those of evaluations to come.
+  bool Compares(const v1::Evaluation& evaluation) const {
+    return evaluation.held_out() == held_out_;
+  }
+
   // Adds a final evaluation with the metrics of an earlier checkpoint, which is the job's result.
   void AddFinal(const std::map<std::string, double>& metrics, uint64_t examples, uint64_t step);
 
@@ -80,6 +86,7 @@ class Evaluations {
   v1::JobSpec job_;
   uint64_t every_examples_;
   TaskRanges tasks_;
+  uint64_t held_out_;              // The fingerprint of the records of tasks_.
   std::vector<std::string> sets_;  // Names; the first one has none.
   std::vector<uint32_t> ends_;     // The task after a set's last.
   std::optional<v1::Evaluation> running_;
