@@ -130,7 +130,8 @@ void RecoveryDuty::RestoreProgress(const v1::Manifest& manifest, absl::Time now)
   job_->training.work.Restore(progress);
   job_->training.bad_records.Restore(progress);
   job_->training.progress.Restore(progress.examples(), progress.steps(), now);
-  job_->training.RestoreEvaluations(job_->training.evaluations.history(), progress.examples());
+  job_->training.RestoreEvaluations(job_->training.evaluations.history(),
+                                    job_->training.evaluations.given_up(), progress.examples());
   job_->training.closes.ReturnTo(manifest, [this](const v1::StreamClose& close) {
     return job_->training.work.IsDone(StreamId{close.stream()});
   });

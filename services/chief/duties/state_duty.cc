@@ -1,6 +1,7 @@
 #include "chief/duties/state_duty.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -77,8 +78,10 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
 }
 
 void StateDuty::InheritEvaluations(const v1::ChiefState& state) {
+  std::optional<v1::Evaluation> given_up;
+  if (state.has_given_up()) given_up = state.given_up();
   job_->training.RestoreEvaluations({state.evaluations().begin(), state.evaluations().end()},
-                                    state.progress().examples());
+                                    std::move(given_up), state.progress().examples());
   const Evaluations& evaluations = job_->training.evaluations;
   if (!evaluations.enabled() || evaluations.history().empty() ||
       evaluations.Compares(evaluations.history().back())) {
@@ -135,6 +138,9 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   state.set_closes_given_up(!job_->training.closes.log().whole());
   const std::vector<v1::Evaluation>& evaluations = job_->training.evaluations.history();
   state.mutable_evaluations()->Assign(evaluations.begin(), evaluations.end());
+  if (const auto& given_up = job_->training.evaluations.given_up()) {
+    *state.mutable_given_up() = *given_up;
+  }
   state.mutable_losses()->Assign(job_->recovery.losses.begin(), job_->recovery.losses.end());
   state.set_elapsed_seconds(job_->training.progress.elapsed_seconds(job_->completed.value_or(now)));
   state.set_model_uri(job_->model_uri);

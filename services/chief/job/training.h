@@ -3,6 +3,7 @@
 #define CAPSTAN_CHIEF_JOB_TRAINING_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -40,7 +41,8 @@ struct Training {
   void BeginEvaluation(bool at_barrier, bool final, absl::Time now);
   // The job goes on at `examples` (Evaluations::Restore): early stopping goes by the evaluations of
   // `history` that are left and have measured the held-out records of now.
-  void RestoreEvaluations(std::vector<v1::Evaluation> history, uint64_t examples);
+  void RestoreEvaluations(std::vector<v1::Evaluation> history,
+                          std::optional<v1::Evaluation> given_up, uint64_t examples);
   // Takes all leases of training back. Until JobContext::Drained() a worker may still push by one
   // of them.
   void TakeLeasesBack();

@@ -51,14 +51,19 @@ class Evaluations {
   v1::Evaluation Take();
 
   // The job has returned to `examples` and `epochs_done`: forgets the evaluations of `history` that
-  // are later than that, and ends the running one without a result.
-  void Restore(std::vector<v1::Evaluation> history, uint64_t examples, uint32_t epochs_done);
+  // are later than that, and `given_up` if that one is, and ends the running one without a result.
+  // What is left is not due again, whether it was made or given up.
+  void Restore(std::vector<v1::Evaluation> history, uint64_t examples, uint32_t epochs_done,
+               std::optional<v1::Evaluation> given_up = std::nullopt);
 
   // Ends the running evaluation without a result, as its data cannot be read. The next one begins
   // when it is due all the same, for the data may be back by then. REQUIRES: running().
   void GiveUp(std::string why);
-  // Why an evaluation was given up; empty if one has succeeded since, or none was.
+  // Why an evaluation was given up; empty if one has succeeded since, or none was since the last
+  // Restore().
   const std::string& failure() const { return failure_; }
+  // The last evaluation that was given up, without metrics.
+  const std::optional<v1::Evaluation>& given_up() const { return given_up_; }
 
   // Returns true if the final evaluation has been made, or given up.
   bool final_over() const {
@@ -79,6 +84,7 @@ class Evaluations {
 
  private:
   size_t SetOf(uint32_t task) const;
+  uint32_t EpochsEvaluated(uint32_t epochs_done) const;
   WorkName NameOf(uint32_t index) const {
     return {v1::LEASE_KIND_EVALUATION, running_->number(), index};
   }
@@ -96,6 +102,7 @@ class Evaluations {
   LeaseBook leases_;
   std::vector<v1::Evaluation> history_;
   std::string failure_;
+  std::optional<v1::Evaluation> given_up_;
   bool final_given_up_ = false;
   uint64_t begun_ = 0;
   uint64_t next_examples_;
