@@ -60,6 +60,7 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
   BatchPrefetcher prefetcher({}, {.batches_ahead = 1}, NewDataFiles(absl::ZeroDuration()));
   StepPool steps(parameters);
   WaitingTurns waiting_opens(1);
+  GroupedExamples grouped;
   const JobProgress progress;
   metrics::Registry registry;
   WorkerMetrics metrics(registry);
@@ -70,6 +71,7 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
                               .prefetcher = prefetcher,
                               .steps = steps,
                               .waiting_opens = waiting_opens,
+                              .grouped = grouped,
                               .progress = progress,
                               .metrics = metrics};
   auto trainer = std::make_unique<Trainer>(
