@@ -52,8 +52,7 @@ void KeepBelow(uint32_t halvings, v1::GroupSample& sample) {
 
 // Halves the sample's groups until it holds no more than `most` examples, or one group.
 void Shrink(size_t most, v1::GroupSample& sample) {
-  while (SizeOf(sample) > most && sample.halvings() < kMostHalvings) {
-    KeepBelow(sample.halvings() + 1, sample);
+  while (SizeOf(sample) > most && HalveGroups(sample)) {
   }
 }
 
@@ -113,6 +112,12 @@ void MergeGroups(const v1::GroupSample& from, v1::GroupSample& into, size_t most
     if (Holds(into.halvings(), from.groups(i))) Append(ExampleAt(from, i), into);
   }
   Shrink(most, into);
+}
+
+bool HalveGroups(v1::GroupSample& sample) {
+  if (sample.halvings() >= kMostHalvings) return false;
+  KeepBelow(sample.halvings() + 1, sample);
+  return true;
 }
 
 std::optional<double> GroupAuc(const v1::GroupSample& sample) {

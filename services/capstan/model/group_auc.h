@@ -35,6 +35,9 @@ absl::Status CheckGroups(const v1::GroupSample& sample);
 void MergeGroups(const v1::GroupSample& from, v1::GroupSample& into,
                  size_t most = kMostGroupedExamples);
 
+// Takes half of the groups out of `sample`. Returns false if it cannot be halved any more.
+bool HalveGroups(v1::GroupSample& sample);
+
 // Returns the AUC within the groups of the sample. Nothing: no group has examples of both classes.
 std::optional<double> GroupAuc(const v1::GroupSample& sample);
 

@@ -121,8 +121,10 @@ v1::Manifest CheckpointDuty::ManifestOfNow(absl::Time now) const {
     *manifest.add_unclosed() = close;
   manifest.set_elapsed_seconds(job_->training.progress.elapsed_seconds(now));
   // Set only at a standstill, when the evaluated parameters are those that are saved.
-  if (job_->training.standstill.evaluation)
-    *manifest.mutable_metrics() = job_->training.standstill.evaluation->metrics();
+  if (const auto& evaluation = job_->training.standstill.evaluation) {
+    *manifest.mutable_metrics() = evaluation->metrics();
+    manifest.set_held_out(evaluation->held_out());
+  }
   return manifest;
 }
 

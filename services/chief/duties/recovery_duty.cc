@@ -130,12 +130,8 @@ void RecoveryDuty::RestoreProgress(const v1::Manifest& manifest, absl::Time now)
   job_->training.work.Restore(progress);
   job_->training.bad_records.Restore(progress);
   job_->training.progress.Restore(progress.examples(), progress.steps(), now);
-  job_->training.evaluations.Restore(job_->training.evaluations.history(), progress.examples(),
-                                     job_->training.work.totals().epochs_done);
-  job_->training.early_stop = EarlyStopper(job_->plan.spec.train().early_stop());
-  for (const v1::Evaluation& evaluation : job_->training.evaluations.history()) {
-    if (!evaluation.final()) (void)job_->training.early_stop.Add(evaluation);
-  }
+  job_->training.RestoreEvaluations(job_->training.evaluations.history(),
+                                    job_->training.evaluations.given_up(), progress.examples());
   job_->training.closes.ReturnTo(manifest, [this](const v1::StreamClose& close) {
     return job_->training.work.IsDone(StreamId{close.stream()});
   });

@@ -1,6 +1,7 @@
 #include "chief/duties/state_duty.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -44,8 +45,7 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
     job_->training.work.AdoptOnlyBegun();
   }
   job_->training.progress.Restore(progress.examples(), progress.steps(), now);
-  job_->training.evaluations.Restore({state.evaluations().begin(), state.evaluations().end()},
-                                     progress.examples(), job_->training.work.totals().epochs_done);
+  InheritEvaluations(state);
   if (state.state() == v1::JOB_STATE_COMPLETED) {
     job_->state = v1::JOB_STATE_COMPLETED;
     job_->placement.views.Inherit(state.view());
@@ -68,9 +68,6 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   if (state.state() != v1::JOB_STATE_FAILED) job_->stop = state.reason();
   if (!runs || !same_data) return InheritShards(state);
   job_->state = v1::JOB_STATE_RUNNING;
-  for (const v1::Evaluation& evaluation : job_->training.evaluations.history()) {
-    if (!evaluation.final()) (void)job_->training.early_stop.Add(evaluation);
-  }
   for (const v1::StreamClose& close : state.closes()) job_->training.closes.Inherit(close);
   if (state.closes_given_up()) job_->training.closes.log().GiveUp();
   job_->placement.views.Inherit(state.view());
@@ -78,6 +75,21 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   job_->takeover = Takeover(state.view(), job_->worker_lease(), now);
   job_->placement.hearing.lease().Inherit(state.view(), now);
   StartCheckpointClock(now);
+}
+
+void StateDuty::InheritEvaluations(const v1::ChiefState& state) {
+  std::optional<v1::Evaluation> given_up;
+  if (state.has_given_up()) given_up = state.given_up();
+  job_->training.RestoreEvaluations({state.evaluations().begin(), state.evaluations().end()},
+                                    std::move(given_up), state.progress().examples());
+  const Evaluations& evaluations = job_->training.evaluations;
+  if (!evaluations.enabled() || evaluations.history().empty() ||
+      evaluations.Compares(evaluations.history().back())) {
+    return;
+  }
+  job_->outbox.Log(LogEvent::Level::kInfo,
+                   "other records are held out than before: the next evaluation of them is the "
+                   "best so far, and early stopping counts from there");
 }
 
 // The job begins anew from a checkpoint, with a new map. It is made over the shards of the stored
@@ -126,6 +138,9 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   state.set_closes_given_up(!job_->training.closes.log().whole());
   const std::vector<v1::Evaluation>& evaluations = job_->training.evaluations.history();
   state.mutable_evaluations()->Assign(evaluations.begin(), evaluations.end());
+  if (const auto& given_up = job_->training.evaluations.given_up()) {
+    *state.mutable_given_up() = *given_up;
+  }
   state.mutable_losses()->Assign(job_->recovery.losses.begin(), job_->recovery.losses.end());
   state.set_elapsed_seconds(job_->training.progress.elapsed_seconds(job_->completed.value_or(now)));
   state.set_model_uri(job_->model_uri);

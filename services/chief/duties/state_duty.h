@@ -41,6 +41,7 @@ class StateDuty : public Duty {
   bool BeginsOrEnds(const Trainer& trainer) const;
   void StartCheckpointClock(absl::Time now);
   void InheritShards(const v1::ChiefState& state);
+  void InheritEvaluations(const v1::ChiefState& state);
   v1::ChiefState State(absl::Time now) const;
 
   uint64_t seen_ = 0;  // How many workers had registered when ThoseWhoBeginOrEnd was called last.

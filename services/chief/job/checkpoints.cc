@@ -1,7 +1,10 @@
 #include "chief/job/checkpoints.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "chief/work/held_out.h"
 
 namespace capstan::chief {
 namespace {
@@ -19,11 +22,16 @@ CheckpointerOptions CheckpointerOf(const ChiefOptions& options, const v1::JobSpe
 
 }  // namespace
 
-Checkpoints::Checkpoints(const ChiefOptions& options, const v1::JobSpec& spec,
+Checkpoints::Checkpoints(const ChiefOptions& options, const JobPlan& plan,
                          const JobHistory& history)
-    : checkpointer(CheckpointerOf(options, spec)),
-      catalog({.keep = spec.checkpoint().keep(), .metric = spec.train().early_stop().metric()}) {
-  for (const CheckpointFacts& facts : history.checkpoints) catalog.Add(facts);
+    : checkpointer(CheckpointerOf(options, plan.spec)),
+      catalog({.keep = plan.spec.checkpoint().keep(),
+               .metric = plan.spec.train().early_stop().metric()}) {
+  const uint64_t held_out = HeldOutFingerprint(plan);
+  for (CheckpointFacts facts : history.checkpoints) {
+    if (facts.held_out != held_out) facts.metrics.clear();
+    catalog.Add(std::move(facts));
+  }
   checkpointer.AddGarbage(history.garbage);
 }
 

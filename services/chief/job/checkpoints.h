@@ -13,7 +13,7 @@ namespace capstan::chief {
 
 // Thread-compatible.
 struct Checkpoints {
-  Checkpoints(const ChiefOptions& options, const v1::JobSpec& spec, const JobHistory& history);
+  Checkpoints(const ChiefOptions& options, const JobPlan& plan, const JobHistory& history);
 
   Checkpointer checkpointer;
   CheckpointCatalog catalog;

@@ -12,7 +12,7 @@ JobContext::JobContext(const ChiefOptions& given_options, JobPlan given, const J
       plan(std::move(given)),
       training(options, plan, now),
       placement(options, plan.spec, history.state ? history.state->view() : v1::View()),
-      checkpoints(options, plan.spec, history),
+      checkpoints(options, plan, history),
       recovery(options.term, plan.spec),
       writer(history.state.has_value()) {}
 

@@ -74,6 +74,15 @@ void Training::BeginEvaluation(bool at_barrier, bool final, absl::Time now) {
   evaluations.Begin(std::move(about), work.totals().epochs_done);
 }
 
+void Training::RestoreEvaluations(std::vector<v1::Evaluation> history,
+                                  std::optional<v1::Evaluation> given_up, uint64_t examples) {
+  evaluations.Restore(std::move(history), examples, work.totals().epochs_done, std::move(given_up));
+  early_stop.Reset();
+  for (const v1::Evaluation& evaluation : evaluations.history()) {
+    if (!evaluation.final() && evaluations.Compares(evaluation)) (void)early_stop.Add(evaluation);
+  }
+}
+
 void Training::TakeLeasesBack() {
   for (const auto& [name, worker] : workers.live()) {
     for (const Trainer& trainer : worker.trainers) {

@@ -2,6 +2,10 @@
 #ifndef CAPSTAN_CHIEF_JOB_TRAINING_H_
 #define CAPSTAN_CHIEF_JOB_TRAINING_H_
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "absl/time/time.h"
 #include "capstan/security/seal.h"
 #include "capstan/v1/checkpoint.pb.h"
@@ -35,6 +39,10 @@ struct Training {
 
   // Begins an evaluation of the present parameters. REQUIRES: no evaluation is running.
   void BeginEvaluation(bool at_barrier, bool final, absl::Time now);
+  // The job goes on at `examples` (Evaluations::Restore): early stopping goes by the evaluations of
+  // `history` that are left and have measured the held-out records of now.
+  void RestoreEvaluations(std::vector<v1::Evaluation> history,
+                          std::optional<v1::Evaluation> given_up, uint64_t examples);
   // Takes all leases of training back. Until JobContext::Drained() a worker may still push by one
   // of them.
   void TakeLeasesBack();

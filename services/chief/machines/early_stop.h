@@ -11,10 +11,13 @@
 
 namespace capstan::chief {
 
-// Thread-compatible.
+// Takes in evaluations of the same held-out records only. Thread-compatible.
 class EarlyStopper {
  public:
   explicit EarlyStopper(v1::EarlyStop options) : options_(std::move(options)) {}
+
+  // Forgets all evaluations.
+  void Reset() { *this = EarlyStopper(std::move(options_)); }
 
   // Takes in an evaluation. Returns why the job should stop, or nothing. A metric that is not
   // finite counts as no improvement. An evaluation without the metric is ignored.

@@ -13,6 +13,7 @@
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/data/tasks/measure_data.h"
 #include "chief/shell/job_difference.h"
+#include "chief/work/held_out.h"
 #include "chief/work/work.h"
 
 namespace capstan::chief {
@@ -240,6 +241,9 @@ absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const Cla
   state.set_chief_address(options.address);
   state.set_chief_host(options.host);
   state.set_claimed_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now())));
+  for (v1::Evaluation& evaluation : *state.mutable_evaluations()) {
+    evaluation.set_held_out(MeasuredOn(evaluation.held_out(), state.job(), claim.plan));
+  }
   *state.mutable_job() = claim.plan.spec;
   CAPSTAN_RETURN_IF_ERROR(store.WriteState(state));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.written"));
@@ -251,7 +255,9 @@ absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const Cla
     if (checkpoint.status.ok() && checkpoint.manifest.timeline() >= state.first_timeline()) {
       const uint64_t created = checkpoint.manifest.created_unix_seconds();
       const absl::Duration age = absl::Now() - absl::FromUnixSeconds(static_cast<int64_t>(created));
-      claim.history.checkpoints.push_back(FactsOf(checkpoint.manifest, now - age));
+      CheckpointFacts& facts =
+          claim.history.checkpoints.emplace_back(FactsOf(checkpoint.manifest, now - age));
+      facts.held_out = MeasuredOn(facts.held_out, checkpoint.manifest.job(), claim.plan);
     }
     if (checkpoint.status.ok() || absl::IsNotFound(checkpoint.status)) continue;
     log::Error("a checkpoint cannot be read and is passed over",

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "capstan/data/tasks/measure_data.h"
 #include "chief/shell/change_text.h"
+#include "chief/work/held_out.h"
 
 namespace capstan::chief {
 namespace {
@@ -45,6 +46,14 @@ std::string ShapeText(const v1::TensorSpec& tensor) { return absl::StrJoin(tenso
 
 bool OfAnotherPlace(const v1::JobSpec& running, const v1::JobSpec& wanted) {
   return wanted.job() != running.job() || wanted.checkpoint().uri() != running.checkpoint().uri();
+}
+
+// What else a change brings about that is taken up; empty: nothing is lost by it.
+std::string LossBy(const v1::JobSpec& running, const v1::JobSpec& asked) {
+  const bool evaluated = !running.data().eval().empty() && !asked.data().eval().empty();
+  if (!evaluated || SameHeldOut(running, asked)) return "";
+  return ", but the best model and early stopping begin anew with the first evaluation of the "
+         "other held-out records";
 }
 
 }  // namespace
@@ -103,8 +112,8 @@ std::string JobChange(const v1::JobSpec& running, const absl::StatusOr<v1::JobSp
   }
   const std::string serious = JobDifference(running, asked);
   if (serious.empty() || WantsMoreEpochs(running, asked)) {
-    return absl::StrCat("taken up when the chief is started again; nothing is lost by that:\n",
-                        all);
+    return absl::StrCat("taken up when the chief is started again; nothing is lost by that",
+                        LossBy(running, asked), ":\n", all);
   }
   return absl::StrCat(
       "refused, the job goes on as it was; --fresh-once (chart: chief.freshStart) "

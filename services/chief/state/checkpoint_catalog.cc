@@ -43,6 +43,7 @@ CheckpointFacts FactsOf(const v1::Manifest& manifest, absl::Time at) {
                         .step = manifest.step(),
                         .examples = manifest.progress().examples(),
                         .metrics = {manifest.metrics().begin(), manifest.metrics().end()},
+                        .held_out = manifest.held_out(),
                         .at = at};
   for (const v1::SavedFile& file : manifest.files()) facts.bytes += file.bytes();
   return facts;

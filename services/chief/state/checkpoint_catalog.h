@@ -23,7 +23,8 @@ struct CheckpointFacts {
   uint64_t examples = 0;
   uint64_t bytes = 0;
   std::map<std::string, double> metrics;
-  absl::Time at;  // When it was committed.
+  uint64_t held_out = 0;  // The fingerprint of the records that `metrics` were measured on.
+  absl::Time at;          // When it was committed.
 };
 
 CheckpointFacts FactsOf(const v1::Manifest& manifest, absl::Time at);
@@ -33,7 +34,7 @@ struct CatalogOptions {
   std::string metric;  // Chooses the best; empty: the first usual metric that is there.
 };
 
-// Thread-compatible.
+// The metrics of all its checkpoints were measured on the same records. Thread-compatible.
 class CheckpointCatalog {
  public:
   explicit CheckpointCatalog(CatalogOptions options) : options_(std::move(options)) {}

@@ -8,6 +8,7 @@
 #include "capstan/base/metric_name.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/model/metrics.h"
+#include "chief/work/held_out.h"
 
 namespace capstan::chief {
 namespace {
@@ -29,6 +30,7 @@ Evaluations::Evaluations(const JobPlan& plan)
     : job_(plan.spec),
       every_examples_(plan.spec.train().evaluate_every_examples()),
       tasks_(plan.eval),
+      held_out_(HeldOutFingerprint(plan)),
       sets_{""},
       ends_(plan.eval_ends),
       next_examples_(every_examples_) {
@@ -50,6 +52,8 @@ bool Evaluations::Due(uint64_t examples, uint32_t epochs_done) const {
 
 void Evaluations::Begin(v1::Evaluation about, uint32_t epochs_done) {
   about.set_number(++begun_);
+  about.set_held_out(held_out_);
+  about.set_epochs_done(epochs_done);
   epochs_evaluated_ = epochs_done;
   next_examples_ = NextDue(about.examples(), every_examples_);
   sums_.assign(sets_.size(), NoEvaluation(job_.data()));
@@ -109,24 +113,44 @@ void Evaluations::Release(TrainerId trainer) {
 void Evaluations::GiveUp(std::string why) {
   final_given_up_ = running_->final();
   failure_ = std::move(why);
+  given_up_ = std::move(running_);
   running_.reset();
   todo_.clear();
   leases_.Clear();
 }
 
 void Evaluations::Restore(std::vector<v1::Evaluation> history, uint64_t examples,
-                          uint32_t epochs_done) {
+                          uint32_t epochs_done, std::optional<v1::Evaluation> given_up) {
   running_.reset();
   todo_.clear();
   leases_.Clear();
   final_given_up_ = false;
+  failure_.clear();
   for (const v1::Evaluation& evaluation : history) begun_ = std::max(begun_, evaluation.number());
+  if (given_up) begun_ = std::max(begun_, given_up->number());
   std::erase_if(history, [examples](const v1::Evaluation& evaluation) {
     return evaluation.examples() > examples;
   });
+  if (given_up && given_up->examples() > examples) given_up.reset();
   history_ = std::move(history);
-  epochs_evaluated_ = std::min(static_cast<uint32_t>(history_.size()), epochs_done);
-  next_examples_ = NextDue(history_.empty() ? 0 : history_.back().examples(), every_examples_);
+  given_up_ = std::move(given_up);
+  epochs_evaluated_ = EpochsEvaluated(epochs_done);
+  const uint64_t last = std::max(history_.empty() ? 0 : history_.back().examples(),
+                                 given_up_ ? given_up_->examples() : 0);
+  next_examples_ = NextDue(last, every_examples_);
+}
+
+// Returns how many epochs were complete when the last evaluation began that is known of. If none in
+// the history says it, an earlier version made them all: it counts as one for each epoch.
+uint32_t Evaluations::EpochsEvaluated(uint32_t epochs_done) const {
+  const uint32_t given_up = given_up_ ? given_up_->epochs_done() : 0;
+  std::optional<uint32_t> evaluated;
+  for (const v1::Evaluation& evaluation : history_) {
+    if (!evaluation.has_epochs_done()) continue;
+    evaluated = std::max(evaluated.value_or(0), evaluation.epochs_done());
+  }
+  const uint32_t one_each = std::min(static_cast<uint32_t>(history_.size()), epochs_done);
+  return std::max(given_up, evaluated.value_or(one_each));
 }
 
 void Evaluations::AddFinal(const std::map<std::string, double>& metrics, uint64_t examples,
@@ -137,7 +161,10 @@ void Evaluations::AddFinal(const std::map<std::string, double>& metrics, uint64_
   evaluation.set_step(step);
   evaluation.set_at_round_boundary(true);
   evaluation.set_final(true);
+  evaluation.set_held_out(held_out_);
+  evaluation.clear_epochs_done();
   evaluation.clear_metrics();
+  failure_.clear();
   for (const auto& [name, value] : metrics) (*evaluation.mutable_metrics())[name] = value;
   history_.push_back(std::move(evaluation));
 }

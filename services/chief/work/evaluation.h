@@ -51,18 +51,29 @@ class Evaluations {
   v1::Evaluation Take();
 
   // The job has returned to `examples` and `epochs_done`: forgets the evaluations of `history` that
-  // are later than that, and ends the running one without a result.
-  void Restore(std::vector<v1::Evaluation> history, uint64_t examples, uint32_t epochs_done);
+  // are later than that, and `given_up` if that one is, and ends the running one without a result.
+  // What is left is not due again, whether it was made or given up.
+  void Restore(std::vector<v1::Evaluation> history, uint64_t examples, uint32_t epochs_done,
+               std::optional<v1::Evaluation> given_up = std::nullopt);
 
   // Ends the running evaluation without a result, as its data cannot be read. The next one begins
   // when it is due all the same, for the data may be back by then. REQUIRES: running().
   void GiveUp(std::string why);
-  // Why an evaluation was given up; empty if one has succeeded since, or none was.
+  // Why an evaluation was given up; empty if one has succeeded since, or none was since the last
+  // Restore().
   const std::string& failure() const { return failure_; }
+  // The last evaluation that was given up, without metrics.
+  const std::optional<v1::Evaluation>& given_up() const { return given_up_; }
 
   // Returns true if the final evaluation has been made, or given up.
   bool final_over() const {
     return final_given_up_ || (!history_.empty() && history_.back().final());
+  }
+
+  // Returns true if the evaluation has measured the held-out records of now, so that its metrics
+  // compare with those of evaluations to come.
+  bool Compares(const v1::Evaluation& evaluation) const {
+    return evaluation.held_out() == held_out_;
   }
 
   // Adds a final evaluation with the metrics of an earlier checkpoint, which is the job's result.
@@ -73,6 +84,7 @@ class Evaluations {
 
  private:
   size_t SetOf(uint32_t task) const;
+  uint32_t EpochsEvaluated(uint32_t epochs_done) const;
   WorkName NameOf(uint32_t index) const {
     return {v1::LEASE_KIND_EVALUATION, running_->number(), index};
   }
@@ -80,6 +92,7 @@ class Evaluations {
   v1::JobSpec job_;
   uint64_t every_examples_;
   TaskRanges tasks_;
+  uint64_t held_out_;              // The fingerprint of the records of tasks_.
   std::vector<std::string> sets_;  // Names; the first one has none.
   std::vector<uint32_t> ends_;     // The task after a set's last.
   std::optional<v1::Evaluation> running_;
@@ -89,6 +102,7 @@ class Evaluations {
   LeaseBook leases_;
   std::vector<v1::Evaluation> history_;
   std::string failure_;
+  std::optional<v1::Evaluation> given_up_;
   bool final_given_up_ = false;
   uint64_t begun_ = 0;
   uint64_t next_examples_;

@@ -16,6 +16,18 @@ bool IsOver(v1::JobState state) {
   return state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED;
 }
 
+// The report as long as its lease goes on.
+v1::LeaseReport UnderWay(const v1::LeaseReport& report) {
+  v1::LeaseReport told;
+  *told.mutable_generation() = report.generation();
+  told.set_kind(report.kind());
+  told.set_timeline(report.timeline());
+  told.set_trainer(report.trainer());
+  told.set_batches_done(report.batches_done());
+  told.set_examples(report.examples());
+  return told;
+}
+
 }  // namespace
 
 SessionMachine::SessionMachine(SessionOptions options)
@@ -85,9 +97,14 @@ v1::WorkerHeartbeatRequest SessionMachine::BeginHeartbeat(absl::Time now) {
     report.set_step_seconds(trainer.step_seconds);
     report.set_wants_lease(trainer.wants_lease && !draining_);
   }
+  size_t results = 0;  // Bytes.
   for (auto& [generation, lease] : leases_) {
-    *request.add_leases() = lease.report;
-    lease.sent_end = lease.ended;
+    const size_t result = lease.ended ? lease.report.evaluation().ByteSizeLong() : 0;
+    const bool fits = result == 0 || results == 0 || results + result <= options_.most_result_bytes;
+    lease.sent_end = lease.ended && fits;
+    *request.add_leases() = fits ? lease.report : UnderWay(lease.report);
+    if (fits) results += result;
+    urgent_ = urgent_ || !fits;  // It is in the next one.
   }
   return request;
 }

@@ -10,6 +10,7 @@
 #ifndef CAPSTAN_WORKER_SESSION_SESSION_MACHINE_H_
 #define CAPSTAN_WORKER_SESSION_SESSION_MACHINE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -33,6 +34,9 @@ struct SessionOptions {
   absl::Duration soonest = kSoonest;
   // How long a trainer's unmet wish for a lease waits before it is repeated; doubles each time.
   absl::Duration patience = absl::Milliseconds(25);
+  // The most bytes of results of evaluations in one heartbeat, but for its first one: well below
+  // what a message may have. One that keeps examples with groups may be of 18 MB.
+  size_t most_result_bytes = size_t{32} << 20;
 };
 
 // What the chief's answer to a heartbeat says is to be done.

@@ -1,6 +1,5 @@
 #include "worker/shell/lease_results.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "capstan/model/metrics.h"
@@ -18,7 +17,8 @@ Computed LeaseResults::Take(uint64_t batch, const Step& step) {
                                     .labels = step.batch->labels,
                                     .weights = step.batch->weights,
                                     .groups = step.batch->groups}),
-                  evaluation_, kMostGroupedExamples / std::max(1u, job_.train().compute_threads()));
+                  evaluation_);
+  grouped_.Shrink();
   return {.batch = batch};
 }
 

@@ -10,6 +10,7 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "worker/machines/runner_machine.h"
+#include "worker/shell/grouped_examples.h"
 #include "worker/shell/step.h"
 
 namespace capstan::worker {
@@ -17,9 +18,14 @@ namespace capstan::worker {
 // Thread-compatible.
 class LeaseResults {
  public:
-  // `job` must outlive the results.
-  LeaseResults(const v1::JobSpec& job, v1::LeaseKind kind)
-      : job_(job), scores_(job), evaluates_(kind == v1::LEASE_KIND_EVALUATION) {}
+  // `grouped`, which must outlive the results, counts the examples with groups that they keep.
+  LeaseResults(const v1::JobSpec& job, v1::LeaseKind kind, GroupedExamples& grouped)
+      : scores_(job), evaluates_(kind == v1::LEASE_KIND_EVALUATION), grouped_(grouped) {
+    if (evaluates_) grouped_.Add(evaluation_);
+  }
+  ~LeaseResults() { grouped_.Remove(evaluation_); }
+  LeaseResults(const LeaseResults&) = delete;
+  LeaseResults& operator=(const LeaseResults&) = delete;
 
   // Takes in one more step that has been computed, and returns the event for the machine. Under an
   // evaluation the step's logits are added to the result. Otherwise the event tells the loss of the
@@ -33,9 +39,9 @@ class LeaseResults {
   void Fill(v1::LeaseReport& report) const;
 
  private:
-  const v1::JobSpec& job_;
   const JobScores scores_;
   const bool evaluates_;
+  GroupedExamples& grouped_;
   v1::EvaluationResult evaluation_;
   bool nonfinite_loss_ = false;
   std::optional<v1::UserCodeError> user_code_;

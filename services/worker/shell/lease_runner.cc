@@ -46,7 +46,7 @@ LeaseRunner::LeaseRunner(const TrainerContext& trainer, v1::Lease lease)
                  NewRunner(trainer.job, lease, ShardsOf(trainer.client.view())), feed_),
       map_(trainer.client.view()),
       meter_(lease.kind(), trainer.times, trainer.metrics),
-      results_(trainer.job, lease.kind()),
+      results_(trainer.job, lease.kind(), trainer.grouped),
       lane_pulls_(trainer.turns, LaneOf(lease), [this](const SendPull& action) { Pull(action); }) {
   Deliver(Start());
 }

@@ -45,6 +45,7 @@ struct TrainerContext {
   LaneTurns& turns;
   // The worker's limit on OpenRound calls that wait at the coordinator for the next round.
   WaitingTurns& waiting_opens;
+  GroupedExamples& grouped;  // Counts those of all evaluations of the worker.
   TrainerClock& trainer_clock;
   StepTimes& times;
   const JobProgress& progress;

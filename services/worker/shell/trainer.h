@@ -21,6 +21,7 @@ struct WorkerContext {
   BatchPrefetcher& prefetcher;
   StepPool& steps;
   WaitingTurns& waiting_opens;
+  GroupedExamples& grouped;
   const JobProgress& progress;
   WorkerMetrics& metrics;
 };

@@ -70,6 +70,7 @@ class Worker final : public WorkerShell {
   const std::shared_ptr<const Source> source_;  // Shared with the prefetcher.
   StepPool steps_;
   WaitingTurns waiting_opens_;
+  GroupedExamples grouped_;
   BatchPrefetcher prefetcher_;
   StallMeter stall_meter_;
   WorkerMachine machine_;

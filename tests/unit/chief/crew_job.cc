@@ -70,7 +70,7 @@ JobPlan PlanOf(const CrewOptions& options) {
   }
   plan.train = train;
   std::vector<v1::Task> eval;
-  for (uint32_t i = 0; i < options.eval_tasks; ++i) eval.push_back(MakeTask("test.csv", i));
+  for (uint32_t i = 0; i < options.eval_tasks; ++i) eval.push_back(MakeTask(options.eval_file, i));
   plan.eval = eval;
   return plan;
 }

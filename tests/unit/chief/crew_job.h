@@ -16,6 +16,7 @@ namespace capstan::chief {
 struct CrewOptions {
   uint32_t tasks = 4;
   uint32_t eval_tasks = 0;
+  std::string eval_file = "test.csv";
   uint32_t epochs = 1;
   uint32_t shards = 2;
   uint32_t threads = 1;

@@ -162,6 +162,31 @@ TEST(ChiefBestModelTest, MoreEpochsOfAJobThatHasStoppedEarlyGoOnFromItsResult) {
   EXPECT_EQ(crew.manifests.back().manifest.metrics().at("logloss"), 0.2);
 }
 
+TEST(ChiefBestModelTest, WithOtherHeldOutRecordsTheBestBeginsAnewAndOnlyThen) {
+  const std::vector<double> losses = {0.1, 0.2, 0.5, 0.4, 0.6};
+  for (const bool other : {true, false}) {
+    SCOPED_TRACE(other);
+    CrewOptions options{
+        .tasks = 2, .eval_tasks = 1, .epochs = 50, .uri = "/models", .early_stop = ByLogloss()};
+    Crew before(options);
+    before.RegisterShards();
+    before.RegisterWorker("a");
+    while (before.Status().evaluations_size() < 2) WorkWithLosses(before, losses, 1);
+    before.Advance(absl::Seconds(2));  // The state is stored.
+    ASSERT_EQ(before.machine.state(), v1::JOB_STATE_RUNNING);
+    if (other) options.eval_file = "harder.csv";
+    Crew crew = Crew::Successor(options, before);
+    crew.ShardsHeartbeat();
+    crew.RegisterWorker("a");
+    WorkWithLosses(crew, losses);
+    ASSERT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+    EXPECT_THAT(crew.machine.reason(),
+                HasSubstr(other ? "best 0.4 in evaluation 4" : "best 0.1 in evaluation 1"));
+    const v1::GetStatusReply status = crew.Status();
+    EXPECT_EQ(status.evaluations().rbegin()->metrics().at("logloss"), other ? 0.4 : 0.1);
+  }
+}
+
 TEST(ChiefBestModelTest, AModelThatEndsAsTheBestIsSavedAsTheResult) {
   v1::EarlyStop early_stop;
   early_stop.set_metric("logloss");

@@ -219,6 +219,21 @@ TEST_F(JudgedEndDutyTest, ACheckpointThatWasEvaluatedToBeBetterIsTheResult) {
   EXPECT_EQ(job_.training.evaluations.history()[0].examples(), 70u);
 }
 
+TEST_F(JudgedEndDutyTest, AResultThatWasEvaluatedIsNotSaidToLackItsEvaluation) {
+  job_.checkpoints.catalog.Add({.id = "better",
+                                .timeline = job_.recovery.first_timeline,
+                                .examples = 70,
+                                .metrics = {{"logloss", 0.2}}});
+  job_.training.standstill.evaluation = EvaluationOf(0.5);
+  job_.training.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now_);
+  job_.training.evaluations.GiveUp("its file is away");
+  BeginSaving();
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(job_.model_uri, "/models/test/checkpoints/better");
+  EXPECT_EQ(job_.reason, "");
+}
+
 TEST_F(JudgedEndDutyTest, TheParametersAsTheyAreAreSavedWhereNoCheckpointOfThisRunIsBetter) {
   job_.checkpoints.catalog.Add({.id = "an earlier run's",
                                 .timeline = job_.recovery.first_timeline - 1,

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "chief/work/held_out.h"
 #include "chief/work/work.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
@@ -172,6 +173,35 @@ TEST_F(ClaimJobTest, OtherDataAreRefusedWithTheDifferenceUnlessTheJobIsKept) {
   const absl::StatusOr<Claim> refused = Start({});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
   EXPECT_THAT(refused.status().message(), testing::HasSubstr("1 file more (b)"));
+}
+
+TEST_F(ClaimJobTest, EvaluationsOfAnEarlierVersionCountIfTheJobNamesTheSameHeldOutFiles) {
+  asked_for_.spec.mutable_data()->add_eval("/data/held.csv");
+  asked_for_.eval = std::vector{Range("/data/held.csv", 100)};
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  v1::ChiefState state = **store_->ReadState();
+  state.add_evaluations()->set_number(1);
+  ASSERT_TRUE(store_->WriteState(state).ok());
+  const auto measured_on = [](const absl::StatusOr<Claim>& claim) {
+    return claim->history.state->evaluations(0).held_out();
+  };
+  absl::StatusOr<Claim> claim = Start({});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  const uint64_t held_out = HeldOutFingerprint(asked_for_);
+  EXPECT_EQ(measured_on(claim), held_out);
+  asked_for_.spec.mutable_data()->set_eval(0, "/data/other.csv");
+  asked_for_.eval = std::vector{Range("/data/other.csv", 100)};
+  claim = Start({});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(measured_on(claim), held_out) << "what is known stays";
+  state = **store_->ReadState();
+  state.mutable_evaluations(0)->clear_held_out();
+  ASSERT_TRUE(store_->WriteState(state).ok());
+  asked_for_.spec.mutable_data()->set_eval(0, "/data/held.csv");
+  claim = Start({});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(measured_on(claim), 0u) << "nobody knows";
 }
 
 TEST_F(ClaimJobTest, AJobBegunBeforeTasksHadPiecesGoesOnWithoutThem) {

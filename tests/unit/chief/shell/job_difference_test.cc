@@ -41,6 +41,18 @@ TEST(JobChangeTest, AnotherPaceOfCheckpointsAwaitsTheNextStart) {
                     HasSubstr("checkpoint.every: 60 -> 30")));
 }
 
+TEST(JobChangeTest, OtherHeldOutRecordsAreTakenUpAndTheBestBeginsAnew) {
+  v1::JobSpec running = CtrJob();
+  v1::JobSpec wanted = running;
+  wanted.mutable_data()->add_eval("b.csv");
+  EXPECT_THAT(JobChange(running, wanted), HasSubstr("nothing is lost by that:\n"))
+      << "nothing was evaluated before";
+  running.mutable_data()->add_eval("a.csv");
+  EXPECT_THAT(JobChange(running, wanted), AllOf(StartsWith("taken up when the chief is started"),
+                                                HasSubstr("the best model and early stopping begin "
+                                                          "anew with the first evaluation")));
+}
+
 TEST(JobChangeTest, ThatTasksHavePiecesByDefaultIsNoChangeOfAJobThatHasNone) {
   v1::JobSpec running = CtrJob();
   running.mutable_data()->set_format(v1::DATA_FORMAT_CSV);

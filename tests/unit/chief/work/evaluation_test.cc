@@ -44,6 +44,67 @@ TEST(EvaluationsTest, AnAbsurdNumberOfExamplesTakesNoLongerThanAnother) {
   EXPECT_TRUE(evaluations.Due(UINT64_MAX, 0));
 }
 
+// A job that is evaluated at the end of each epoch.
+Evaluations EveryEpoch() {
+  JobPlan plan;
+  plan.eval = std::vector<v1::Task>(1);
+  return Evaluations(plan);
+}
+
+v1::Evaluation After(uint64_t examples, uint32_t epochs_done) {
+  v1::Evaluation evaluation = After(examples);
+  evaluation.set_epochs_done(epochs_done);
+  return evaluation;
+}
+
+TEST(EvaluationsTest, AfterARestartNoEpochIsEvaluatedAgainHoweverFewEvaluationsThereWere) {
+  Evaluations evaluations = EveryEpoch();
+  evaluations.Restore({After(310, /*epochs_done=*/3)}, /*examples=*/350, /*epochs_done=*/3);
+  EXPECT_FALSE(evaluations.Due(350, 3));
+  EXPECT_TRUE(evaluations.Due(400, 4));
+}
+
+TEST(EvaluationsTest, AfterARestartTheEvaluationThatWasInterruptedIsMadeHoweverManyThereWere) {
+  Evaluations evaluations = EveryEpoch();
+  const v1::Evaluation last = After(100, /*epochs_done=*/1);
+  evaluations.Restore({After(10, 0), After(20, 0), After(30, 0), last}, /*examples=*/200,
+                      /*epochs_done=*/2);
+  EXPECT_TRUE(evaluations.Due(200, 2));
+}
+
+TEST(EvaluationsTest, WhatAnEarlierVersionHasEvaluatedCountsAsOneForEachEpoch) {
+  Evaluations evaluations = EveryEpoch();
+  evaluations.Restore({After(100), After(200)}, /*examples=*/250, /*epochs_done=*/2);
+  EXPECT_FALSE(evaluations.Due(250, 2));
+  EXPECT_TRUE(evaluations.Due(300, 3));
+}
+
+TEST(EvaluationsTest, AnEvaluationThatWasGivenUpIsNotMadeAgainUnlessTheJobReturnsToBefore) {
+  Evaluations before = EveryEpoch();
+  before.Begin(After(200), /*epochs_done=*/2);
+  before.GiveUp("its file is away");
+  EXPECT_EQ(before.failure(), "its file is away");
+  ASSERT_TRUE(before.given_up());
+  Evaluations evaluations = EveryEpoch();
+  evaluations.Restore({After(100, 1)}, /*examples=*/250, /*epochs_done=*/2, before.given_up());
+  EXPECT_FALSE(evaluations.Due(250, 2));
+  EXPECT_EQ(evaluations.failure(), "");
+  evaluations.Restore(evaluations.history(), /*examples=*/150, /*epochs_done=*/1,
+                      evaluations.given_up());
+  EXPECT_FALSE(evaluations.Due(150, 1));
+  EXPECT_TRUE(evaluations.Due(200, 2));
+  EXPECT_FALSE(evaluations.given_up());
+}
+
+TEST(EvaluationsTest, TheEvaluationOfAResultMakesUpForOneThatWasGivenUp) {
+  Evaluations evaluations = EveryEpoch();
+  evaluations.Begin(After(200), /*epochs_done=*/2);
+  evaluations.GiveUp("its file is away");
+  evaluations.AddFinal({{"auc", 0.75}}, /*examples=*/100, /*step=*/10);
+  EXPECT_EQ(evaluations.failure(), "");
+  EXPECT_TRUE(evaluations.final_over());
+}
+
 TEST(EvaluationsTest, LabelsAreMeasuredApartAndWhoReportsOthersIsRefused) {
   JobPlan plan;
   plan.spec.mutable_model()->set_loss(v1::LOSS_SQUARED);

@@ -51,6 +51,43 @@ TEST(SessionMachineTest, AWishMakesTheHeartbeatUrgent) {
   EXPECT_TRUE(request.trainers(1).wants_lease());
 }
 
+v1::LeaseReport EvaluatedBy(uint64_t count, uint64_t trainer) {
+  v1::LeaseReport report = ReportOf(count, 1);
+  report.set_kind(v1::LEASE_KIND_EVALUATION);
+  report.set_trainer(trainer);
+  report.set_finished(true);
+  for (int i = 0; i < 100; ++i) report.mutable_evaluation()->mutable_groups()->add_groups(7);
+  return report;
+}
+
+TEST(SessionMachineTest, ResultsOfEvaluationsThatAreTooLargeForOneHeartbeatGoInSeveral) {
+  SessionMachine session({.name = "w-0",
+                          .incarnation = Incarnation{77},
+                          .trainers = {TrainerId{1}, TrainerId{2}},
+                          .heartbeat = absl::Seconds(1),
+                          .most_result_bytes = 1000});  // One result has 800 and more.
+  session.BeginHeartbeat(kStart);
+  v1::WorkerHeartbeatReply reply = Granting(1, 1);
+  reply.MergeFrom(Granting(2, 2));
+  session.EndHeartbeat(reply, kStart);
+  session.Report(EvaluatedBy(1, 1));
+  session.Report(EvaluatedBy(2, 2));
+  v1::WorkerHeartbeatRequest request = session.BeginHeartbeat(kStart);
+  ASSERT_EQ(request.leases_size(), 2);
+  EXPECT_TRUE(request.leases(0).finished());
+  EXPECT_FALSE(request.leases(1).finished()) << "told as if it went on";
+  EXPECT_FALSE(request.leases(1).has_evaluation());
+  EXPECT_EQ(request.leases(1).trainer(), 2u);
+  session.EndHeartbeat(Known(), kStart);
+  EXPECT_LT(session.NextHeartbeat(), kStart + absl::Milliseconds(10)) << "the next one is urgent";
+  request = session.BeginHeartbeat(kStart);
+  ASSERT_EQ(request.leases_size(), 1);
+  EXPECT_TRUE(request.leases(0).finished());
+  EXPECT_EQ(request.leases(0).evaluation().groups().groups_size(), 100);
+  session.EndHeartbeat(Known(), kStart);
+  EXPECT_EQ(session.leases(), 0u);
+}
+
 TEST(SessionMachineTest, AnUnmetWishIsRepeatedAfterADoublingWaitWhileTheJobRuns) {
   SessionMachine session = TwoTrainers();
   session.SetWantsLease(TrainerId{1}, true);

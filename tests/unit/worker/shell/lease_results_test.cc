@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "capstan/base/hash.h"
 #include "capstan/data/formats/batch.h"
+#include "capstan/model/group_auc.h"
 
 namespace capstan::worker {
 namespace {
@@ -40,10 +43,11 @@ class LeaseResultsTest : public testing::Test {
   }();
   const ParameterMap map_ = *ParameterMap::Create(job_);
   Step step_{map_};
+  GroupedExamples grouped_;
 };
 
 TEST_F(LeaseResultsTest, ALossIsToldAsIfItsExamplesWeighedOne) {
-  LeaseResults results(job_, v1::LEASE_KIND_TASK);
+  LeaseResults results(job_, v1::LEASE_KIND_TASK, grouped_);
   SetBatch({1, 0}, /*weights=*/{1, 3});
   step_.loss_sum = 8;
   const Computed event = results.Take(7, step_);
@@ -55,7 +59,7 @@ TEST_F(LeaseResultsTest, ALossIsToldAsIfItsExamplesWeighedOne) {
 }
 
 TEST_F(LeaseResultsTest, ALossThatIsNoNumberIsReportedEverAfter) {
-  LeaseResults results(job_, v1::LEASE_KIND_LANE);
+  LeaseResults results(job_, v1::LEASE_KIND_LANE, grouped_);
   SetBatch({1});
   step_.loss_sum = std::numeric_limits<double>::quiet_NaN();
   step_.nonfinite = true;
@@ -67,7 +71,7 @@ TEST_F(LeaseResultsTest, ALossThatIsNoNumberIsReportedEverAfter) {
 }
 
 TEST_F(LeaseResultsTest, AGradientThatIsNoNumberDoesNotMakeTheLossOne) {
-  LeaseResults results(job_, v1::LEASE_KIND_TASK);
+  LeaseResults results(job_, v1::LEASE_KIND_TASK, grouped_);
   SetBatch({1});
   step_.loss_sum = 1;
   step_.nonfinite = true;
@@ -76,7 +80,7 @@ TEST_F(LeaseResultsTest, AGradientThatIsNoNumberDoesNotMakeTheLossOne) {
 }
 
 TEST_F(LeaseResultsTest, AnEvaluationAddsUpItsBatchesAndIsToldWithItsEnd) {
-  LeaseResults results(job_, v1::LEASE_KIND_EVALUATION);
+  LeaseResults results(job_, v1::LEASE_KIND_EVALUATION, grouped_);
   SetBatch({1, 2});
   step_.logits = {1, 4};
   const Computed event = results.Take(3, step_);
@@ -97,7 +101,7 @@ TEST_F(LeaseResultsTest, AnEvaluationMeasuresEachLabelByItsLoss) {
   v1::LabelSpec& bought = *job_.mutable_data()->add_labels();
   bought.set_name("bought");
   bought.set_loss(v1::LOSS_LOGISTIC);
-  LeaseResults results(job_, v1::LEASE_KIND_EVALUATION);
+  LeaseResults results(job_, v1::LEASE_KIND_EVALUATION, grouped_);
   SetBatch({5, 1});
   step_.logits = {2, -1};
   results.Take(0, step_);
@@ -108,8 +112,25 @@ TEST_F(LeaseResultsTest, AnEvaluationMeasuresEachLabelByItsLoss) {
   EXPECT_FALSE(sums.labels(1).positives().empty());
 }
 
+TEST_F(LeaseResultsTest, OfAHundredThousandExamplesWithGroupsNoneIsLeftOutHoweverManyThreads) {
+  job_.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
+  job_.mutable_train()->set_compute_threads(16);
+  LeaseResults results(job_, v1::LEASE_KIND_EVALUATION, grouped_);
+  auto batch = std::make_shared<Batch>();
+  for (uint64_t i = 0; i < 100'000; ++i) {
+    batch->labels.push_back(i % 2 == 0 ? 1 : 0);
+    batch->groups.push_back(Mix64(i / 10 + 1));
+  }
+  step_.logits.assign(batch->labels.size(), 0.5f);
+  step_.batch = std::move(batch);
+  results.Take(0, step_);
+  const v1::EvaluationResult sums = ReportOf(results, /*finished=*/true).evaluation();
+  EXPECT_EQ(sums.groups().groups_size(), 100'000);
+  EXPECT_EQ(ShareOfGroups(sums.groups()), 1);
+}
+
 TEST_F(LeaseResultsTest, WhatTheUsersProgramSaysIsReportedAndElseNothing) {
-  LeaseResults results(job_, v1::LEASE_KIND_TASK);
+  LeaseResults results(job_, v1::LEASE_KIND_TASK, grouped_);
   EXPECT_FALSE(ReportOf(results).has_user_code());
   v1::UserCodeError error;
   error.set_type("ValueError");

@@ -61,6 +61,7 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
                              NewDataFiles({.patience = absl::ZeroDuration()}));
   StepPool steps(parameters);
   WaitingTurns waiting_opens(1);
+  GroupedExamples grouped;
   const JobProgress progress;
   metrics::Registry registry;
   WorkerMetrics metrics(registry);
@@ -71,6 +72,7 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
                               .prefetcher = prefetcher,
                               .steps = steps,
                               .waiting_opens = waiting_opens,
+                              .grouped = grouped,
                               .progress = progress,
                               .metrics = metrics};
   auto trainer = std::make_unique<Trainer>(
