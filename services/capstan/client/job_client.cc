@@ -23,13 +23,8 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 // PullRows pulls so many bytes at a time, so that the share of one partition fits into a message.
 constexpr size_t kSliceBytes = size_t{4} << 20;
 
-<<<<<<< HEAD
 // Returns true if the same request may be answered otherwise a little later. FAILED_PRECONDITION
 // passes, too: the partition is on its way to another shard, or the shard's process was replaced.
-=======
-// Returns whether the same call may succeed a little later: a partition is on its way, a process is
-// replaced, or a process is overloaded.
->>>>>>> words-worker
 bool MayPass(const absl::Status& failure) {
   return IsWorthRepeating(failure) || absl::IsFailedPrecondition(failure);
 }

@@ -150,7 +150,8 @@ absl::Status CheckFree(JobStore& store, const v1::ChiefState& state, const Claim
       "job ", state.job().job(), " of this checkpoint.uri is being trained: the chief at ",
       state.chief_address(), " on ", state.chief_host(), " has had it since ",
       absl::FormatTime("%Y-%m-%d %H:%M:%S", since, absl::LocalTimeZone()),
-      "; stop that one first, or set another job name or checkpoint.uri. --take-over ends it, and "
+      "; stop that one and start this chief again, or set another job name or checkpoint.uri. "
+      "--take-over ends it, and "
       "what it has trained since its last checkpoint is trained again"));
 }
 
