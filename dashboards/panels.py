@@ -69,7 +69,7 @@ def stats(title, description, unit, *targets, width=4, height=4, thresholds=None
                   {"thresholds": thresholds or steps(GREY), "color": {"mode": "thresholds"}, **defaults}, options, overrides)
 
 
-AGE = "(time() - max(capstan_checkpoint_last_success_timestamp_seconds{$S}))"
+AGE = "(time() - max(capstan_checkpoint_last_complete_timestamp_seconds{$S}))"
 _INTERVAL = "max(capstan_checkpoint_interval_seconds{$S})"
 
 

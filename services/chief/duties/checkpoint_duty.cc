@@ -73,6 +73,7 @@ void CheckpointDuty::Advance(absl::Time now) {
     job_->outbox.Add(*std::move(manifest));
   }
   if (job_->ended()) return;
+  LeaveIntervalOut(now);
   // EndDuty sets `saving` only after the pause that follows a failed attempt.
   if (job_->training.end.saving && !job_->checkpoints.checkpointer.running()) return Begin(now);
   if (!job_->CheckpointWanted(now) || job_->calls.Pending(Purpose::kClose)) return;
@@ -81,6 +82,17 @@ void CheckpointDuty::Advance(absl::Time now) {
       !job_->training.AtStandstill())
     return;
   Begin(now);
+}
+
+// If nothing has changed since the newest checkpoint, counts the next interval from now on: the
+// same again would take the place of an older one that is kept.
+void CheckpointDuty::LeaveIntervalOut(absl::Time now) {
+  Checkpoints& checkpoints = job_->checkpoints;
+  if (!job_->running() || !checkpoints.checkpointer.Due(now) || !job_->NothingSinceCheckpoint()) {
+    return;
+  }
+  checkpoints.checkpointer.StartClock(now);
+  checkpoints.left_out = now;
 }
 
 // Once all shards have taken the order of an attempt without `freeze`, those that an earlier
@@ -101,6 +113,7 @@ std::set<uint32_t> CheckpointDuty::FreezingShards(absl::Time now) const {
 // Records the progress before the shards are ordered to save, so that what they save holds at least
 // all of it.
 void CheckpointDuty::Begin(absl::Time now) {
+  job_->checkpoints.begun = job_->MarkOfNow();
   job_->recovery.lost_updates.BeginCheckpoint();
   job_->training.closes.log().BeginCheckpoint(job_->training.closes.Unconfirmed());
   job_->checkpoints.closed = job_->checkpoints.closed || !FreezingShards(now).empty();
@@ -155,6 +168,7 @@ void CheckpointDuty::OnManifestWritten(const std::string& uri, const absl::Statu
   if (!manifest) return OnFailed();
   const CheckpointFacts facts = FactsOf(*manifest, now);
   job_->checkpoints.catalog.Add(facts);
+  job_->checkpoints.newest = job_->checkpoints.begun;
   job_->recovery.lost_updates.OnCheckpointStored();
   job_->training.closes.log().OnCheckpointStored();
   job_->checkpoints.frozen = frozen;

@@ -35,6 +35,7 @@ class CheckpointDuty : public Duty {
 
  private:
   void SeeOpenings();
+  void LeaveIntervalOut(absl::Time now);
   std::set<uint32_t> FreezingShards(absl::Time now) const;
   void Begin(absl::Time now);
   v1::Manifest ManifestOfNow(absl::Time now) const;

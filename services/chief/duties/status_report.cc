@@ -142,6 +142,8 @@ void FillCheckpoint(const JobContext& job, v1::CheckpointStatus& status, absl::T
     status.set_step(newest->step);
     status.set_examples(newest->examples);
     status.set_age_seconds(absl::ToDoubleSeconds(now - newest->at));
+    const absl::Time complete = std::max(newest->at, job.checkpoints.left_out);
+    status.set_complete_seconds(absl::ToDoubleSeconds(now - complete));
     status.set_bytes(newest->bytes);
     status.set_delta(!newest->parent.empty());
   }

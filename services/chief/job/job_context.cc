@@ -20,13 +20,27 @@ bool JobContext::EvaluatesAtStandstill() const {
   return training.work.has_lanes() || !plan.spec.train().early_stop().metric().empty();
 }
 
+SavedMark JobContext::MarkOfNow() const {
+  SavedMark mark{.timeline = placement.timeline(),
+                 .examples = training.progress.examples(),
+                 .steps = training.progress.steps(),
+                 .tasks_done = training.work.totals().done};
+  for (const uint32_t index : placement.views.owners()) {
+    if (const Shard* shard = placement.shards.Find(index)) {
+      mark.pushes[index] = {shard->incarnation, shard->report.pushes()};
+    }
+  }
+  return mark;
+}
+
 bool JobContext::CheckpointDue(absl::Time now) const {
   if (!running() || training.end.begun()) return false;
   const Checkpointer& checkpointer = checkpoints.checkpointer;
   if (!checkpointer.enabled() || checkpointer.running()) return false;
   if (!checkpointer.MayBegin(now)) return false;
   if (!recovery.partial.empty()) return false;  // A shard has not loaded its partitions yet.
-  if (checkpointer.Due(now) || !checkpoints.askers.empty()) return true;
+  if (!checkpoints.askers.empty()) return true;
+  if (checkpointer.Due(now) && !NothingSinceCheckpoint()) return true;
   if (training.standstill.save || checkpoints.save_again) return true;
   // A checkpoint that freezes the shards, or, if it has failed and no shard leaves any more, one
   // that opens them again.

@@ -62,6 +62,9 @@ struct JobContext {
   // Returns true if evaluations need a standstill: in jobs with lanes always, in others if the
   // metric decides which parameters are the result.
   bool EvaluatesAtStandstill() const;
+  SavedMark MarkOfNow() const;
+  // Returns true if the newest checkpoint holds all there is, as far as the chief has heard.
+  bool NothingSinceCheckpoint() const { return checkpoints.newest == MarkOfNow(); }
   bool CheckpointDue(absl::Time now) const;
   // Returns true if a checkpoint is due, and no moves are under way, for which it would wait.
   bool CheckpointWanted(absl::Time now) const {

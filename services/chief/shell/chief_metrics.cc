@@ -289,6 +289,9 @@ void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
     checkpoint_ = checkpoint.uri();
     checkpoints_taken_ = checkpoint.taken();
   }
+  SetTime("capstan_checkpoint_last_complete_timestamp_seconds",
+          "When the last checkpoint was last known to hold all there was.",
+          absl::Now() - absl::Seconds(checkpoint.complete_seconds()));
   Set("capstan_checkpoint_last_duration_seconds", "From the order to the manifest, last time.",
       checkpoint.seconds());
   Set("capstan_checkpoint_last_bytes", "Of the last checkpoint.",

@@ -25,6 +25,12 @@ std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
                                   absl::StrFormat("%.1f", checkpoint.bytes() / kMebibyte), " MiB");
   if (checkpoint.delta()) absl::StrAppend(&line, "  delta");
   if (checkpoint.running()) absl::StrAppend(&line, "  another is being taken");
+  // An earlier chief does not tell the latter.
+  if (checkpoint.complete_seconds() > 0 &&
+      checkpoint.complete_seconds() < checkpoint.age_seconds()) {
+    absl::StrAppend(&line, "  held all there was ", ShortSeconds(checkpoint.complete_seconds()),
+                    " ago");
+  }
   return line;
 }
 

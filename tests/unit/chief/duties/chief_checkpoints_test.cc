@@ -31,6 +31,25 @@ TEST(ChiefCheckpointsTest, TakesOneEveryIntervalAndKeepsTheNewest) {
   EXPECT_EQ(crew.states.back().manifest(), crew.manifests.back().manifest.id());
 }
 
+TEST(ChiefCheckpointsTest, AnIntervalInWhichNothingChangesIsLeftOut) {
+  Crew crew(Job());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  crew.Heartbeat("w", {Crew::Done(crew.Heartbeat("w").leases(0))});
+  crew.Advance(absl::Minutes(3));  // The worker is gone.
+  const uint64_t taken = crew.Status().checkpoint().taken();
+  ASSERT_GT(taken, 0u);
+  crew.Advance(absl::Minutes(5));
+  EXPECT_EQ(crew.Status().checkpoint().taken(), taken);
+  EXPECT_GE(crew.Status().checkpoint().age_seconds(), 5 * 60);
+  EXPECT_LE(crew.Status().checkpoint().complete_seconds(), 61) << "no more would be lost";
+  crew.reports[1].set_pushes(1);  // A session has pushed.
+  crew.Advance(absl::Minutes(2));
+  EXPECT_EQ(crew.Status().checkpoint().taken(), taken + 1);
+  crew.TakeCheckpoint();
+  EXPECT_EQ(crew.Status().checkpoint().taken(), taken + 2) << "who asks for one gets one";
+}
+
 TEST(ChiefCheckpointsTest, TheProgressIsThatOfBeforeTheShardsSave) {
   Crew crew(Job());
   crew.RegisterShards();

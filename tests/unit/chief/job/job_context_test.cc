@@ -22,6 +22,20 @@ TEST_F(JobContextTest, ACheckpointIsDueWhenItsTimeHasComeAndWhenSomebodyAsks) {
   EXPECT_TRUE(job_.CheckpointDue(now_));
 }
 
+TEST_F(JobContextTest, NoCheckpointIsDueWhereTheNewestHoldsAllThereIsUnlessSomebodyAsks) {
+  const absl::Time due = now_ + absl::Minutes(1);
+  job_.checkpoints.newest = job_.MarkOfNow();
+  EXPECT_FALSE(job_.CheckpointDue(due));
+  shard(1).report.set_pushes(7);
+  EXPECT_TRUE(job_.CheckpointDue(due)) << "a session has pushed";
+  job_.checkpoints.newest = job_.MarkOfNow();
+  job_.training.progress.Update(/*examples=*/10, /*steps=*/1, now_);
+  EXPECT_TRUE(job_.CheckpointDue(due)) << "it was trained";
+  job_.checkpoints.newest = job_.MarkOfNow();
+  job_.checkpoints.askers.push_back(7);
+  EXPECT_TRUE(job_.CheckpointDue(due));
+}
+
 TEST_F(JobContextTest, NoCheckpointIsDueWhileAShardIsOnItsWayBackOrTheJobEnds) {
   job_.checkpoints.askers.push_back(7);
   job_.recovery.partial[1].set_shard(1);

@@ -121,6 +121,7 @@ TEST(ChiefMetricsTest, TheTimeOfACheckpointDoesNotMoveUntilAnotherIsCommitted) {
   status.mutable_checkpoint()->set_taken(2);
   chief.Update(status);
   EXPECT_NE(time(), first);
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_checkpoint_last_complete_timestamp_seconds "));
 }
 
 TEST(ChiefMetricsTest, ReplicasAreToldOfWhereThereAreAny) {

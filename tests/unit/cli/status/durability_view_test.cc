@@ -25,6 +25,13 @@ TEST(DurabilityLinesTest, TellTheLastCheckpointAndWhyOneHasFailed) {
                           "           2 failed, last: disk full"));
 }
 
+TEST(DurabilityLinesTest, TellThatAnOldCheckpointStillHeldAllThereWas) {
+  EXPECT_THAT(
+      Lines("checkpoint { uri: '/m/4' step: 1200 age_seconds: 90 complete_seconds: 3 bytes: "
+            "1572864 }"),
+      ElementsAre("checkpoint step 1,200  1m 30s ago  1.5 MiB  held all there was 3s ago"));
+}
+
 TEST(DurabilityLinesTest, TellTheCheckpointThatAJobWentOnFrom) {
   EXPECT_THAT(Lines("resumed_from: '/m/demo/checkpoints/976-1'"),
               ElementsAre("went on    from checkpoint 976-1"));
