@@ -110,7 +110,7 @@ class ServeTest(unittest.TestCase):
             for path, body, code, said in (
                     (infer, b"{", 400, "the request is no JSON object"),
                     (infer, json.dumps({"inputs": [column("records", ["1,2"])]}).encode(), 400, "record 0: 2 columns, expected 6"),
-                    (infer, json.dumps({"inputs": [column("shop", ["v1"])]}).encode(), 400, 'input "campaign" is missing; expected records, or'),
+                    (infer, json.dumps({"inputs": [column("shop", ["v1"])]}).encode(), 400, 'input "campaign" is missing; expected either records alone, or'),
                     (infer, json.dumps({"inputs": [column("records", [])], "outputs": [{"name": "sell"}]}).encode(), 400,
                      'there is no output "sell"; expected click, buy'),
                     (infer, None, 405, "by POST"),

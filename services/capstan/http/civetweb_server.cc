@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr absl::Duration kPatience = absl::Seconds(25);  // How long the end waits for answers.
 constexpr char kEnding[] = "{\"error\":\"the server is about to end\"}";
 constexpr char kTooLarge[] = "{\"error\":\"the request is too large\"}";
+constexpr char kCutShort[] = "{\"error\":\"the request ended, or paused for long, amid its body\"}";
 
 class CivetwebServer : public HttpServer {
  public:
@@ -77,15 +79,18 @@ class CivetwebServer : public HttpServer {
     const mg_request_info& info = *mg_get_request_info(connection);
     auto& self = *static_cast<CivetwebServer*>(info.user_data);
     if (!self.Begun()) {
-      self.Send({.status = 503, .body = kEnding}, connection);
+      self.Send({.status = 503, .body = kEnding}, self.closes_, connection);
       return 503;
     }
     const absl::Cleanup ended = [&self] { self.Ended(); };
     HttpQuestion question = {.method = info.request_method, .path = info.local_uri};
-    const HttpAnswer answer = self.ReadBody(connection, question.body)
-                                  ? self.handler_(question)
-                                  : HttpAnswer{.status = 413, .body = kTooLarge};
-    self.Send(answer, connection);
+    const Body body = self.ReadBody(connection, question.body);
+    const HttpAnswer answer = body == Body::kWhole ? self.handler_(question)
+                              : body == Body::kTooLarge
+                                  ? HttpAnswer{.status = 413, .body = kTooLarge}
+                                  : HttpAnswer{.status = 400, .body = kCutShort};
+    // What may still come of a body that was cut short must not be taken for the next request.
+    self.Send(answer, self.closes_ || body == Body::kCutShort, connection);
     return answer.status;
   }
 
@@ -108,12 +113,14 @@ class CivetwebServer : public HttpServer {
                          kPatience);
   }
 
-  // Reads the body. Returns false, with a part of it, if it is too large.
-  bool ReadBody(mg_connection* connection, std::string& body) const {
-    if (mg_get_request_info(connection)->content_length >
-        static_cast<long long>(most_body_bytes_)) {
-      return false;
-    }
+  enum class Body { kWhole, kTooLarge, kCutShort };
+
+  // Reads the body; a part of it, if the result is not kWhole. kCutShort: the client has closed the
+  // connection, or has sent nothing for the time that civetweb waits, before the end of the body.
+  Body ReadBody(mg_connection* connection, std::string& body) const {
+    // Below 0: the length is not said, and the last chunk or the head alone ends the request.
+    const long long length = mg_get_request_info(connection)->content_length;
+    if (length > static_cast<long long>(most_body_bytes_)) return Body::kTooLarge;
     // A client with a large body may ask first, and wait for this.
     if (mg_get_header(connection, "Expect") != nullptr) {
       mg_write(connection, kContinue.data(), kContinue.size());
@@ -121,17 +128,18 @@ class CivetwebServer : public HttpServer {
     char piece[1 << 14];
     for (;;) {
       const int read = mg_read(connection, piece, sizeof(piece));
-      if (read <= 0) return true;
+      // Civetweb reports a client that pauses for too long as the end of the body.
+      if (read < 0 || (read == 0 && std::ssize(body) < length)) return Body::kCutShort;
+      if (read == 0) return Body::kWhole;
       body.append(piece, static_cast<size_t>(read));
-      if (body.size() > most_body_bytes_) return false;
+      if (body.size() > most_body_bytes_) return Body::kTooLarge;
     }
   }
 
   // Writes the answer by hand, as civetweb's own heads cannot follow a "100 Continue". Connections
   // stay open by default; civetweb closes those whose clients ask for it, and those for which
-  // keep-alive is disabled here.
-  void Send(const HttpAnswer& answer, mg_connection* connection) const {
-    const bool closes = closes_;
+  // keep-alive is disabled here, which is so with `closes`.
+  void Send(const HttpAnswer& answer, bool closes, mg_connection* connection) const {
     if (closes) mg_disable_connection_keep_alive(connection);
     const std::string head = absl::StrCat(
         "HTTP/1.1 ", answer.status, " ", mg_get_response_code_text(connection, answer.status),

@@ -37,7 +37,8 @@ class HttpServer {
     absl::Duration keep_alive = absl::Seconds(5);
     size_t most_body_bytes = size_t{16} << 20;  // A larger body is refused with 413.
   };
-  // Called by several threads at once.
+  // Called by several threads at once, and only with whole requests: one whose client stops amid
+  // its body is answered with 400, and its connection is closed.
   using Handler = std::function<HttpAnswer(const HttpQuestion&)>;
 
   // UNAVAILABLE: it cannot listen.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "capstan/base/quote.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/bag_weights.h"
 #include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/record_parser.h"
@@ -55,6 +56,52 @@ std::map<std::string, uint32_t> ColumnsOf(const v1::DataSpec& data) {
   return columns;
 }
 
+// Returns an error unless each row of an input has one value, which may stand in lists only as the
+// shape says.
+absl::Status CheckOneValueEach(const InferInput& input) {
+  for (size_t row = 0; row < input.rows; ++row) {
+    const size_t values = input.Begin(row + 1) - input.Begin(row);
+    if (values == 1 && input.ends.empty()) continue;
+    return Bad(absl::StrCat("input ", Quoted(input.name), ": record ", row, ": ",
+                            input.in_lists ? "a list of " : "", values,
+                            values == 1 ? " value" : " values", "; expected one value a record: ",
+                            "[1, 2] of the shape [2], or [[1], [2]] of the shape [2,1]"));
+  }
+  return absl::OkStatus();
+}
+
+// Returns an error if an input has a number that is no key. A fraction has more than one text, so
+// its key would depend on how it is written.
+absl::Status CheckKeys(const InferInput& input) {
+  if (!input.fraction) return absl::OkStatus();
+  size_t row = 0;
+  while (input.Begin(row + 1) <= *input.fraction) ++row;
+  return Bad(absl::StrCat("input ", Quoted(input.name), ": record ", row, ": ",
+                          input.cells[*input.fraction],
+                          " is a floating-point number in a column of keys; expected a text, a "
+                          "whole number, or a floating-point number that is whole and below 2^53"));
+}
+
+// Returns a cell for each row of an input whose rows are lists.
+absl::StatusOr<std::vector<std::string>> JoinLists(const InferInput& input, char separator) {
+  std::vector<std::string> cells(input.rows);
+  for (size_t row = 0; row < input.rows; ++row) {
+    const size_t begin = input.Begin(row);
+    for (size_t i = begin; i < input.Begin(row + 1); ++i) {
+      const std::string& value = input.cells[i];
+      if (value.empty() || value.find(separator) != value.npos) {
+        return Bad(absl::StrCat("input ", Quoted(input.name), ": record ", row, ": ", Quoted(value),
+                                " in a list; expected values that are not empty and lack ",
+                                Quoted(std::string(1, separator)),
+                                ", which separates the values of this column"));
+      }
+      if (i > begin) cells[row] += separator;
+      cells[row] += value;
+    }
+  }
+  return cells;
+}
+
 // Returns a cell as it stands in a line of csv.
 std::string InQuotes(const std::string& cell) {
   if (cell.find_first_of(",\"\r\n") == cell.npos) return cell;
@@ -74,13 +121,32 @@ ServedInputs::ServedInputs(const v1::JobSpec& job, Vocabularies vocabularies)
       loss_(job.model().loss()),
       outputs_(job.model().outputs()),
       images_(data_.format() == v1::DATA_FORMAT_IDX || IsImageFormat(data_.format())),
-      columns_(ColumnsOf(data_)) {
+      columns_(ColumnsOf(data_)),
+      uses_(UsesOf(data_)) {
   if (images_) {
     inputs_.push_back({kPixels, "FP32", data_.dense_width()});
     return;
   }
   inputs_.push_back({kRecords, "BYTES"});
   for (const auto& [name, column] : columns_) inputs_.push_back({name, "BYTES"});
+}
+
+std::map<uint32_t, ServedInputs::Use> ServedInputs::UsesOf(const v1::DataSpec& data) {
+  std::map<uint32_t, Use> uses;
+  const auto add = [&uses](uint32_t column, const Use& use) {
+    const auto [found, first] = uses.try_emplace(column, use);
+    found->second.keys |= use.keys;
+    if (!first && found->second.separator != use.separator) found->second.separator.reset();
+  };
+  for (const v1::ColumnSpec& spec : data.numeric()) add(spec.column(), {});
+  for (const v1::ColumnSpec& spec : data.categorical()) add(spec.column(), {.keys = true});
+  for (const v1::FeatureSpec& spec : data.features()) {
+    Use use = {.keys = true};
+    if (spec.many()) use.separator = SeparatorOf(spec);
+    add(spec.column(), use);
+    if (spec.has_weights()) add(spec.weights().column(), {.separator = SeparatorOf(spec)});
+  }
+  return uses;
 }
 
 absl::StatusOr<Batch> ServedInputs::Read(const InferRequest& request) const {
@@ -92,7 +158,10 @@ absl::StatusOr<Batch> ServedInputs::Read(const InferRequest& request) const {
                             " are answered at a time"));
   }
   if (images_) return ReadPixels(request);
-  if (lines_alone) return ReadLines(first.cells);
+  if (lines_alone) {
+    CAPSTAN_RETURN_IF_ERROR(CheckOneValueEach(first));
+    return ReadLines(first.cells);
+  }
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> lines, JoinColumns(request));
   return ReadLines(lines);
 }
@@ -102,6 +171,11 @@ absl::StatusOr<Batch> ServedInputs::ReadPixels(const InferRequest& request) cons
   if (request.inputs.size() != 1 || input.name != kPixels) {
     return Bad(absl::StrCat("expected one input, ", kPixels, ", of the shape [images, ",
                             data_.dense_width(), "]"));
+  }
+  if (!input.ends.empty()) {
+    return Bad(absl::StrCat("input ", kPixels, ": record 0: a list of ", input.ends[0],
+                            " values, and the shape says the images alone; expected the shape ",
+                            "[images, ", data_.dense_width(), "]"));
   }
   if (input.cells.size() != input.rows * data_.dense_width()) {
     return Bad(absl::StrCat("input ", kPixels, ": ", input.cells.size(), " values of ", input.rows,
@@ -132,39 +206,67 @@ absl::StatusOr<Batch> ServedInputs::ReadLines(const std::vector<std::string>& li
   return batch;
 }
 
-absl::StatusOr<std::vector<std::string>> ServedInputs::JoinColumns(
+absl::StatusOr<std::vector<const InferInput*>> ServedInputs::ByColumn(
     const InferRequest& request) const {
-  const auto expected = [this] {
-    return absl::StrCat("; expected ", kRecords, columns_.empty() ? "" : ", or ",
-                        absl::StrJoin(columns_, ", ", [](std::string* out, const auto& column) {
-                          out->append(column.first);
-                        }));
-  };
-  const bool tabs = data_.format() == v1::DATA_FORMAT_TSV;
+  const std::string expected =
+      columns_.empty()
+          ? absl::StrCat("; expected ", kRecords, " alone")
+          : absl::StrCat("; expected either ", kRecords, " alone, or each of ",
+                         absl::StrJoin(columns_, ", ", [](std::string* out, const auto& column) {
+                           out->append(column.first);
+                         }));
   const size_t rows = request.inputs[0].rows;
   std::vector<const InferInput*> of_column(data_.columns(), nullptr);
   for (const InferInput& input : request.inputs) {
     const auto found = columns_.find(input.name);
     if (found == columns_.end()) {
-      return Bad(absl::StrCat("there is no input ", Quoted(input.name), expected()));
+      return Bad(input.name == kRecords
+                     ? absl::StrCat("input ", Quoted(kRecords), " is not the only input", expected)
+                     : absl::StrCat("there is no input ", Quoted(input.name), expected));
     }
-    if (input.rows != rows || input.cells.size() != rows) {
-      return Bad(absl::StrCat("input ", Quoted(input.name), ": ", input.cells.size(),
-                              " values, and the first input has ", rows, " rows"));
+    const InferInput*& of = of_column[found->second];
+    if (of != nullptr) {
+      return Bad(absl::StrCat("input ", Quoted(input.name), " has the values of column ",
+                              found->second, ", which input ", Quoted(of->name),
+                              " has, too; expected one input for each column"));
     }
-    of_column[found->second] = &input;
+    of = &input;
+    if (input.rows != rows) {
+      return Bad(absl::StrCat("input ", Quoted(input.name), ": ", input.rows,
+                              " rows, and the first input has ", rows));
+    }
+    const Use& use = uses_.at(found->second);
+    if (!use.separator) CAPSTAN_RETURN_IF_ERROR(CheckOneValueEach(input));
+    if (use.keys) CAPSTAN_RETURN_IF_ERROR(CheckKeys(input));
   }
   for (const auto& [name, column] : columns_) {
     if (of_column[column] == nullptr) {
-      return Bad(absl::StrCat("input ", Quoted(name), " is missing", expected()));
+      return Bad(absl::StrCat("input ", Quoted(name), " is missing", expected));
     }
   }
-  std::vector<std::string> lines(rows);
-  for (size_t row = 0; row < rows; ++row) {
-    for (size_t column = 0; column < of_column.size(); ++column) {
+  return of_column;
+}
+
+absl::StatusOr<std::vector<std::string>> ServedInputs::JoinColumns(
+    const InferRequest& request) const {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<const InferInput*> of_column, ByColumn(request));
+  const bool tabs = data_.format() == v1::DATA_FORMAT_TSV;
+  std::vector<std::vector<std::string>> joined(of_column.size());
+  std::vector<const std::vector<std::string>*> cells(of_column.size(), nullptr);
+  for (const auto& [column, use] : uses_) {
+    const InferInput& input = *of_column[column];
+    const bool lists = input.in_lists || input.cells.size() != input.rows;
+    cells[column] = &input.cells;
+    if (!lists || !use.separator) continue;
+    CAPSTAN_ASSIGN_OR_RETURN(joined[column], JoinLists(input, *use.separator));
+    cells[column] = &joined[column];
+  }
+  std::vector<std::string> lines(request.inputs[0].rows);
+  for (size_t row = 0; row < lines.size(); ++row) {
+    for (size_t column = 0; column < cells.size(); ++column) {
       if (column > 0) lines[row] += tabs ? '\t' : ',';
-      if (of_column[column] == nullptr) continue;
-      const std::string& cell = of_column[column]->cells[row];
+      if (cells[column] == nullptr) continue;
+      const std::string& cell = (*cells[column])[row];
       if (tabs && cell.find_first_of("\t\r\n") != cell.npos) {
         return Bad(absl::StrCat("input ", Quoted(of_column[column]->name), ": row ", row,
                                 ": a tab or the end of a line cannot be a part of a value"));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace capstan::cli {
 
 // For records of text a request has either the input `records`, with a line for each record in the
 // format of the job, or one input for each column, called by the column's name or, where the job
-// only numbers it, by its number. For images it has the input `pixels`, with a row for each image.
+// only numbers it, by its number. A value of a column is its cell; where all that is read of a
+// column are lists (features with `many`, and their weights), a row may instead have a list of its
+// values. For images a request has the input `pixels`, with a row for each image.
 // Immutable, hence thread-safe.
 class ServedInputs {
  public:
@@ -40,6 +43,16 @@ class ServedInputs {
   absl::StatusOr<Batch> ReadPixels(const InferRequest& request) const;
   absl::StatusOr<Batch> ReadLines(const std::vector<std::string>& lines) const;
   absl::StatusOr<std::vector<std::string>> JoinColumns(const InferRequest& request) const;
+  // Returns the inputs by their column, each checked for values that its column cannot take. Null
+  // stands for a column that nobody reads.
+  absl::StatusOr<std::vector<const InferInput*>> ByColumn(const InferRequest& request) const;
+
+  // What a column is read as.
+  struct Use {
+    bool keys = false;              // Its values become keys.
+    std::optional<char> separator;  // Between two values, if all that is read of it are lists.
+  };
+  static std::map<uint32_t, Use> UsesOf(const v1::DataSpec& data);
 
   v1::DataSpec data_;  // The job's data, read as text.
   Vocabularies vocabularies_;
@@ -47,6 +60,7 @@ class ServedInputs {
   uint32_t outputs_;
   bool images_;
   std::map<std::string, uint32_t> columns_;  // Columns by their name or number.
+  std::map<uint32_t, Use> uses_;             // By column.
   std::vector<Input> inputs_;
 };
 

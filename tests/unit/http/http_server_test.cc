@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -120,6 +121,9 @@ class Connection {
     EXPECT_EQ(send(fd_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
   }
 
+  // Ends what this side sends; answers can still be received.
+  void EndSending() const { EXPECT_EQ(shutdown(fd_, SHUT_WR), 0); }
+
   // Returns all that has come, as soon as it holds this, or the server has closed.
   std::string ReceiveUntil(const std::string& expected) {
     while (received_.find(expected) == received_.npos && Receive()) {
@@ -199,6 +203,32 @@ TEST(HttpServerTest, TellsWhoWaitsForItThatItTakesTheBody) {
   connection.Send("body");
   EXPECT_THAT(connection.ReceiveUntil("\r\n\r\nbody"),
               AllOf(HasSubstr("HTTP/1.1 200"), HasSubstr("\r\n\r\nbody")));
+}
+
+TEST(HttpServerTest, ABodyThatIsCutShortIsNotHandledAndEndsItsConnection) {
+  std::atomic<int> handled = 0;
+  const auto server = Start({}, [&handled](const HttpQuestion&) {
+    ++handled;
+    return HttpAnswer{.body = "ok"};
+  });
+  for (const char* request : {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nbody",
+                              "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                              "4\r\nbody\r\n"}) {
+    Connection connection(*server);
+    connection.Send(request);
+    connection.EndSending();
+    EXPECT_TRUE(connection.Closes());
+    EXPECT_THAT(connection.ReceiveUntil("amid its body"),
+                AllOf(HasSubstr("HTTP/1.1 400"), HasSubstr("\r\nConnection: close\r\n"),
+                      HasSubstr("amid its body")));
+  }
+  EXPECT_EQ(handled, 0);
+  Connection whole(*server);
+  whole.Send(
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "4\r\nbody\r\n0\r\n\r\n");
+  EXPECT_THAT(whole.ReceiveUntil("\r\n\r\nok"), HasSubstr("HTTP/1.1 200"));
+  EXPECT_EQ(handled, 1);
 }
 
 TEST(HttpServerTest, SaysThatItsPortIsTaken) {
