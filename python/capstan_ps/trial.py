@@ -1,6 +1,9 @@
 """`python model.py --try job.yaml`: some batches of the job's data in this process, where there is no chief and no shard. Parameters are as
 they begin, and nothing is learned."""
 
+import os
+import shlex
+import shutil
 import sys
 
 from capstan_ps import _capstan
@@ -25,6 +28,18 @@ def job_file():
     return None
 
 
+def python_command():
+    """The command that runs this Python: `python` where that is this one, or else what it was called by."""
+    return next(filter(_is_this_python, ("python", getattr(sys, "orig_argv", [""])[0])), sys.executable)
+
+
+def _is_this_python(command):
+    """Also the folder has to be the same: that of a virtual environment links to the Python that it was made by."""
+    found = shutil.which(command)
+    return bool(found) and (os.path.dirname(os.path.abspath(found)) == os.path.dirname(sys.executable)
+                            and os.path.samefile(found, sys.executable))
+
+
 def run(path, front, step, predict):
     """Ends the process: 0, or what the program would end with in the job."""
     try:
@@ -43,7 +58,7 @@ def run(path, front, step, predict):
         print(f"no gradient  {_some(unused)}: declare frozen what is not trained")
     if predict:
         _predict(trial, work, last)
-    print(f"fits  capstan train {path} --worker 'python {sys.argv[0]}'", flush=True)
+    print(f"fits  capstan train {path} --worker {shlex.quote(shlex.join([python_command(), sys.argv[0]]))}", flush=True)
     raise SystemExit(0)
 
 

@@ -80,6 +80,17 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertIn("ps-1 ", said)
 
+    def test_ports_at_which_nobody_answers_on_this_machine_are_told_to_be_others(self):
+        self.crew()
+        own, self.ports = self.ports, ["--health-port", 1, "--metrics-port", 1]
+        code, said = self.check("--wait=0")
+        self.assertEqual(code, 1, said)
+        self.assertIn("the processes of `capstan train` have their health and metrics at ports of their own", said)
+        self.ports = own
+        code, said = self.check("--wait=30")
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("ports of their own", said)
+
     def test_a_job_that_keeps_nothing_is_well_without_a_checkpoint(self):
         self.crew()
         code, said = self.check("--wait=30", "--checkpoint")

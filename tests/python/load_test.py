@@ -70,6 +70,22 @@ class RecordsTest(unittest.TestCase):
             parser.parse(f"1,{cell}", self.records)
         self.assertTrue(all(map(math.isfinite, self.records.numbers(1)[:, 0])))
 
+    def test_columns_that_are_missing_are_not_taken_for_the_labels(self):
+        parser = score.CellParser({"format": "DATA_FORMAT_CSV", "columns": 6, "labels": [{"column_name": "click"}, {"column": 1, "column_name": "buy"}],
+                                   "categorical": [{"column": 4, "name": "item"}, {"column": 5, "name": "user"}]})
+        parser.check_names("click,buy,hour,price,item,user")
+        parser.check_names("hour,price,item,user")
+        with self.assertRaisesRegex(ValueError, "^4 columns, expected 6 as in training, .*: column 4 was 'item', which is column 2 here$"):
+            parser.check_names("click,buy,item,user")
+        with self.assertRaisesRegex(ValueError, "^5 columns, expected 6 .*: there is none named 'user'$"):
+            parser.check_names("click,buy,hour,price,item")
+
+    def test_a_parquet_file_is_called_by_its_name(self):
+        exported = score.Exported.__new__(score.Exported)
+        exported.data = {"format": "DATA_FORMAT_PARQUET", "columns": 2, "categorical": [{"column": 1}]}
+        with self.assertRaisesRegex(ValueError, "^x.parquet: is a Parquet file, .*to_csv"):
+            list(exported.lines_of("x.parquet", [b"PAR1\x15\r\n"]))
+
 
 class LoadTest(unittest.TestCase):
 

@@ -48,7 +48,10 @@ class TryTest(unittest.TestCase):
         for number, line in enumerate(batches):
             self.assertRegex(line, rf"^batch {number}  loss 0\.\d+, a gradient of length 0\.\d+$")
         self.assertEqual(predict, "predict  logits of [125], of held-out records")
-        self.assertRegex(fits, r"^fits  capstan train .*/job.yaml --worker 'python .*/deepfm.py'$")
+        self.assertRegex(fits, r"^fits  capstan train .*/job.yaml --worker '\S+ .*/deepfm.py'$")
+        named = fits.split("'")[1].split(" ")[0]
+        ask = ["-c", "import sys; print(sys.prefix, sys.version)"]
+        self.assertEqual(subprocess.check_output([named, *ask]), subprocess.check_output([PYTHON, *ask]), named)
 
     def test_its_first_loss_is_that_of_the_job(self):
         """The first batch of the only lane, at the rows and parameters with which the job begins."""

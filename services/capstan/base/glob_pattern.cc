@@ -9,6 +9,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/status.h"
 
 namespace capstan {
@@ -66,6 +67,31 @@ std::string WithoutEscapes(std::string_view pattern) {
   return path;
 }
 
+bool IsHidden(std::string_view pattern, std::string_view path) {
+  // Names are compared from the last one on, as a pattern may have `file://` in front of its path.
+  while (true) {
+    const size_t wanted_at = pattern.rfind('/') + 1;
+    const size_t name_at = path.rfind('/') + 1;
+    const std::string_view wanted = pattern.substr(wanted_at);
+    const std::string_view name = path.substr(name_at);
+    const bool any = wanted.starts_with('*') || wanted.starts_with('?');
+    if (any && (name.starts_with('_') || name.starts_with('.'))) return true;
+    if (wanted_at == 0 || name_at == 0) return false;
+    pattern.remove_suffix(wanted.size() + 1);
+    path.remove_suffix(name.size() + 1);
+  }
+}
+
+absl::Status NothingMatches(std::string_view pattern, std::string_view what, size_t hidden) {
+  std::string message(pattern);
+  absl::StrAppend(&message, ": no ", AbslView(what), " matches");
+  if (hidden > 0) {
+    absl::StrAppend(&message, " but ", hidden,
+                    " with a name that begins with _ or ., which patterns leave out");
+  }
+  return absl::NotFoundError(message);
+}
+
 absl::StatusOr<std::vector<std::string>> MatchingPaths(const std::string& pattern) {
   if (pattern.find_first_of(kGlobCharacters) == std::string::npos) {
     return std::vector<std::string>{pattern};
@@ -78,11 +104,13 @@ absl::StatusOr<std::vector<std::string>> MatchingPaths(const std::string& patter
   unlisted = absl::OkStatus();
   const int error = ::glob(pattern.c_str(), 0, NoteUnlisted, &matches);  // Sorted.
   CAPSTAN_RETURN_IF_ERROR(std::exchange(unlisted, absl::OkStatus()));
-  if (error == GLOB_NOMATCH) {
-    return absl::NotFoundError(absl::StrCat(pattern, ": no file matches"));
-  }
+  if (error == GLOB_NOMATCH) return NothingMatches(pattern, "file", 0);
   if (error != 0) return absl::UnavailableError(absl::StrCat(pattern, ": cannot be listed"));
-  return std::vector<std::string>(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  std::vector<std::string> paths(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  const size_t hidden =
+      std::erase_if(paths, [&pattern](const std::string& path) { return IsHidden(pattern, path); });
+  if (paths.empty()) return NothingMatches(pattern, "file", hidden);
+  return paths;
 }
 
 }  // namespace capstan

@@ -131,6 +131,7 @@ Measures ReadMeasures(Section& in, absl::string_view prefix, bool standard) {
   const std::string deviation = absl::StrCat(prefix, "deviation");
   const Measures measures = {.mean = in.Number(mean, {.min = -1e30}, 0),
                              .deviation = in.Number(deviation, {.open = true}, 0)};
+  for (const std::string& key : {mean, deviation}) in.DefaultIs(key, "measured");
   for (const auto& [given, other] : {std::pair(mean, deviation), std::pair(deviation, mean)}) {
     if (!in.Has(given)) continue;
     if (!standard) in.Refuse(given, "is only for a transform: standard");

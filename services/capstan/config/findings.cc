@@ -50,6 +50,14 @@ void Findings::Describe(JobKey key) {
   if (known.values.empty()) known = std::move(key);
 }
 
+void Findings::SetValues(const std::string& path, absl::string_view values) {
+  if (purpose_ == Purpose::kListKeys) keys_[path].values = std::string(values);
+}
+
+void Findings::SetDefault(const std::string& path, absl::string_view default_value) {
+  if (purpose_ == Purpose::kListKeys) keys_[path].default_value = std::string(default_value);
+}
+
 void Findings::Require(const std::string& path) {
   if (purpose_ != Purpose::kListKeys) return;
   keys_[path].required = true;

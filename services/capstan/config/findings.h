@@ -41,6 +41,9 @@ class Findings {
   void Describe(JobKey key);
   // Notes that a key, which has been described, is required and has no default.
   void Require(const std::string& path);
+  // Replaces what is told of a key that has been described.
+  void SetValues(const std::string& path, absl::string_view values);
+  void SetDefault(const std::string& path, absl::string_view default_value);
   // The described keys by their names.
   const std::map<std::string, JobKey>& keys() const { return keys_; }
 

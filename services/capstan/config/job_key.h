@@ -23,7 +23,7 @@ struct NumberRange {
 struct JobKey {
   std::string key = {};            // "train.batch_size", "model.towers[].kind"
   std::string values = {};         // "1 to 4096"; "async, ssp, sync"
-  std::string default_value = {};  // As a job would write it; empty: there is no default.
+  std::string default_value = {};  // As a job would write it, or in words; empty: there is none.
   bool required = false;           // Every job for which the key has a meaning must set it.
 };
 

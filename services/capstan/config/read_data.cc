@@ -120,6 +120,7 @@ std::optional<v1::ColumnSpec> ReadOneColumn(Section& in, absl::string_view key,
 
 void ReadLabelColumn(Section& in, v1::DataSpec& data) {
   const std::optional<v1::ColumnSpec> column = ReadOneColumn(in, "label", data);
+  in.DefaultIs("label", "0");
   if (!column) return;
   data.set_label_column(column->column());
   data.set_label_name(column->name());
@@ -136,6 +137,7 @@ void ReadOneLabel(Section in, const v1::DataSpec& data, v1::LabelSpec& out) {
   out.set_weight(static_cast<float>(in.Number("weight", {.open = true}, 1)));
   out.set_may_be_missing(in.Flag("optional", false));
   out.set_loss(in.OneOf<v1::Loss>("loss", kLabelLosses, v1::LOSS_UNSPECIFIED));
+  in.DefaultIs("loss", "of model.loss");
 }
 
 void ReadSeveralLabels(Section in, v1::DataSpec& data) {
@@ -187,6 +189,7 @@ void ReadSchema(Section in, v1::DataSpec& data) {
 
 void ReadLabels(Section& in, v1::DataSpec& out) {
   out.set_label_threshold(static_cast<float>(in.Number("label_threshold", {.min = -1e30}, 0)));
+  in.DefaultIs("label_threshold", "");
   out.set_binarize_label(in.Has("label_threshold"));
   out.set_standardize_label(in.OneOf<bool>("label_transform", kLabelTransforms, false));
   const Measures measures = ReadMeasures(in, "label_", out.standardize_label());
@@ -209,6 +212,7 @@ void ReadSynthetic(Section in, v1::SyntheticSpec& out) {
   for (const uint64_t values : in.Wholes("vocabulary", {.min = 1, .max = 100000000})) {
     out.add_vocabulary(values);
   }
+  in.DefaultIs("vocabulary", "39 columns");
 }
 
 void ReadEvalSets(Section in, v1::DataSpec& out) {
@@ -264,7 +268,9 @@ void ReadImage(Section in, v1::DataSpec& data) {
   out.set_random_crop(in.Flag("random_crop", false));
   out.set_random_flip(in.Flag("random_flip", false));
   out.set_image_member(in.Text("member"));
+  in.DefaultIs("member", "jpg, jpeg, png; image/encoded");
   out.set_label_member(in.Text("label"));
+  in.DefaultIs("label", "cls; image/class/label");
   for (const absl::string_view key : {"member", "label"}) {
     if (folder && in.Has(key)) in.Refuse(key, "is only for format: tar and tfrecord");
   }
@@ -273,6 +279,7 @@ void ReadImage(Section in, v1::DataSpec& data) {
 
 void ReadImages(Section& in, v1::DataSpec& out) {
   const std::vector<uint64_t> shape = in.Wholes("image_shape", {.min = 1, .max = 4096});
+  in.DefaultIs("image_shape", "from the file");
   if (in.Has("image_shape") && shape.size() != 2) {
     in.Refuse("image_shape", "must be [height, width]");
   }
@@ -302,11 +309,14 @@ void ReadData(Section& in, v1::DataSpec& out) {
   ReadImage(in.Map("image"), out);
   ReadSynthetic(in.Map("synthetic"), *out.mutable_synthetic());
   out.set_fields(in.Whole("fields", {.max = 100000}, 0));
+  in.DefaultIs("fields", "varies");
   out.set_numeric_scale(static_cast<float>(in.Number("numeric_scale", {.open = true}, 0)));
+  in.DefaultIs("numeric_scale", "1; images: 1/255");
   ReadLabels(in, out);
   out.set_max_bad_records(in.Whole("max_bad_records", {}, 0));
   out.set_task_bytes(in.Bytes("task_bytes", {.min = 1024}, 0));
   out.set_task_records(in.Whole("task_records", {.min = 1}, 0));
+  for (const absl::string_view key : {"task_bytes", "task_records"}) in.DefaultIs(key, "chosen");
   out.set_shuffle(in.Flag("shuffle", true));
   out.set_pieces(in.Whole("pieces", {.min = 1, .max = kMostPieces}, kPieces));
   out.set_numbered_in_order(true);

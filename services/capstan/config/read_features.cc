@@ -66,6 +66,7 @@ void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
   }
   out.set_kind(in.OneOf<v1::KeyKind>("kind", kKeyKinds, v1::KEY_KIND_HASH));
   out.set_table(in.Text("table", out.name()));
+  in.DefaultIs("table", "the feature's name");
   if (in.Has("table")) CheckName(in, "table", out.table());
   out.set_buckets(in.Whole("buckets", {.min = 1}, 0));
   ReadVocabulary(in, out);
@@ -74,10 +75,16 @@ void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
 
 void ReadOneTable(Section in, const v1::JobSpec& spec, v1::TableSettings& out) {
   out.set_dim(static_cast<uint32_t>(in.Whole("dim", {.min = 1, .max = 4096}, 0)));
+  in.DefaultIs("dim", "model.embedding_dim");
   Section optimizer = in.Map("optimizer");
   ReadOptimizer(optimizer, spec.sparse_optimizer().kind(), *out.mutable_optimizer());
+  optimizer.DefaultIs("kind", "optimizer.sparse.kind");
+  in.DefaultIs("optimizer", "optimizer.sparse");
   if (!in.Has("optimizer")) *out.mutable_optimizer() = spec.sparse_optimizer();
   ReadTable(in, spec.table_limits(), *out.mutable_limits());
+  for (const std::string key : {"admission_count", "expire_after_examples", "byte_budget"}) {
+    in.DefaultIs(key, "table." + key);
+  }
 }
 
 }  // namespace

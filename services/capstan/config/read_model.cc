@@ -52,6 +52,11 @@ void ReadTower(Section& in, v1::TowerSpec& out) {
   }
   out.set_layers(in.Whole("layers", {.min = 1, .max = 64}, 0));
   ReadLayers(in, out);
+  for (const std::string key : {"activation", "dropout", "batch_norm"}) {
+    in.DefaultIs(key, "model." + key);
+  }
+  in.DefaultIs("name", "the kind");
+  for (const absl::string_view key : {"hidden", "layers"}) in.DefaultIs(key, "of the kind");
 }
 
 bool HasHiddenLayers(const v1::ModelSpec& model) {
@@ -81,6 +86,8 @@ void ReadModel(Section& in, v1::ModelSpec& out) {
   }
   out.set_cross_layers(in.Whole("cross_layers", {.min = 1, .max = 64}, 0));
   ReadLayers(in, out);
+  in.DefaultIs("cross_layers", "3");
+  in.DefaultIs("activation", "relu");
   for (const char* key : {"activation", "dropout", "batch_norm"}) {
     if (in.Has(key) && !HasHiddenLayers(out)) {
       in.Refuse(key, "is for hidden layers, and this preset has none");
@@ -88,6 +95,8 @@ void ReadModel(Section& in, v1::ModelSpec& out) {
   }
   out.set_loss(in.OneOf<v1::Loss>("loss", kLosses, v1::LOSS_UNSPECIFIED));
   out.set_outputs(in.Whole("outputs", {.min = 1, .max = kMaxWidth}, 0));
+  for (const absl::string_view key : {"hidden", "loss"}) in.DefaultIs(key, "of the preset");
+  in.DefaultIs("outputs", "1; softmax: the named classes");
   out.set_embedding_stddev(
       static_cast<float>(in.Number("embedding_stddev", {.max = 100, .open = true}, 0.01)));
   out.set_embedding_learning_rate_scale(static_cast<float>(

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/sections.h"
 #include "capstan/optim/optimizer_description.h"
@@ -16,6 +18,15 @@ constexpr Choice<v1::ScheduleKind> kSchedules[] = {
     {"cosine", v1::SCHEDULE_KIND_COSINE},
     {"exponential", v1::SCHEDULE_KIND_EXPONENTIAL},
 };
+
+// Whether the kinds of optimizers that have a setting have other defaults of it.
+bool DependsOnKind(const OptimizerSetting& setting) {
+  const auto& all = OptimizerDescriptions();
+  return std::any_of(all.begin(), all.end(), [&setting](const OptimizerDescription& any) {
+    const OptimizerSetting* const own = any.FindSetting(setting.key);
+    return own != nullptr && own->default_value != setting.default_value;
+  });
+}
 
 std::vector<Choice<v1::OptimizerKind>> Kinds() {
   std::vector<Choice<v1::OptimizerKind>> kinds;
@@ -42,6 +53,7 @@ void ReadSettings(Section& in, const OptimizerDescription& optimizer, const v1::
       const bool inherits = base != nullptr && own != nullptr;
       const double fallback = inherits ? (base->*own->get)() : read.default_value;
       const double value = in.Number(read.key, {read.min, read.max, read.open}, fallback);
+      if (DependsOnKind(setting)) in.DefaultIs(setting.key, "of the kind");
       if (own != nullptr) (out.*own->set)(static_cast<float>(value));
       if (own == nullptr && in.Has(read.key)) RefuseForKind(in, read.key, optimizer);
     }
@@ -100,9 +112,24 @@ void ReadBeside(Section& in, v1::OptimizerKind fallback, const v1::OptimizerSpec
 
 // Optimizers by row are for tables only, as tensors have no rows.
 void RefuseByRow(Section& in, const v1::OptimizerSpec& of) {
+  std::vector<absl::string_view> names;
+  for (const OptimizerDescription& any : OptimizerDescriptions()) {
+    if (!any.name.empty() && !any.by_row) names.push_back(any.name);
+  }
+  in.ValuesAre("kind", absl::StrJoin(names, ", "));
   const OptimizerDescription& optimizer = *FindOptimizer(of.kind());
   if (!optimizer.by_row) return;
   in.Refuse("kind", absl::StrCat(optimizer.name, " is for rows of tables; expected another"));
+}
+
+// What a group does not say is as in optimizer.dense.
+void TellWhatGroupsInherit(Section& in) {
+  std::set<std::string> keys = {"kind", "schedule"};
+  for (const OptimizerDescription& any : OptimizerDescriptions()) {
+    for (const OptimizerSetting& setting : any.settings) keys.emplace(setting.key);
+    for (const OptimizerSwitch& of : any.switches) keys.emplace(of.key);
+  }
+  for (const std::string& key : keys) in.DefaultIs(key, "optimizer.dense." + key);
 }
 
 }  // namespace
@@ -124,6 +151,7 @@ void ReadDenseOptimizer(Section& in, v1::JobSpec& spec) {
     }
     ReadBeside(item, dense.kind(), &dense, *group.mutable_optimizer());
     RefuseByRow(item, group.optimizer());
+    TellWhatGroupsInherit(item);
   });
 }
 

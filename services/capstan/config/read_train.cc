@@ -31,6 +31,7 @@ void ReadTrain(Section& in, bool program, v1::TrainSpec& out) {
   out.set_compute_threads(in.Whole("compute_threads", {.min = 1, .max = 256}, 1));
   out.set_step_threads(in.Whole("step_threads", {.min = 1, .max = 64}, 1));
   out.set_evaluate_every_examples(in.Whole("evaluate_every_examples", {.min = 1}, 0));
+  in.DefaultIs("evaluate_every_examples", "each epoch");
   ReadEarlyStop(in.Map("early_stop"), *out.mutable_early_stop());
   out.set_max_steps(in.Whole("max_steps", {.min = 1}, 0));
   out.set_wire_dtype(in.OneOf<v1::Dtype>("wire_dtype", kDtypes, v1::DTYPE_FLOAT32));

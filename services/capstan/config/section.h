@@ -77,6 +77,16 @@ class Section {
   // has a meaning. The caller must check that such jobs set it.
   void Require(absl::string_view key) { findings_.Require(PathOf(key)); }
 
+  // Each notes for the list of keys what is told of `key`, which was read before, in place of what
+  // its reader says: for a default that depends on other keys ("model.dropout") or on the data
+  // ("measured"), or that is none (""), and for values of which some are refused later.
+  void DefaultIs(absl::string_view key, absl::string_view words) {
+    findings_.SetDefault(PathOf(key), words);
+  }
+  void ValuesAre(absl::string_view key, absl::string_view words) {
+    findings_.SetValues(PathOf(key), words);
+  }
+
   // Notes a mistake at a key, or at a value of it.
   void Refuse(absl::string_view key, absl::string_view what);
   void RefuseValue(absl::string_view key, const YamlNode& value, absl::string_view expected);

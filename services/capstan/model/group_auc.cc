@@ -10,10 +10,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
+#include "capstan/base/hash.h"
 
 namespace capstan {
 namespace {
 
+// The group of a record whose cell is empty, or null. Who such records belong to is not known, so
+// they are not compared with each other.
+constexpr uint64_t kNoGroup = HashText("");
 constexpr uint32_t kMostHalvings = 63;
 
 bool Holds(uint32_t halvings, uint64_t group) {
@@ -79,7 +83,7 @@ std::optional<double> AucOfSorted(std::span<const Example> examples) {
 void AddToGroups(const Scores& scores, v1::GroupSample& sample, size_t most) {
   CAPSTAN_CHECK(scores.outputs == 1 && scores.groups.size() == scores.labels.size());
   for (size_t i = 0; i < scores.groups.size(); ++i) {
-    if (!Holds(sample.halvings(), scores.groups[i])) continue;
+    if (scores.groups[i] == kNoGroup || !Holds(sample.halvings(), scores.groups[i])) continue;
     const float logit =
         std::isnan(scores.logits[i]) ? -std::numeric_limits<float>::infinity() : scores.logits[i];
     Append({scores.groups[i], logit, scores.WeightOf(i), scores.labels[i] > 0.5f}, sample);

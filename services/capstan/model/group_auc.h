@@ -1,6 +1,7 @@
 // The AUC within groups: how well a model orders the examples of one group (a user's, a query's),
 // however it orders examples of different groups. It is the mean of the groups' AUCs, each weighted
-// by the weight of the group's examples; groups with one class only are left out. This is the GAUC
+// by the weight of the group's examples; groups with one class only are left out, and so
+// are examples that name no group (an empty cell). This is the GAUC
 // of Zhu et al., Optimized Cost per Click in Taobao Display Advertising (KDD 2017).
 //
 // An AUC needs the examples of a group in one place, so workers report the examples themselves and

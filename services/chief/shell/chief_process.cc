@@ -18,6 +18,7 @@
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/label_order.h"
 #include "capstan/data/tasks/one_label.h"
+#include "capstan/data/tasks/quoted_cells.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/model/declaration.h"
@@ -88,8 +89,9 @@ absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::J
   return spec;
 }
 
-// Has the status warn if the records lie in the order of their labels, or all have the same label.
-void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control) {
+// Has the status warn if the records lie in the order of their labels, or all have the same label,
+// or have cells in quotes where these are text.
+void TellOfData(const JobPlan& plan, const Source& files, ControlLoop& control) {
   const TaskMix mix(plan.train, plan.spec.data(), plan.spec.seed());
   const absl::StatusOr<std::vector<LabelOrder>> orders =
       SampleLabelOrders(files, ReaderOptionsOf(plan.spec), mix);
@@ -99,9 +101,11 @@ void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control
   }
   const absl::StatusOr<std::string> one = OneLabelWarning(files, plan.spec.data(), *orders, mix);
   if (!one.ok()) log::Warn("the labels are not known", {{"error", one.status()}});
+  const absl::StatusOr<std::string> quoted = QuotedCellsWarning(files, plan.spec.data());
   control.Run([&](ChiefMachine& chief, absl::Time) {
     chief.NoteWarning("label order", LabelOrderWarning(plan.spec.data(), *orders, mix));
     if (one.ok()) chief.NoteWarning("labels", *one);
+    if (quoted.ok()) chief.NoteWarning("quoted cells", *quoted);
     return true;
   });
 }
@@ -260,7 +264,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   if (plan.spec.replicas() > 0) failure_detector.emplace(DetectorOf(control, clock, doors.views));
   const std::unique_ptr<const Source> files = NewDataFiles();
   StoreThread look_at_data(1);
-  (void)look_at_data.Post([&] { TellOfLabels(plan, *files, control); });
+  (void)look_at_data.Post([&] { TellOfData(plan, *files, control); });
   CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, doors.Tell());
   doors.service.Open(control);
   doors.reader.Open(running.spec);

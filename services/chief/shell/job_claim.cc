@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
@@ -52,12 +54,23 @@ v1::ChiefState StateOf(const v1::Manifest& manifest) {
 
 constexpr char kAdvice[] = "another job name or checkpoint.uri, or --fresh, starts over beside it";
 
+// Tells how a new job begins with what this one has learned; empty: it has no checkpoint.
+std::string FromAdvice(const v1::ChiefState& state, const v1::JobSpec& spec) {
+  if (state.manifest().empty()) return "";
+  return absl::StrCat("; with --from ", absl::StripSuffix(spec.checkpoint().uri(), "/"), "/",
+                      spec.job(), "/checkpoints/", state.manifest(),
+                      " such a job begins with the parameters of this one");
+}
+
 absl::Status CheckSameConfiguration(const v1::ChiefState& state, const v1::JobSpec& spec,
                                     const ClaimOptions& options) {
-  const std::string difference = JobDifference(state.job(), spec);
+  std::string difference = JobDifference(state.job(), spec);
   if (!difference.empty() && !WantsMoreEpochs(state.job(), spec)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "checkpoint.uri holds this job with another configuration; ", kAdvice, ":\n", difference));
+    // One line, as `capstan train` shows no more of it.
+    difference = absl::StrReplaceAll(absl::StripSuffix(difference, "\n"), {{"\n", "; "}});
+    return absl::FailedPreconditionError(
+        absl::StrCat("checkpoint.uri holds this job with another configuration: ", difference, "; ",
+                     kAdvice, FromAdvice(state, spec)));
   }
   if (options.from.empty() || options.from == state.from()) return absl::OkStatus();
   return absl::FailedPreconditionError(

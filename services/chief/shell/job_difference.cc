@@ -116,8 +116,9 @@ std::string JobChange(const v1::JobSpec& running, const absl::StatusOr<v1::JobSp
                         LossBy(running, asked), ":\n", all);
   }
   return absl::StrCat(
-      "refused, the job goes on as it was; --fresh-once (chart: chief.freshStart) "
-      "starts over with it, another job name begins beside it:\n",
+      "refused, the job goes on as it was; --fresh-once (chart: chief.freshStart) starts over with "
+      "it, another job name begins beside it, and --from (chart: chief.from) has either begin with "
+      "the parameters of a checkpoint:\n",
       serious);
 }
 

@@ -73,6 +73,7 @@ absl::StatusOr<int64_t> CountSeries(const std::string& host, int port) {
 struct Findings {
   std::string lines;
   bool well = true;
+  bool answered = false;  // Some process has answered at one of the ports that are asked.
 };
 
 void LookAtProcess(const std::string& name, const std::string& address, const CheckOptions& options,
@@ -86,6 +87,7 @@ void LookAtProcess(const std::string& name, const std::string& address, const Ch
   absl::StrAppend(&findings.lines, absl::StrFormat("%-8s ", name), Printable(host), ": ",
                   Printable(health), ", ", Printable(metrics), "\n");
   findings.well = findings.well && ready.ok() && series.ok();
+  findings.answered = findings.answered || ready.ok() || series.ok();
 }
 
 absl::StatusOr<Findings> LookAtAll(ChiefClient& chief, const CheckOptions& options) {
@@ -107,6 +109,12 @@ absl::StatusOr<Findings> LookAtAll(ChiefClient& chief, const CheckOptions& optio
   }
   findings.well = findings.well && serve && awaited.empty();
   return findings;
+}
+
+// Whether a chief is asked on this machine, as that of a job of `capstan train` is.
+bool IsOfThisMachine(const std::string& chief) {
+  return absl::StartsWith(chief, "127.") || absl::StartsWith(chief, "localhost:") ||
+         absl::StartsWith(chief, "[::1]:");
 }
 
 // Also true for a job that takes no checkpoints: it has ended, or saves nothing.
@@ -132,6 +140,11 @@ ExitCode Check(const CheckOptions& options) {
     return kFailed;
   }
   std::fputs(findings->lines.c_str(), stdout);  // Printable: made of fields that are.
+  if (!findings->answered && IsOfThisMachine(options.chief)) {
+    PrintLine(
+        "the processes of `capstan train` have their health and metrics at ports of their own, not "
+        "at those asked here; `capstan status` tells how such a job is");
+  }
   const bool saved = !options.checkpoint || TakeCheckpoint(chief, limit);
   return findings->well && saved ? kDone : kFailed;
 }

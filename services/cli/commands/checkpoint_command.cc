@@ -39,7 +39,8 @@ struct CheckpointOptions {
 };
 
 constexpr char kOne[] = "Folder of a checkpoint, or of a job (a path, file:// or s3://)";
-constexpr char kAll[] = "Folder of a job's checkpoints: <checkpoint.uri>/<job>/checkpoints";
+constexpr char kAll[] =
+    "Folder of a job, or of its checkpoints: <checkpoint.uri>/<job>/checkpoints";
 
 using CheckpointAction = absl::Status (*)(const CheckpointOptions&);
 
@@ -52,18 +53,32 @@ void Print(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) PrintLine(line);
 }
 
-// Returns the checkpoints in the folder at `uri`, or an error if there are none.
-absl::StatusOr<CheckpointFolder> ReadFolder(const std::string& uri, ObjectStore& store) {
-  CAPSTAN_ASSIGN_OR_RETURN(CheckpointFolder folder, ReadCheckpointFolder(store));
-  if (folder.checkpoints.empty()) return NoCheckpoints(uri, folder.foreign);
+// The folder of a job's checkpoints.
+struct OpenFolder {
+  std::string uri;
+  std::unique_ptr<ObjectStore> store;
+  CheckpointFolder content;
+};
+
+// Returns the checkpoints in the folder at `uri`, or, if that is a job's folder, in the one that
+// the job has them in. An error: there are none.
+absl::StatusOr<OpenFolder> ReadFolder(const std::string& uri) {
+  OpenFolder folder{.uri = uri};
+  CAPSTAN_ASSIGN_OR_RETURN(folder.store, OpenObjectStore(folder.uri));
+  CAPSTAN_ASSIGN_OR_RETURN(folder.content, ReadCheckpointFolder(*folder.store));
+  if (folder.content.checkpoints.empty() && HoldsCheckpointsFolder(folder.content)) {
+    folder.uri = CheckpointsOf(uri);
+    CAPSTAN_ASSIGN_OR_RETURN(folder.store, OpenObjectStore(folder.uri));
+    CAPSTAN_ASSIGN_OR_RETURN(folder.content, ReadCheckpointFolder(*folder.store));
+  }
+  if (folder.content.checkpoints.empty()) return NoCheckpoints(folder.uri, folder.content.foreign);
   return folder;
 }
 
 absl::Status List(const CheckpointOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(options.uri));
-  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointFolder folder, ReadFolder(options.uri, *store));
-  Print(ListText(folder.checkpoints, absl::Now()));
-  Print(ForeignText(folder));
+  CAPSTAN_ASSIGN_OR_RETURN(const OpenFolder folder, ReadFolder(options.uri));
+  Print(ListText(folder.content.checkpoints, absl::Now()));
+  Print(ForeignText(folder.content));
   return absl::OkStatus();
 }
 
@@ -73,8 +88,26 @@ absl::Status Show(const CheckpointOptions& options) {
   return absl::OkStatus();
 }
 
+// Whoever names a folder of several checkpoints wants to know of all of them. DATA_LOSS: another
+// one than `model`, which was read, is damaged, as far as its manifest and the sizes of its files
+// tell.
+absl::Status CheckOthers(const std::string& uri, const std::string& model) {
+  if (model == uri) return absl::OkStatus();
+  const size_t slash = model.rfind('/');
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store,
+                           OpenObjectStore(model.substr(0, slash)));
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointFolder folder, ReadCheckpointFolder(*store));
+  const std::vector<std::string> damaged = DamagedText(folder, model.substr(slash + 1));
+  if (damaged.empty()) return absl::OkStatus();
+  for (const std::string& line : damaged) PrintError(line);
+  return absl::DataLossError(absl::StrCat(uri, ": ", model, " is whole, ", damaged.size(),
+                                          " beside it ", damaged.size() == 1 ? "is" : "are",
+                                          " damaged"));
+}
+
 absl::Status Verify(const CheckpointOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, OpenCheckpoint(options.uri));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string model, FindModel(options.uri));
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(model));
   const v1::JobSpec& job = reader.manifest().job();
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
                            DenseLayout::Create(job.tensors(), job.partition_count()));
@@ -92,7 +125,7 @@ absl::Status Verify(const CheckpointOptions& options) {
     bytes += reader.bytes_of(partition);
     rows += decoded->store->row_count();
   }
-  for (const std::string& line : bad) PrintError(line);
+  for (const std::string& line : PartitionsText(bad)) PrintError(line);
   if (!bad.empty()) {
     return absl::DataLossError(absl::StrCat(options.uri, ": ", bad.size(), " of ",
                                             job.partition_count(), " partitions are damaged"));
@@ -100,7 +133,7 @@ absl::Status Verify(const CheckpointOptions& options) {
   PrintLine(absl::StrCat("whole: ", job.partition_count(), " partitions, ", Grouped(rows),
                          " rows, ", Bytes(static_cast<double>(bytes)), " read in ",
                          ShortDuration(absl::Now() - begin)));
-  return absl::OkStatus();
+  return CheckOthers(options.uri, model);
 }
 
 absl::Status Diff(const CheckpointOptions& options) {
@@ -145,25 +178,25 @@ absl::StatusOr<std::string> Named(const CheckpointFolder& folder, const std::str
 
 absl::Status Prune(const CheckpointOptions& options) {
   if (options.keep == 0) return absl::InvalidArgumentError("--keep: at least 1");
-  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(options.uri));
-  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointFolder folder, ReadFolder(options.uri, *store));
+  CAPSTAN_ASSIGN_OR_RETURN(const OpenFolder opened, ReadFolder(options.uri));
+  const CheckpointFolder& folder = opened.content;
   CAPSTAN_ASSIGN_OR_RETURN(const std::optional<std::set<std::string>> in_use,
-                           CheckpointsInUse(options.uri));
-  if (!in_use) PrintLine(NoStateText(options.uri));
+                           CheckpointsInUse(opened.uri));
+  if (!in_use) PrintLine(NoStateText(opened.uri));
   std::set<std::string> stay = in_use.value_or(std::set<std::string>());
   for (const std::string& id : options.exempt) {
     CAPSTAN_ASSIGN_OR_RETURN(std::string named, Named(folder, id));
     stay.insert(std::move(named));
   }
   const std::vector<std::string> ids = CheckpointsToPrune(folder.checkpoints, options.keep, stay);
-  Print(PruneText(folder, ids));
+  Print(PruneText(folder, opened.uri, ids));
   if (ids.empty()) return absl::OkStatus();
   if (!options.yes) {
     PrintLine("(--yes deletes them)");
     return absl::OkStatus();
   }
   for (const std::string& id : ids) {
-    CAPSTAN_RETURN_IF_ERROR(Delete(*store, folder, id));
+    CAPSTAN_RETURN_IF_ERROR(Delete(*opened.store, folder, id));
     PrintLine(absl::StrCat("deleted ", id));
   }
   return absl::OkStatus();

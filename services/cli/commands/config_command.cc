@@ -16,6 +16,7 @@
 #include "capstan/data/tasks/label_order.h"
 #include "capstan/data/tasks/one_label.h"
 #include "capstan/data/tasks/plan_eval_sets.h"
+#include "capstan/data/tasks/quoted_cells.h"
 #include "capstan/data/tasks/row_estimate.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/tasks.h"
@@ -78,6 +79,8 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   if (!in_order.empty()) description.warnings.push_back(std::move(in_order));
   CAPSTAN_ASSIGN_OR_RETURN(std::string one_label, OneLabelWarning(*files, job.data(), orders, mix));
   if (!one_label.empty()) description.warnings.push_back(std::move(one_label));
+  CAPSTAN_ASSIGN_OR_RETURN(std::string quoted, QuotedCellsWarning(*files, job.data()));
+  if (!quoted.empty()) description.warnings.push_back(std::move(quoted));
   if (std::string passed_over = FilesPassedOver(train); !passed_over.empty()) {
     description.lines.push_back(std::move(passed_over));
   }

@@ -1,6 +1,7 @@
 #include "cli/model/checkpoint_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -32,6 +33,11 @@ std::string MetricsOf(const v1::Manifest& manifest) {
   return absl::StrJoin(metrics, "  ");
 }
 
+// A checkpoint without a manifest is none: it is unfinished, or was given up.
+bool IsDamaged(const ListedCheckpoint& checkpoint) {
+  return !checkpoint.status.ok() && !absl::IsNotFound(checkpoint.status);
+}
+
 uint64_t BytesOf(const v1::Manifest& manifest) {
   uint64_t bytes = 0;
   for (const v1::SavedFile& file : manifest.files()) bytes += file.bytes();
@@ -48,7 +54,7 @@ std::vector<std::string> ListText(absl::Span<const ListedCheckpoint> list, absl:
     if (absl::IsNotFound(checkpoint.status)) {
       table.AddRow({Printable(checkpoint.id), "-", "-", size, "-",
                     checkpoint.bytes == 0 ? "given up" : "unfinished", ""});
-    } else if (!checkpoint.status.ok()) {
+    } else if (IsDamaged(checkpoint)) {
       table.AddRow({Printable(checkpoint.id), "-", "-", size, "-",
                     absl::StrCat("damaged: ", checkpoint.status.message()), ""});
     } else {
@@ -74,9 +80,16 @@ std::vector<std::string> ForeignText(const CheckpointFolder& folder) {
   return lines;
 }
 
-std::vector<std::string> PruneText(const CheckpointFolder& folder,
+std::vector<std::string> PruneText(const CheckpointFolder& folder, const std::string& uri,
                                    absl::Span<const std::string> ids) {
   std::vector<std::string> lines = ForeignText(folder);
+  for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
+    if (!IsDamaged(checkpoint)) continue;
+    lines.push_back(absl::StrCat("damaged, left for people to look at: ", Printable(checkpoint.id),
+                                 " (", Printable(std::string(checkpoint.status.message())),
+                                 "); delete ", Printable(std::string(absl::StripSuffix(uri, "/"))),
+                                 "/", Printable(checkpoint.id), " by hand"));
+  }
   double bytes = 0;
   for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
     if (std::find(ids.begin(), ids.end(), checkpoint.id) == ids.end()) continue;
@@ -89,17 +102,46 @@ std::vector<std::string> PruneText(const CheckpointFolder& folder,
   return lines;
 }
 
+std::vector<std::string> DamagedText(const CheckpointFolder& folder, const std::string& but) {
+  std::vector<std::string> lines;
+  for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
+    if (!IsDamaged(checkpoint) || checkpoint.id == but) continue;
+    lines.push_back(absl::StrCat("damaged: ", Printable(checkpoint.id), " (",
+                                 Printable(std::string(checkpoint.status.message())), ")"));
+  }
+  return lines;
+}
+
+std::vector<std::string> PartitionsText(absl::Span<const std::string> messages) {
+  std::vector<std::pair<std::string, int>> counted;
+  for (const std::string& message : messages) {
+    const auto same = std::find_if(counted.begin(), counted.end(),
+                                   [&message](const auto& one) { return one.first == message; });
+    if (same == counted.end()) {
+      counted.emplace_back(message, 1);
+    } else {
+      ++same->second;
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [message, count] : counted) {
+    lines.push_back(count == 1 ? message : absl::StrCat(message, " (", count, " partitions)"));
+  }
+  return lines;
+}
+
 std::string NoStateText(const std::string& uri) {
   return absl::StrCat("no job's state (state/chief.json) is beside ", Printable(uri),
                       ": which checkpoints a job needs is not known; --exempt ID keeps one");
 }
 
+bool HoldsCheckpointsFolder(const CheckpointFolder& folder) {
+  return std::any_of(folder.foreign.begin(), folder.foreign.end(),
+                     [](const ForeignEntry& entry) { return entry.name == "checkpoints"; });
+}
+
 absl::Status NoCheckpoints(const std::string& uri, absl::Span<const ForeignEntry> found) {
   for (const ForeignEntry& entry : found) {
-    if (entry.name == "checkpoints") {
-      return absl::NotFoundError(absl::StrCat(uri, ": the folder of a job; its checkpoints are in ",
-                                              absl::StripSuffix(uri, "/"), "/checkpoints"));
-    }
     if (entry.name == "MANIFEST.json") {
       return absl::NotFoundError(
           absl::StrCat(uri, ": a checkpoint itself; name the folder that it is in"));

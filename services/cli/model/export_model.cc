@@ -199,6 +199,16 @@ class Exporter {
   std::vector<size_t> table_slots_;
 };
 
+// score.py computes towers.
+absl::Status CheckForPython(const v1::JobSpec& job) {
+  const std::string& program = job.model().user();
+  if (program.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--python: score.py computes models of towers, and this one is the program ", program,
+      "; export it without, and load it by capstan_ps.load(FOLDER), whose torch(build) is the "
+      "trained module, state_dict() its parameters, and to_onnx(...) its graph"));
+}
+
 absl::Status CopyVocabularies(const v1::DataSpec& data, StagedFiles& files) {
   const std::unique_ptr<const Source> source = NewDataFiles();
   for (const v1::FeatureSpec& feature : data.features()) {
@@ -242,6 +252,7 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader,
                            CheckpointReader::Open(options.checkpoint));
   const v1::JobSpec& job = reader.manifest().job();
+  if (options.python) CAPSTAN_RETURN_IF_ERROR(CheckForPython(job));
   if (options.onnx) CAPSTAN_RETURN_IF_ERROR(CheckForOnnx(job));
   CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
                            DenseLayout::Create(job.tensors(), job.partition_count()));

@@ -84,13 +84,24 @@ void DiffTable(const Table& first, const Table& second, PartDiff& diff) {
   }
 }
 
+// The slots of a block: some of each weight, which lie `length` floats apart, and behind them what
+// the whole block has in common, such as the step of Adam.
+bool SameSlots(Floats left, Floats right, size_t length, size_t weight) {
+  const size_t own_end = left.size() - left.size() % length;
+  for (size_t at = length + weight; at < own_end; at += length) {
+    if (!Same(left.subspan(at, 1), right.subspan(at, 1))) return false;
+  }
+  return Same(left.subspan(own_end), right.subspan(own_end));
+}
+
 void DiffBlock(Floats left, Floats right, size_t length, PartDiff& diff) {
   diff.common += length;
   for (size_t k = 0; k < length; ++k) {
-    diff.changed += Same(left.subspan(k, 1), right.subspan(k, 1)) ? 0 : 1;
-  }
-  for (size_t k = length; k < std::min(left.size(), right.size()); ++k) {
-    diff.slots_changed += Same(left.subspan(k, 1), right.subspan(k, 1)) ? 0 : 1;
+    if (!Same(left.subspan(k, 1), right.subspan(k, 1))) {
+      ++diff.changed;
+    } else if (left.size() != right.size() || !SameSlots(left, right, length, k)) {
+      ++diff.slots_changed;
+    }
   }
   diff.largest = Larger(diff.largest, Largest(left.first(length), right.first(length)));
 }

@@ -21,7 +21,9 @@ struct PartDiff {
   uint64_t removed = 0;  // Rows that only the first model has.
   uint64_t common = 0;
   uint64_t changed = 0;  // Common rows or weights of which a weight differs.
-  // Common rows with equal weights, of which a slot, the frequency or the last touch differs.
+  // Common rows with equal weights, of which a slot, the frequency or the last touch differs;
+  // common weights that are equal, of which a slot differs, or what their block has beside its
+  // weights.
   uint64_t slots_changed = 0;
   double largest = 0;  // Largest difference of two weights.
 };

@@ -144,10 +144,15 @@ class CellParser:
             self.categorical = set(range(1, self.columns))
         self.names = {spec.get("column", 0): spec["name"] for spec in
                       [*data.get("numeric", []), *data.get("categorical", [])] if spec.get("name")}
+        labels = data.get("labels", []) or [data]
+        self.label_names = {spec.get("column_name") or spec.get("label_name") for spec in labels} - {None}
         self.keys = {}  # By column and text: at most MOST_KEYS_KEPT.
 
+    def split(self, line):
+        return line.split("\t") if self.tabs else (next(csv.reader([line], strict=True)) or [""])
+
     def cells(self, line):
-        cells = line.split("\t") if self.tabs else (next(csv.reader([line], strict=True)) or [""])
+        cells = self.split(line)
         if len(cells) == self.columns - len(self.labels):  # The labels may be left out.
             for label in self.labels:
                 cells.insert(label, "")
@@ -159,10 +164,22 @@ class CellParser:
         """Of a line of names: the columns that the job names are where they were in training."""
         if not self.names:
             return
+        named = [cell.strip(" ") for cell in self.split(line)]
+        if len(named) < self.columns and self.label_names & set(named):  # What is missing are not the labels.
+            raise ValueError(f"{len(named)} columns, expected {self.columns} as in training, those that the model does not use, too" + self.moved(named))
         cells = self.cells(line)
         for column, name in self.names.items():
             if cells[column].strip(" ") != name:
                 raise ValueError(f"column {column} is named {cells[column]!r}, expected {name!r}")
+
+    def moved(self, named):
+        """Where the first column that is not in its place is, or that it is missing."""
+        for column, name in sorted(self.names.items()):
+            if name not in named:
+                return f": there is none named {name!r}"
+            if named.index(name) != column:
+                return f": column {column} was {name!r}, which is column {named.index(name)} here"
+        return ""
 
     def parse(self, line, records):
         self.take(self.cells(line), records)
@@ -451,6 +468,9 @@ class Exported:
     def lines_of(self, path, file):
         records, parser = Records(), self.parser()
         for i, raw in enumerate(file):
+            if i == 0 and raw.startswith(b"PAR1"):
+                raise ValueError(f"{path}: is a Parquet file, which `capstan predict` reads, and is not read here; make a csv of it, with a line of "
+                                 "names: pandas.read_parquet(path).to_csv(\"x.csv\", index=False)")
             line = raw.decode("utf-8", "surrogateescape").rstrip("\n")
             line = (line[1:] if i == 0 and line.startswith("\ufeff") else line).removesuffix("\r")
             try:

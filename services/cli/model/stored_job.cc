@@ -273,6 +273,8 @@ absl::StatusOr<std::optional<std::set<std::string>>> CheckpointsInUse(
   return ids;
 }
 
+std::string CheckpointsOf(const std::string& folder) { return Within(folder, kCheckpoints); }
+
 std::string NameOfFolder(const std::string& uri) {
   const absl::string_view path = absl::StripSuffix(uri, "/");
   return std::string(path.substr(path.find_last_of('/') + 1));

@@ -42,6 +42,9 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri);
 absl::StatusOr<std::optional<std::set<std::string>>> CheckpointsInUse(
     const std::string& checkpoints);
 
+// Returns where a job has its checkpoints. `folder` is the job's.
+std::string CheckpointsOf(const std::string& folder);
+
 // Returns the last part of a path or an address, which for a job's folder is the job's name, and
 // for a checkpoint's folder its id.
 std::string NameOfFolder(const std::string& uri);

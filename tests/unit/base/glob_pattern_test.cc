@@ -12,6 +12,7 @@ namespace capstan {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 constexpr const char* kOddNames[] = {"x[1]", "run[lr=0.1]", "a*b?", "]", "a\\b[1]", "[[]", "[!a]"};
 
@@ -52,6 +53,43 @@ TEST(GlobPatternTest, AFileThatIsThereIsMeantByItsName) {
   const std::string both = folder.Write("x[1]/t[1].csv", "");
   folder.Write("x[1]/t1.csv", "");
   EXPECT_THAT(*MatchingPaths(AsPattern(folder.Path("x[1]")) + "/t[1].csv"), ElementsAre(both));
+}
+
+TEST(GlobPatternTest, NamesThatBeginWithAnUnderscoreOrADotAreHiddenFromWildcards) {
+  const TestFolder folder;
+  for (const char* below : {"_temporary", "day=1"}) {
+    std::filesystem::create_directory(folder.Path(below));
+    folder.Write(std::string(below) + "/part-0", "");
+  }
+  folder.Write("_SUCCESS", "");
+  folder.Write(".part-0.crc", "");
+  const std::string part = folder.Write("part-0", "");
+  const std::string of_day = folder.Path("day=1/part-0");
+  EXPECT_THAT(*MatchingPaths(folder.Path("*")), ElementsAre(folder.Path("day=1"), part));
+  EXPECT_THAT(*MatchingPaths(folder.Path("*/part-?")), ElementsAre(of_day));
+  EXPECT_THAT(*MatchingPaths(folder.Path("?art*")), ElementsAre(part));
+}
+
+TEST(GlobPatternTest, AHiddenNameIsFoundByAPatternThatSaysHowItBegins) {
+  const TestFolder folder;
+  std::filesystem::create_directory(folder.Path("_old"));
+  const std::string old = folder.Write("_old/part-0", "");
+  const std::string hidden = folder.Write("_part-1", "");
+  EXPECT_THAT(*MatchingPaths(hidden), ElementsAre(hidden));
+  EXPECT_THAT(*MatchingPaths(folder.Path("_p*")), ElementsAre(hidden));
+  EXPECT_THAT(*MatchingPaths(folder.Path("[!.]part-1")), ElementsAre(hidden));
+  EXPECT_THAT(*MatchingPaths(folder.Path("_old/*")), ElementsAre(old));
+  const absl::Status nothing = MatchingPaths(folder.Path("*-1")).status();
+  EXPECT_TRUE(absl::IsNotFound(nothing)) << nothing;
+  EXPECT_THAT(std::string(nothing.message()),
+              HasSubstr("no file matches but 1 with a name that begins with _ or ."));
+}
+
+TEST(GlobPatternTest, APatternIsComparedNameByName) {
+  EXPECT_TRUE(IsHidden("train/*", "train/_SUCCESS"));
+  EXPECT_TRUE(IsHidden("file:///a/*/x", "/a/_b/x"));
+  EXPECT_FALSE(IsHidden("_a/*", "_a/x"));
+  EXPECT_FALSE(IsHidden("a_*", "a_x"));
 }
 
 TEST(GlobPatternTest, BracesAndWhatIsNoPatternStayAsTheyAre) {

@@ -28,7 +28,8 @@ TEST(JobKeyTest, TellsValuesAndDefaultOfEachKindOfKey) {
   EXPECT_EQ(Description("heartbeat"), "a time, 50ms to 1m; 1s");
   EXPECT_EQ(Description("checkpoint.every"), "a time, 0s or more; 5m");
   EXPECT_EQ(Description("update.dense.lambda"), "a number, 0 to 100; 0.04");
-  EXPECT_EQ(Description("model.hidden"), "one or a list, 1 to 65536; ");
+  EXPECT_EQ(Description("model.hidden"), "one or a list, 1 to 65536; of the preset");
+  EXPECT_EQ(Description("data.label_threshold"), "a number; ");
 }
 
 TEST(JobKeyTest, TellsNoDefaultOfAKeyThatIsOffWithoutAValue) {

@@ -115,6 +115,13 @@ TEST_F(LoadJobTest, BracesAreNoPatternAsTheyAreNoneForWhoeverReads) {
             job_ + ":4: data.train: no file matches \"" + (folder_ / "{a,b}.txt").string() + "\"");
 }
 
+TEST_F(LoadJobTest, APatternThatFindsOnlyHiddenNamesSaysSo) {
+  Write("_SUCCESS", "");
+  WriteJob("'*SS'");
+  EXPECT_THAT(Refusal(), HasSubstr("data.train: no file matches \""));
+  EXPECT_THAT(Refusal(), HasSubstr("*SS\" but 1 with a name that begins with _ or ."));
+}
+
 TEST_F(LoadJobTest, AMissingJobFileIsNotFound) {
   EXPECT_EQ(LoadJob(job_).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(Refusal(), job_ + ": no such file");

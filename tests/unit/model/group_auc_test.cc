@@ -131,6 +131,15 @@ TEST(GroupAucTest, IsNotToldWhereNoGroupHasBothLabels) {
   EXPECT_FALSE(metrics.contains("group_auc"));
 }
 
+TEST(GroupAucTest, RecordsThatNameNoGroupAreNotComparedWithEachOther) {
+  const std::vector<float> logits = {1, 2, 9, 8}, labels = {0, 1, 0, 1};
+  const std::vector<uint64_t> groups = {7, 7, HashText(""), HashText("")};
+  v1::GroupSample sample;
+  AddToGroups({v1::LOSS_LOGISTIC, 1, logits, labels, {}, groups}, sample, 10);
+  EXPECT_EQ(sample.groups_size(), 2);
+  EXPECT_EQ(GroupAuc(sample), 1);
+}
+
 TEST(GroupAucTest, ANonsensicalSampleOfAPeerIsRefusedAndChangesNothing) {
   const Examples of = Draws(100, 10, false);
   v1::EvaluationResult good;

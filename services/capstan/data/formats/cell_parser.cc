@@ -73,6 +73,11 @@ class CellParser : public RecordParser {
   bool CheckHeader(std::string_view line, std::string& error) override {
     if (!names_) return true;
     const bool lacks_labels = LacksLabels(line);
+    if (lacks_labels && NamesALabel(line)) {  // What is missing are other columns.
+      error = absl::StrCat(CountCells(line), " columns, expected ", columns_.size(),
+                           " as in the first training file, those that the job does not use, too");
+      return false;
+    }
     cells_.Begin(line);
     std::string_view cell;
     for (const Column& column : columns_) {
@@ -224,6 +229,19 @@ class CellParser : public RecordParser {
 
   bool LacksLabels(std::string_view line) {
     return labels_.ignored() && CountCells(line) + label_count_ == columns_.size();
+  }
+
+  bool NamesALabel(std::string_view line) {
+    std::string_view cell;
+    cells_.Begin(line);
+    while (cells_.Next(cell)) {
+      for (const Column& column : columns_) {
+        if (column.use == Use::kLabel && !column.name.empty() && column.name == Trim(cell)) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   static bool Number(const NumberRule& rule, std::string_view cell, float& number,

@@ -16,6 +16,10 @@ bool IsImageName(absl::string_view path) {
          absl::EndsWithIgnoreCase(path, ".png");
 }
 
+// Any name that does not begin with a dot. Not `*`, which leaves out names that begin with `_`, as
+// those of many cameras do (_DSC0001.jpg).
+constexpr char kAnyName[] = "/[!.]*";
+
 std::string WithoutSlash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
@@ -29,7 +33,7 @@ absl::StatusOr<std::vector<ClassFolder>> ListClasses(const Source& source,
                                                      const std::string& root) {
   const std::string folder = WithoutSlash(root);
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
-                           source.List(absl::StrCat(AsPattern(folder), "/*/*")));
+                           source.List(absl::StrCat(AsPattern(folder), kAnyName, kAnyName)));
   std::vector<ClassFolder> classes;
   for (const FileInfo& file : files) {
     if (!IsImageName(file.path)) continue;
@@ -46,7 +50,7 @@ absl::StatusOr<std::vector<ClassFolder>> ListClasses(const Source& source,
 absl::StatusOr<std::vector<std::string>> ListImages(const Source& source,
                                                     const std::string& folder) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
-                           source.List(absl::StrCat(AsPattern(folder), "/*")));
+                           source.List(absl::StrCat(AsPattern(folder), kAnyName)));
   std::vector<std::string> paths;
   for (const FileInfo& file : files) {
     if (IsImageName(file.path)) paths.push_back(file.path);

@@ -37,6 +37,7 @@ bool LacksAllLabels(std::span<const float> labels) {
 LabelRule LabelRule::Of(const v1::LabelSpec& label) const {
   LabelRule rule = *this;
   rule.may_be_missing_ = label.may_be_missing();
+  rule.name_ = label.name();
   rule.loss_ = LossOf(label, loss_);
   if (label.name().empty() || rule.loss_ != v1::LOSS_SQUARED) return rule;
   rule.positive_.clear();
@@ -62,7 +63,7 @@ bool LabelRule::ParsePositive(std::string_view text, float& label, std::string& 
   const bool is = std::find(positive_.begin(), positive_.end(), text) != positive_.end();
   label = is ? 1.0f : 0.0f;
   if (!text.empty()) return true;
-  error = "the label is missing";
+  error = IsMissing();
   return false;
 }
 
@@ -78,9 +79,16 @@ bool LabelRule::ParseClass(std::string_view text, float& label, std::string& err
   return false;
 }
 
+std::string LabelRule::IsMissing() const {
+  if (name_.empty()) return "the label is missing";
+  return absl::StrCat("the label is missing; where records may lack it, set data.schema.labels.",
+                      name_, ".optional: true");
+}
+
 std::string LabelRule::NotANumber(std::string_view text) const {
+  if (may_be_text_ && Trim(text).empty()) return IsMissing();
   std::string error = absl::StrCat("label ", Quote(text), " is not a number");
-  if (!may_be_text_ || Trim(text).empty()) return error;
+  if (!may_be_text_) return error;
   if (loss_ == v1::LOSS_LOGISTIC) {
     absl::StrAppend(&error,
                     "; where labels are texts, set data.schema.positive to those that "

@@ -51,6 +51,7 @@ class LabelRule {
  private:
   bool ParsePositive(std::string_view text, float& label, std::string& error) const;
   bool ParseClass(std::string_view text, float& label, std::string& error) const;
+  std::string IsMissing() const;
   std::string NotANumber(std::string_view text) const;
 
   std::vector<std::string> positive_;
@@ -64,6 +65,7 @@ class LabelRule {
   uint32_t classes_;
   bool ignored_;
   bool may_be_missing_ = false;
+  std::string name_;  // Empty: the job has only this label.
 };
 
 }  // namespace capstan

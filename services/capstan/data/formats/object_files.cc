@@ -53,13 +53,18 @@ class ObjectFiles : public Source {
     const absl::StatusOr<std::vector<ObjectInfo>> objects = store->List(name.key.substr(0, plain));
     if (!objects.ok()) return Named(pattern, objects.status());
     std::vector<FileInfo> files;
+    size_t hidden = 0;
     for (const ObjectInfo& object : *objects) {
       if (object.key == name.key) return std::vector<FileInfo>{{pattern, object.bytes}};
       if (fnmatch(name.key.c_str(), object.key.c_str(), FNM_PATHNAME | FNM_NOESCAPE) != 0) continue;
+      if (IsHidden(name.key, object.key)) {
+        ++hidden;
+        continue;
+      }
       files.push_back({absl::StrCat(name.bucket, "/", object.key), object.bytes});
     }
     if (!files.empty()) return files;
-    return absl::NotFoundError(absl::StrCat(pattern, ": no object matches"));
+    return NothingMatches(pattern, "object", hidden);
   }
 
   absl::StatusOr<FileInfo> Find(const std::string& path) const override {

@@ -18,6 +18,7 @@ using BucketOpener =
 
 // Returns a source of objects as files named s3://bucket/key. In a pattern "*", "?" and "[...]"
 // match within a name, not across "/"; all objects that begin with the text before them are listed.
+// Hidden names (IsHidden of glob_pattern.h) are left out.
 std::unique_ptr<const Source> NewObjectFiles(BucketOpener open);
 
 // Returns the bytes of an object from `offset` on, all of one version. ABORTED: the object has

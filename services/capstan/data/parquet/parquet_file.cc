@@ -42,6 +42,9 @@ absl::StatusOr<ParquetFile> OpenParquetFile(const Source& source, const std::str
   const auto damaged = [&path](auto... what) {
     return absl::DataLossError(absl::StrCat(path, ": ", what...));
   };
+  if (info.bytes == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is empty; expected a Parquet file"));
+  }
   if (info.bytes < kMagic + kTail) return NoParquetFile(file);
   const uint64_t at_once = std::min(kTailAtOnce, info.bytes);
   CAPSTAN_ASSIGN_OR_RETURN(std::string_view end, file.Peek(info.bytes - at_once, at_once));

@@ -100,8 +100,23 @@ TEST_F(ClaimJobTest, AnotherConfigurationIsRefusedWithTheDifference) {
   asked_for_.spec.set_seed(7);
   const absl::StatusOr<Claim> refused = Start({});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
-  EXPECT_THAT(refused.status().message(), testing::HasSubstr("seed: 0 -> 7\n"));
+  EXPECT_THAT(refused.status().message(), testing::HasSubstr("seed: 0 -> 7; another job name"));
   EXPECT_EQ((*store_->ReadState())->term(), 1u) << "nothing was claimed";
+}
+
+TEST_F(ClaimJobTest, AllDifferencesStandInOneLineWithHowToKeepTheParameters) {
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  v1::ChiefState state = **store_->ReadState();
+  state.set_manifest("000000000007-1");
+  ASSERT_TRUE(store_->WriteState(state).ok());
+  asked_for_.spec.set_seed(7);
+  asked_for_.spec.mutable_train()->set_batch_size(asked_for_.spec.train().batch_size() + 1);
+  const std::string refused(Start({}).status().message());
+  EXPECT_THAT(refused, testing::HasSubstr("seed: 0 -> 7; "));
+  EXPECT_THAT(refused, testing::HasSubstr("train.batch_size: "));
+  EXPECT_THAT(refused, testing::ContainsRegex("with --from .*/checkpoints/000000000007-1 such"));
+  EXPECT_THAT(refused, testing::Not(testing::HasSubstr("\n")));
 }
 
 TEST_F(ClaimJobTest, AJobThatHasEndedGoesOnForMoreEpochs) {

@@ -29,7 +29,7 @@ TEST(JobChangeTest, AnotherMeaningOfProgressIsRefusedAndToldAlone) {
   wanted.mutable_train()->set_batch_size(256);
   wanted.mutable_checkpoint()->set_every_seconds(30);
   EXPECT_THAT(JobChange(CtrJob(), wanted),
-              AllOf(StartsWith("refused"), HasSubstr("freshStart"),
+              AllOf(StartsWith("refused"), HasSubstr("freshStart"), HasSubstr("chief.from"),
                     HasSubstr("train.batch_size: 128 -> 256"), Not(HasSubstr("every_seconds"))));
 }
 

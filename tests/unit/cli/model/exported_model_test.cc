@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
@@ -251,6 +252,82 @@ TEST_F(ExportTest, ADiffCountsWhatHasChanged) {
   EXPECT_GT(table.largest, 0);
   EXPECT_TRUE((*diffs)[1].same());
   EXPECT_TRUE((*diffs)[2].same());
+}
+
+TEST_F(ExportTest, ADiffOfATensorCountsWeightsAndNotSlots) {
+  DenseBlocks& blocks = second_->blocks();
+  const Block block = blocks.blocks()[0];
+  std::vector<float> state(blocks.State(block.id).begin(), blocks.State(block.id).end());
+  ASSERT_GE(block.length, 3u);
+  state[0] += 1;                 // A weight,
+  state[block.length] += 1;      // and its momentum.
+  state[block.length + 1] += 1;  // The momentum of another weight.
+  ASSERT_TRUE(blocks.Restore(block.id, state).ok());
+  Write("2-b");
+  const auto diffs =
+      DiffCheckpoints(*CheckpointReader::Open(Uri("1-a")), *CheckpointReader::Open(Uri("2-b")));
+  ASSERT_TRUE(diffs.ok()) << diffs.status();
+  const PartDiff& tensor = (*diffs)[2 + block.tensor];
+  EXPECT_EQ(tensor.changed, 1u);
+  EXPECT_EQ(tensor.slots_changed, 1u);
+  EXPECT_EQ(tensor.largest, 1);
+}
+
+TEST_F(ExportTest, WhatABlockHasInCommonBelongsToAllOfItsWeights) {
+  v1::JobSpec job = SmallJob();
+  for (v1::TensorSpec& tensor : *job.mutable_tensors()) {
+    v1::OptimizerSpec& adam = *tensor.mutable_optimizer();
+    adam.set_kind(v1::OPTIMIZER_KIND_ADAM);
+    adam.set_beta1(0.5f);
+    adam.set_beta2(0.75f);
+    adam.set_epsilon(1);
+  }
+  const auto write = [&](const std::string& id, bool another_step) {
+    const auto folder = *OpenObjectStore(Uri(id));
+    v1::Manifest manifest;
+    manifest.set_id(id);
+    *manifest.mutable_job() = job;
+    for (const PartitionIndex partition : {PartitionIndex{0}, PartitionIndex{1}}) {
+      const auto store = *PartitionStore::Create(job, LayoutOf(job), partition);
+      for (const Block& block : store->blocks().blocks()) {
+        std::vector<float> state(store->blocks().State(block.id).begin(),
+                                 store->blocks().State(block.id).end());
+        if (another_step) state.back() += 1;
+        ASSERT_TRUE(store->blocks().Restore(block.id, state).ok());
+      }
+      *manifest.add_files() =
+          PutPartial(*folder, partition, EncodePartition(*store, {.partition_count = 2}), 0);
+    }
+    ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
+  };
+  write("3-c", false);
+  write("4-d", true);
+  const auto diffs =
+      DiffCheckpoints(*CheckpointReader::Open(Uri("3-c")), *CheckpointReader::Open(Uri("4-d")));
+  ASSERT_TRUE(diffs.ok()) << diffs.status();
+  for (const PartDiff& diff : std::span(*diffs).subspan(2)) {
+    EXPECT_EQ(diff.changed, 0u) << diff.name;
+    EXPECT_EQ(diff.slots_changed, diff.common) << diff.name;
+  }
+}
+
+TEST_F(ExportTest, AProgramHasNoFormulasForPythonAndIsToldWhatElseThereIs) {
+  const auto folder = *OpenObjectStore(Uri("5-e"));
+  v1::Manifest manifest;
+  manifest.set_id("5-e");
+  *manifest.mutable_job() = SmallJob();
+  manifest.mutable_job()->mutable_model()->set_user("ranker");
+  for (PartitionStore* store : {first_.get(), second_.get()}) {
+    *manifest.add_files() =
+        PutPartial(*folder, store->partition(), EncodePartition(*store, {.partition_count = 2}), 0);
+  }
+  ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
+  const absl::Status refused =
+      ExportModel({.checkpoint = Uri("5-e"), .output = Uri("model"), .python = true}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("state_dict()"));
+  EXPECT_FALSE(std::filesystem::exists(Uri("model") + "/score.py"));
+  EXPECT_TRUE(ExportModel({.checkpoint = Uri("5-e"), .output = Uri("model")}).ok());
 }
 
 TEST_F(ExportTest, AWeightThatIsNotANumberIsTheLargestDifference) {

@@ -14,6 +14,7 @@ namespace capstan {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::Optional;
 
 std::optional<std::vector<std::string>> Cells(std::string_view line,
@@ -226,6 +227,8 @@ TEST(CellParserTest, ALineOfNamesMustHaveThoseOfTheSchemaInTheirPlaces) {
   EXPECT_FALSE(parser->CheckHeader("age,income", error));
   auto scoring = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1, Labels::kIgnored));
   EXPECT_TRUE(scoring->CheckHeader("age,anything", error)) << "records to be scored lack the label";
+  EXPECT_FALSE(scoring->CheckHeader("age,income", error)) << "another column is missing";
+  EXPECT_THAT(error, HasSubstr("2 columns, expected 3 as in the first training file"));
 }
 
 }  // namespace

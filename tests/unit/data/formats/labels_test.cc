@@ -118,5 +118,23 @@ TEST(LabelRuleTest, AStandardizedLabelIsItsDistanceFromTheMeanInDeviations) {
   EXPECT_EQ(Try(rule, "1000").label, -1.5f);
 }
 
+TEST(LabelRuleTest, OfSeveralLabelsOneThatIsMissingIsToldHowItMayBe) {
+  v1::DataSpec data;
+  data.set_format(v1::DATA_FORMAT_CSV);
+  const LabelRule rule(data, v1::LOSS_LOGISTIC, 1);
+  float label = 0;
+  std::string error;
+  EXPECT_FALSE(rule.Parse(" ", label, error));
+  EXPECT_EQ(error, "the label is missing");
+  v1::LabelSpec buy;
+  buy.set_name("buy");
+  EXPECT_FALSE(rule.Of(buy).Parse("", label, error));
+  EXPECT_EQ(error,
+            "the label is missing; where records may lack it, set "
+            "data.schema.labels.buy.optional: true");
+  buy.set_may_be_missing(true);
+  EXPECT_TRUE(rule.Of(buy).Parse("", label, error));
+}
+
 }  // namespace
 }  // namespace capstan

@@ -170,6 +170,18 @@ TEST_F(ObjectFilesTest, AnObjectThatItMatchesAsWellIsNoReasonToTakeThatOne) {
               ElementsAre("s3://ads/run1/a.csv", "s3://ads/run[1]/a.csv"));
 }
 
+TEST_F(ObjectFilesTest, HiddenNamesAreLeftOutWhereAWildcardFindsThem) {
+  bucket_ = MakeForeignObjectStore({{"pq/_SUCCESS", ""},
+                                    {"pq/.part-0.crc", "1"},
+                                    {"pq/_temporary/part-0", "1"},
+                                    {"pq/part-0", "1"}});
+  EXPECT_THAT(Paths("s3://ads/pq/*"), ElementsAre("s3://ads/pq/part-0"));
+  EXPECT_THAT(Paths("s3://ads/pq/_temporary/*"), ElementsAre("s3://ads/pq/_temporary/part-0"));
+  EXPECT_THAT(Paths("s3://ads/pq/_S*"), ElementsAre("s3://ads/pq/_SUCCESS"));
+  EXPECT_THAT(std::string(files_->List("s3://ads/pq/*/part-0").status().message()),
+              HasSubstr("no object matches but 1 with a name that begins with _ or ."));
+}
+
 // The workers' keys may read objects, and not list them.
 TEST_F(ObjectFilesTest, FindsTheObjectOfANameWithoutListing) {
   const std::unique_ptr<ObjectStore> stored =

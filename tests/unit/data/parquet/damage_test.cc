@@ -68,6 +68,12 @@ TEST(DamageTest, AFooterThatDoesNotFitIsRefused) {
               HasSubstr("is no Parquet file; it looks like cells with commas"));
 }
 
+TEST(DamageTest, AnEmptyFileIsCalledEmpty) {
+  const TestFolder folder;
+  EXPECT_THAT(std::string(ReadTable(folder, "").status().message()),
+              HasSubstr(": is empty; expected a Parquet file"));
+}
+
 TEST(DamageTest, ADeclaredSizeTakesNoMemoryAhead) {
   constexpr uint64_t kDeclared = (uint64_t{1} << 31) - 1;
   for (const Codec codec :

@@ -152,15 +152,16 @@ TEST_F(ImageReaderTest, MixedTasksHoldEachRecordOnceInEveryEpoch) {
 TEST_F(ImageReaderTest, TheClassesOfAFolderAreThoseOfTheTrainingDataAlsoWhereOneIsMissing) {
   v1::DataSpec data = Spec(v1::DATA_FORMAT_FOLDER, Folder());
   std::filesystem::create_directories(folder_.Path("eval/class2"));
-  folder_.Write("eval/class2/x.PNG", Png(1));
+  folder_.Write("eval/class2/_x.PNG", Png(1));
   folder_.Write("eval/class2/notes.txt", "no image");
+  folder_.Write("eval/class2/._x.PNG", "what macOS keeps beside a file");
   data.add_eval(folder_.Path("eval/"));
   const ReaderOptions options = *Options(data);
   EXPECT_THAT(options.data.label_classes(), ElementsAre("class0", "class1", "class2"));
   EXPECT_THAT(ReadEverything(options, Split::kEval)->labels, ElementsAre(2));
-  folder_.Write("eval/class2/x.PNG", "");
+  folder_.Write("eval/class2/_x.PNG", "");
   EXPECT_EQ(ReadEverything(options, Split::kEval).status(),
-            absl::InvalidArgumentError(folder_.Path("eval/class2/x.PNG") + ": is empty"));
+            absl::InvalidArgumentError(folder_.Path("eval/class2/_x.PNG") + ": is empty"));
 }
 
 TEST_F(ImageReaderTest, AFolderThatHasLostImagesIsRefused) {
