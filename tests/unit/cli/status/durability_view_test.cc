@@ -25,6 +25,14 @@ TEST(DurabilityLinesTest, TellTheLastCheckpointAndWhyOneHasFailed) {
                           "           2 failed, last: disk full"));
 }
 
+TEST(DurabilityLinesTest, WhereNoShardIsThereNoCheckpointIsBeingTaken) {
+  EXPECT_THAT(Lines("checkpoint { running: true } shards { state: 'lost' }"),
+              ElementsAre("checkpoint the first waits for the shards"));
+  EXPECT_THAT(Lines("checkpoint { running: true } shards { state: 'lost' } "
+                    "shards { state: 'serving' }"),
+              ElementsAre("checkpoint the first is being taken"));
+}
+
 TEST(DurabilityLinesTest, TellTheCheckpointThatAJobWentOnFrom) {
   EXPECT_THAT(Lines("resumed_from: '/m/demo/checkpoints/976-1'"),
               ElementsAre("went on    from checkpoint 976-1"));
