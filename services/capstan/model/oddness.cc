@@ -18,7 +18,7 @@ namespace {
 // A model that has learnt nothing yet may be a little worse than guessing by chance, which is not
 // reported.
 constexpr double kOddFactor = 1.5;
-// A squared loss can only be compared with its own past.
+// A squared loss, and a loss that a program computes, can only be compared with its own past.
 constexpr double kGrowthFactor = 100;
 
 constexpr char kAdvice[] =
@@ -29,8 +29,9 @@ double LoglossOfGuessing(const v1::ModelSpec& model) {
   return std::log(model.loss() == v1::LOSS_SOFTMAX ? std::max<double>(2, model.outputs()) : 2);
 }
 
-// Returns the loss of guessing; nothing: it depends on the data.
+// Returns the loss of guessing; nothing: it depends on the data, or on what a program computes.
 std::optional<double> LossOfGuessing(const v1::JobSpec& job) {
+  if (!job.model().user().empty()) return std::nullopt;
   if (AnyLabelHas(job, v1::LOSS_SQUARED)) return std::nullopt;
   double weights = 0;
   for (const v1::LabelSpec& label : LabelsOf(job.data())) weights += label.weight();
@@ -70,14 +71,15 @@ std::string OddMetrics(const v1::ModelSpec& model, std::string_view scope, const
 }  // namespace
 
 std::string OddLoss(const v1::JobSpec& job, double loss, double least) {
-  // A program makes its own loss of several labels, so the loss of guessing is not known.
-  const bool own = !job.model().user().empty() && !job.data().labels().empty();
-  const std::optional<double> guessing = own ? std::nullopt : LossOfGuessing(job);
+  const std::optional<double> guessing = LossOfGuessing(job);
   if (guessing) {
     if (!IsAbove(loss, kOddFactor * *guessing)) return "";
     return absl::StrFormat(
         "the training loss is %.4g, and guessing would have %.4g: training diverges; %s", loss,
         *guessing, kAdvice);
+  }
+  if (!std::isfinite(loss)) {
+    return absl::StrFormat("the training loss is %.4g: training diverges; %s", loss, kAdvice);
   }
   if (least <= 0 || !IsAbove(loss, kGrowthFactor * least)) return "";
   return absl::StrFormat("the training loss is %.4g, and was %.4g: training diverges; %s", loss,

@@ -149,7 +149,12 @@ void MovePlanner::WatchReplicas(absl::Time now) {
   const size_t unpaired = job_->state == v1::JOB_STATE_RUNNING ? job_->placement.Unpaired() : 0;
   const auto partitions = static_cast<size_t>(job_->placement.views.current().owners_size());
   unpaired_since_ = unpaired > 0 ? std::min(unpaired_since_, now) : absl::InfiniteFuture();
-  const bool none = unpaired > 0 && unpaired == partitions && pairing_.alone();
+  // Where no shard is there at all, the status says what is waited for.
+  const auto& shards = job_->placement.shards.shards();
+  const bool any_shard = std::any_of(shards.begin(), shards.end(), [this, now](const auto& shard) {
+    return shard.second.present && !job_->placement.hearing.IsSilent(shard.second, now);
+  });
+  const bool none = unpaired > 0 && unpaired == partitions && pairing_.alone() && any_shard;
   std::string sentence;
   if (none && job_->takeover.settled() && !job_->training.end.begun()) {
     sentence =

@@ -23,8 +23,7 @@ void RecoveryDuty::Start(absl::Time now) {
   std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
   if (!job_->AreThere(shards, now)) return;
   job_->placement.next_map = std::move(shards);
-  orders_->ReturnToCheckpoint(job_->recovery.begins_again ? "the job was started again" : "", 0,
-                              now);
+  orders_->ReturnToCheckpoint(job_->recovery.begins_again ? kStartedAgain : "", 0, now);
 }
 
 void RecoveryDuty::Return(std::string_view cause, uint32_t shard, absl::Time now) {
@@ -101,8 +100,8 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
     return;
   }
   CAPSTAN_FAILPOINT("timeline.begin");
-  if (own && job_->recovery.begins_again && job_->recovery.restores == 0)
-    job_->recovery.resumed_from = job_->recovery.rollback.source().uri;
+  if (job_->recovery.begins_again)
+    job_->recovery.resumed_from = own ? job_->recovery.rollback.source().uri : "";
   // A new map is made only with a new timeline.
   if (!job_->placement.views.has_map()) {
     const std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
@@ -161,8 +160,12 @@ void RecoveryDuty::End(absl::Time now) {
   loss_.set_timeline(job_->placement.timeline());
   loss_.set_checkpoint(uri);
   loss_.set_seconds(absl::ToDoubleSeconds(took));
-  job_->recovery.losses.push_back(loss_);
-  job_->outbox.Log(LogEvent::Level::kWarning, "training goes on from a checkpoint",
+  // A job that was stopped in order, and goes on from where it was saved, has not recovered.
+  const bool anew = loss_.cause() == kStartedAgain || loss_.cause() == kAllStartedAnew;
+  const bool lost_nothing = anew && loss_.examples() == 0 && !uri.empty();
+  if (!lost_nothing) job_->recovery.losses.push_back(loss_);
+  const auto level = lost_nothing ? LogEvent::Level::kInfo : LogEvent::Level::kWarning;
+  job_->outbox.Log(level, "training goes on from a checkpoint",
                    {{"cause", loss_.cause()},
                     {"checkpoint", uri.empty() ? "none: the initial values" : uri},
                     {"examples", absl::StrCat(job_->training.progress.examples())},

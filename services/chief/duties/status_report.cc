@@ -80,18 +80,20 @@ void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time no
         std::any_of(worker.trainers.begin(), worker.trainers.end(), [&job](const Trainer& trainer) {
           return trainer.training || !job.training.evaluations.LeasesOf(trainer.id).empty();
         });
-    const bool stuck = worker.stuck && !job.ended();
+    const bool silent = job.training.workers.IsSilent(worker, now) && !job.ended();
+    const bool stuck = worker.stuck && !job.ended() && !silent;
     status.set_state(job.ended()       ? "parked"
+                     : silent          ? "silent"
                      : worker.draining ? "draining"
                      : stuck           ? "stuck"
                      : works           ? "active"
                                        : "idle");
     if (stuck) status.set_stuck(StuckOn(worker));
-    status.set_examples_per_second(job.ended() ? 0 : worker.report.examples_per_second());
+    status.set_examples_per_second(job.ended() || silent ? 0 : worker.report.examples_per_second());
     status.set_steps(ClockOf(worker));
     status.set_step_seconds(worker.step_seconds());
     status.set_lag(LagOf(worker, fastest));
-    status.set_straggler(job.training.stragglers.IsStraggler(name));
+    status.set_straggler(job.training.stragglers.IsStraggler(name) && !silent);
     status.set_silent_seconds(absl::ToDoubleSeconds(now - worker.heard));
     *status.mutable_report() = worker.report;
   }

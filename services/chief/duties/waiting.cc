@@ -1,5 +1,6 @@
 #include "chief/duties/waiting.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <vector>
@@ -57,9 +58,16 @@ std::string WaitingFor(const JobContext& job, absl::Time now) {
   if (job.ended()) return absl::StrJoin(awaited, "; ");
   const ViewBuilder& views = job.placement.views;
   const std::set<uint32_t> shards = views.has_map() ? views.owners() : job.ShardsOfNextMap(now);
-  for (uint32_t index : shards) {
+  const auto is_there = [&job, now](uint32_t index) {
     const Shard* shard = job.placement.shards.Find(index);
-    if (shard == nullptr || !shard->present || job.placement.hearing.IsSilent(*shard, now)) {
+    return shard != nullptr && shard->present && !job.placement.hearing.IsSilent(*shard, now);
+  };
+  const bool none = shards.size() > 1 && std::none_of(shards.begin(), shards.end(), is_there);
+  if (none)
+    awaited.push_back(absl::StrCat("all ", shards.size(), " shards: none of them is there"));
+  for (uint32_t index : shards) {
+    if (none) break;
+    if (!is_there(index)) {
       awaited.push_back(absl::StrCat("shard ", index));
     } else if (job.recovery.rollback.Awaits(index)) {
       awaited.push_back(absl::StrCat("shard ", index, ", which loads its partitions"));

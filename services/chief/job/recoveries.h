@@ -14,6 +14,10 @@
 
 namespace capstan::chief {
 
+// Why everybody returns where not shards alone, but the chief with them, was started again.
+inline constexpr char kStartedAgain[] = "the job was started again";
+inline constexpr char kAllStartedAnew[] = "chief and shards were started anew";
+
 // Thread-compatible.
 struct Recoveries {
   // Timelines begin with `term`: where nothing is stored, this chief knows of no earlier ones, but
@@ -23,14 +27,17 @@ struct Recoveries {
 
   Recovery rollback;                             // Everybody returns to a checkpoint.
   std::map<uint32_t, v1::RecoveryLoss> partial;  // The shards that return alone.
-  std::vector<v1::RecoveryLoss> losses;          // What earlier returns have lost.
+  // What earlier returns have lost. A job that was only started again, and trains nothing again,
+  // has lost nothing.
+  std::vector<v1::RecoveryLoss> losses;
   LostUpdatesMeter lost_updates;
   uint64_t restores = 0;
   uint64_t next_timeline;     // The timeline that the next recovery begins.
   uint64_t first_timeline;    // The timeline with which this run of the job began.
   bool begins_again = false;  // An earlier chief has begun this run.
   std::string from;           // The checkpoint of another job or run that this one began with.
-  std::string resumed_from;   // The checkpoint that this chief went on from.
+  // The checkpoint to which this chief, which goes on with a begun job, has returned last.
+  std::string resumed_from;
 };
 
 }  // namespace capstan::chief

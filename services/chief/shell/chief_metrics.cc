@@ -30,8 +30,8 @@ double HotShareLost(const v1::GetStatusReply& status, const std::string& name) {
   return 0;
 }
 
-constexpr std::array<const char*, 6> kWorkerStates = {"active",   "idle", "stuck",
-                                                      "draining", "lost", "parked"};
+constexpr std::array<const char*, 7> kWorkerStates = {"active", "idle", "stuck", "draining",
+                                                      "silent", "lost", "parked"};
 constexpr std::array<const char*, 5> kShardStates = {"serving", "joining", "restoring", "draining",
                                                      "lost"};
 

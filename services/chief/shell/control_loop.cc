@@ -223,12 +223,16 @@ void ControlLoop::Perform(ReadManifest& action) {
 
 void ControlLoop::Perform(DeleteCheckpoints& action) {
   const bool posted = parts_.housekeeping.Post([store = parts_.store, action = std::move(action)] {
-    log::Info("checkpoints that are not needed any more are deleted",
-              {{"checkpoints", absl::StrJoin(action.ids, " ")},
-               {"those not completed", absl::StrJoin(action.uncertain, " ")}});
-    absl::Status deleted = store->Delete(action.ids);
-    deleted.Update(store->DeleteUncompleted(action.uncertain));
-    if (!deleted.ok()) log::Warn("old checkpoints cannot be deleted", {{"error", deleted}});
+    const JobStore::Deletion done = store->Delete(action.ids);
+    const JobStore::Deletion uncompleted = store->DeleteUncompleted(action.uncertain);
+    if (!done.deleted.empty() || !uncompleted.deleted.empty()) {
+      log::Info("checkpoints that are not needed any more are deleted",
+                {{"checkpoints", absl::StrJoin(done.deleted, " ")},
+                 {"those not completed", absl::StrJoin(uncompleted.deleted, " ")}});
+    }
+    absl::Status status = done.status;
+    status.Update(uncompleted.status);
+    if (!status.ok()) log::Warn("old checkpoints cannot be deleted", {{"error", status}});
   });
   if (!posted) log::Warn("old checkpoints stay: the store is too slow");
 }

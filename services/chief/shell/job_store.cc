@@ -1,5 +1,7 @@
 #include "chief/shell/job_store.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -139,28 +141,33 @@ absl::Status JobStore::WriteModel(const v1::StoredModel& model) {
   return absl::AbortedError(written.status().message());
 }
 
-absl::Status JobStore::Delete(const std::vector<std::string>& ids) {
-  absl::Status refused;
+JobStore::Deletion JobStore::Delete(const std::vector<std::string>& ids) {
+  Deletion deletion;
   for (const std::string& id : ids) {
-    CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("checkpoint.delete"));
-    const absl::Status deleted = DeleteCheckpoint(*checkpoints_, id);
-    if (absl::IsFailedPrecondition(deleted) || absl::IsInvalidArgument(deleted)) {
-      refused.Update(deleted);
-    } else if (!deleted.ok()) {
-      return deleted;
+    absl::Status deleted = CAPSTAN_FAILPOINT_STATUS("checkpoint.delete");
+    if (deleted.ok()) deleted = DeleteCheckpoint(*checkpoints_, id);
+    if (deleted.ok()) deletion.deleted.push_back(id);
+    const bool refused = absl::IsFailedPrecondition(deleted) || absl::IsInvalidArgument(deleted);
+    if (!deleted.ok() && !refused) {
+      deletion.status = deleted;
+      break;
     }
+    deletion.status.Update(deleted);
   }
-  return refused;
+  return deletion;
 }
 
-absl::Status JobStore::DeleteUncompleted(const std::vector<std::string>& ids) {
+JobStore::Deletion JobStore::DeleteUncompleted(const std::vector<std::string>& ids) {
+  Deletion deletion;
   for (const std::string& id : ids) {
     const absl::Status given_up = GiveUp(id);
     if (absl::IsAlreadyExists(given_up)) continue;
-    CAPSTAN_RETURN_IF_ERROR(given_up);
-    CAPSTAN_RETURN_IF_ERROR(Delete({id}));
+    Deletion one = given_up.ok() ? Delete({id}) : Deletion{.status = given_up};
+    std::move(one.deleted.begin(), one.deleted.end(), std::back_inserter(deletion.deleted));
+    deletion.status = std::move(one.status);
+    if (!deletion.status.ok()) break;
   }
-  return absl::OkStatus();
+  return deletion;
 }
 
 }  // namespace capstan::chief

@@ -66,12 +66,16 @@ class JobStore {
   absl::StatusOr<std::vector<ListedCheckpoint>> List() { return ListCheckpoints(*checkpoints_); }
   // See GiveUpCheckpoint.
   absl::Status GiveUp(const std::string& id) { return GiveUpCheckpoint(*checkpoints_, id); }
+  struct Deletion {
+    std::vector<std::string> deleted;  // The checkpoints that are gone.
+    absl::Status status;               // The first refusal, or the failure that ended it.
+  };
   // Deletes the checkpoints in this order. Goes on after one that DeleteCheckpoint refuses, and
-  // ends at one that fails. Returns the first refusal, or the failure.
-  absl::Status Delete(const std::vector<std::string>& ids);
+  // ends at one that fails.
+  Deletion Delete(const std::vector<std::string>& ids);
   // The same for checkpoints that may be complete: those that are stay; the others are given up and
   // deleted.
-  absl::Status DeleteUncompleted(const std::vector<std::string>& ids);
+  Deletion DeleteUncompleted(const std::vector<std::string>& ids);
 
  private:
   absl::Status KeepListing(uint64_t fingerprint, uint64_t listing);

@@ -81,6 +81,11 @@ class Membership {
   // Takes in what a heartbeat says of the worker itself.
   void Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request, absl::Time now);
 
+  // Returns true if several heartbeats of the worker have not come (MembershipOptions::presence).
+  bool IsSilent(const Worker& worker, absl::Time now) const {
+    return now - worker.heard > options_.presence;
+  }
+
   // Removes the workers that have been silent for longer than the lease. Those that were not
   // draining are remembered as lost for a while.
   std::vector<Worker> TakeSilent(absl::Time now);

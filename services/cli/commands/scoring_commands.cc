@@ -174,10 +174,9 @@ void AddEvaluate(CLI::App& app, Invocation& invocation) {
   CLI::App* evaluate =
       app.add_subcommand("evaluate", "Tell the metrics of a finished model on data");
   auto options = AddCommon(*evaluate, invocation, RunEvaluate);
-  evaluate
-      ->add_option("--max-bad-records", options->scoring.max_bad_records,
-                   "Records that may be left out because they are none")
-      ->capture_default_str();
+  evaluate->add_option("--max-bad-records", options->scoring.max_bad_records,
+                       "Records that may be left out because they are none; default: as many as "
+                       "the job's own evaluations may leave out (data.max_bad_records)");
   evaluate->footer("Example:\n  capstan evaluate model/ctr/checkpoints/976-1 test.csv");
 }
 
@@ -186,6 +185,7 @@ void AddPredict(CLI::App& app, Invocation& invocation) {
       app.add_subcommand("predict", "Write a finished model's score of each record, a line each");
   auto options = AddCommon(*predict, invocation, RunPredict);
   options->scoring.labels = Labels::kIgnored;
+  options->scoring.max_bad_records = 0;  // Each record has its line.
   predict->add_option("--output", options->output, "Where to; default: standard output")
       ->type_name("FILE");
   predict->footer(

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -81,8 +82,8 @@ absl::StatusOr<BadRecords> ScoreFiles(
                                      {.split = Split::kEval,
                                       .batch_size = job.train().batch_size(),
                                       .labels = options.labels}));
-  BadRecords bad_records(options.max_bad_records);
-  job.mutable_data()->set_max_bad_records(options.max_bad_records);
+  BadRecords bad_records(options.max_bad_records.value_or(std::numeric_limits<uint64_t>::max()));
+  if (options.max_bad_records) job.mutable_data()->set_max_bad_records(*options.max_bad_records);
   ReaderOptions reading = ReaderOptionsOf(job);
   reading.labels = options.labels;
   TaskReader reader(std::move(reading), *source);

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_CLI_MODEL_SCORING_H_
 #define CAPSTAN_CLI_MODEL_SCORING_H_
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ namespace capstan::cli {
 struct ScoringOptions {
   // Paths or globs of files in the job's format; empty: the job's evaluation data.
   std::vector<std::string> files;
-  uint64_t max_bad_records = 0;
+  // How many records may be left out because they are none. Nothing: as in an evaluation of the
+  // job, data.max_bad_records of each task.
+  std::optional<uint64_t> max_bad_records;
   Labels labels = Labels::kRequired;
 };
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "cli/status/news.h"
+#include "cli/status/status_tables.h"
 #include "cli/terminal/format.h"
 
 namespace capstan::cli {
@@ -17,14 +17,16 @@ namespace {
 
 constexpr double kMebibyte = 1 << 20;
 
-std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
+std::string Checkpoint(const v1::GetStatusReply& status) {
+  const v1::CheckpointStatus& checkpoint = status.checkpoint();
+  const char* under_way = NoShardIsThere(status) ? " waits for the shards" : " is being taken";
   if (checkpoint.uri().empty())
-    return checkpoint.running() ? "the first is being taken" : "none yet";
+    return checkpoint.running() ? absl::StrCat("the first", under_way) : "none yet";
   std::string line = absl::StrCat("step ", Grouped(checkpoint.step()), "  ",
                                   ShortSeconds(checkpoint.age_seconds()), " ago  ",
                                   absl::StrFormat("%.1f", checkpoint.bytes() / kMebibyte), " MiB");
   if (checkpoint.delta()) absl::StrAppend(&line, "  delta");
-  if (checkpoint.running()) absl::StrAppend(&line, "  another is being taken");
+  if (checkpoint.running()) absl::StrAppend(&line, "  another", under_way);
   // An earlier chief does not tell the latter.
   if (checkpoint.complete_seconds() > 0 &&
       checkpoint.complete_seconds() < checkpoint.age_seconds()) {
@@ -69,13 +71,12 @@ void Add(const v1::TableLoss& loss, v1::TableLoss& sum) {
 }
 
 void AddRecoveries(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
-  const std::vector<v1::RecoveryLoss> recoveries = Recoveries(status);
-  if (recoveries.empty()) return;
+  if (status.losses().empty()) return;
   uint64_t examples = 0;
-  for (const v1::RecoveryLoss& loss : recoveries) examples += loss.examples();
-  const v1::RecoveryLoss& last = recoveries.back();
-  lines.push_back(absl::StrCat("recovered  ", Times(static_cast<int>(recoveries.size())), "; ",
-                               Grouped(examples), " examples trained again"));
+  for (const v1::RecoveryLoss& loss : status.losses()) examples += loss.examples();
+  const v1::RecoveryLoss& last = *status.losses().rbegin();
+  lines.push_back(absl::StrCat("recovered  ", Times(status.losses_size()), "; ", Grouped(examples),
+                               " examples trained again"));
   lines.push_back(absl::StrCat("           last in ", ShortSeconds(last.seconds()), ": ",
                                Printable(last.cause())));
   if (last.recovery() == v1::RECOVERY_PARTIAL) return;
@@ -129,7 +130,7 @@ std::vector<std::string> DurabilityLines(const v1::GetStatusReply& status, const
   std::vector<std::string> lines;
   const v1::CheckpointStatus& checkpoint = status.checkpoint();
   if (!checkpoint.uri().empty() || checkpoint.running()) {
-    lines.push_back(absl::StrCat("checkpoint ", Checkpoint(checkpoint)));
+    lines.push_back(absl::StrCat("checkpoint ", Checkpoint(status)));
   }
   if (!checkpoint.last_error().empty()) {
     lines.push_back(paint.Warn(absl::StrCat("           ", checkpoint.failures(), " failed, last: ",

@@ -33,11 +33,11 @@ std::string SettingsOf(const LastWordsOptions& options, absl::string_view withou
 // Returns a line for each recovery, loss of gradients, bad records and warning.
 std::vector<std::string> WhatWasOdd(const v1::GetStatusReply& status) {
   std::vector<std::string> lines;
-  if (const std::vector<v1::RecoveryLoss> recoveries = Recoveries(status); !recoveries.empty()) {
+  if (status.losses_size() > 0) {
     uint64_t examples = 0;
-    for (const v1::RecoveryLoss& loss : recoveries) examples += loss.examples();
-    lines.push_back(absl::StrCat("recovered ", Times(static_cast<int>(recoveries.size())),
-                                 ", and trained ", Grouped(examples), " examples again"));
+    for (const v1::RecoveryLoss& loss : status.losses()) examples += loss.examples();
+    lines.push_back(absl::StrCat("recovered ", Times(status.losses_size()), ", and trained ",
+                                 Grouped(examples), " examples again"));
   }
   if (std::string lost = GradientLosses(status); !lost.empty()) lines.push_back(std::move(lost));
   if (std::string bad = BadRecords(status); !bad.empty()) lines.push_back(std::move(bad));

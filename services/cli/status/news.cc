@@ -1,10 +1,13 @@
 #include "cli/status/news.h"
 
-#include <algorithm>
 #include <cstdint>
+#include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "cli/terminal/format.h"
 
 namespace capstan::cli {
@@ -22,18 +25,18 @@ std::string Recovered(const v1::RecoveryLoss& loss) {
                                                 : absl::StrCat("checkpoint ", loss.checkpoint()));
 }
 
-}  // namespace
-
-std::vector<v1::RecoveryLoss> Recoveries(const v1::GetStatusReply& status) {
-  std::vector<v1::RecoveryLoss> recoveries;
-  for (const v1::RecoveryLoss& loss : status.losses()) {
-    const bool only_resumed = loss.recovery() != v1::RECOVERY_PARTIAL && loss.examples() == 0 &&
-                              !loss.checkpoint().empty() &&
-                              loss.checkpoint() == status.resumed_from();
-    if (!only_resumed) recoveries.push_back(loss);
+// Returns what a warning is about: its words without the numbers that stand alone, which change
+// while the warning lasts. Numbers within a name, such as "ps-1", belong to the name.
+std::string SubjectOf(absl::string_view warning) {
+  std::vector<absl::string_view> words;
+  for (absl::string_view word : absl::StrSplit(warning, ' ')) {
+    const size_t begin = word.find_first_not_of("(+-");
+    if (begin == word.npos || !absl::ascii_isdigit(word[begin])) words.push_back(word);
   }
-  return recoveries;
+  return absl::StrJoin(words, " ");
 }
+
+}  // namespace
 
 std::string GradientLosses(const v1::GetStatusReply& status) {
   uint64_t dropped = 0;
@@ -71,18 +74,18 @@ std::vector<std::string> News(const v1::GetStatusReply& before, const v1::GetSta
       now.resumed_from().empty()) {
     lines.push_back("begins anew: no checkpoint of it was kept");
   }
-  const std::vector<v1::RecoveryLoss> recoveries = Recoveries(now);
-  for (size_t i = Recoveries(before).size(); i < recoveries.size(); ++i) {
-    lines.push_back(Recovered(recoveries[i]));
+  for (int i = before.losses_size(); i < now.losses_size(); ++i) {
+    lines.push_back(Recovered(now.losses(i)));
   }
   if (now.term() == before.term() && now.replicas().promotions() > before.replicas().promotions()) {
     lines.push_back(absl::StrCat("a shard is lost, and backups have taken over its ",
                                  Grouped(now.replicas().promoted() - before.replicas().promoted()),
                                  " partitions; nothing is trained again"));
   }
+  std::set<std::string> known;
+  for (const std::string& warning : before.warnings()) known.insert(SubjectOf(warning));
   for (const std::string& warning : now.warnings()) {
-    const auto& known = before.warnings();
-    if (std::find(known.begin(), known.end(), warning) != known.end()) continue;
+    if (known.contains(SubjectOf(warning))) continue;
     lines.push_back(absl::StrCat("warning: ", Printable(warning)));
   }
   if (before.bad_records() == 0 && now.bad_records() > 0) lines.push_back(BadRecords(now));

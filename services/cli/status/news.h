@@ -14,10 +14,6 @@ namespace capstan::cli {
 // that are dropped or refused.
 std::vector<std::string> News(const v1::GetStatusReply& before, const v1::GetStatusReply& now);
 
-// Returns the recoveries, without those where a job was only started again from where it had been
-// saved.
-std::vector<v1::RecoveryLoss> Recoveries(const v1::GetStatusReply& status);
-
 // "dropped 4 gradients as too stale, refused 2", over all shards; empty: neither has happened.
 std::string GradientLosses(const v1::GetStatusReply& status);
 

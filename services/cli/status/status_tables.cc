@@ -32,8 +32,13 @@ bool IsTroubled(const v1::WorkerStatus& worker) {
 std::string StateCell(const std::string& state, const Paint& paint) {
   const std::string text = Printable(state);
   if (state == "lost") return paint.Bad(text);
-  if (state == "draining") return paint.Warn(text);
+  if (state == "draining" || state == "silent") return paint.Warn(text);
   return state == "active" || state == "serving" ? paint.Good(text) : text;
+}
+
+std::string RemarkOn(const v1::WorkerStatus& worker, const Paint& paint) {
+  if (worker.state() == "silent") return paint.Warn(NothingHeard(worker));
+  return worker.straggler() ? paint.Warn("straggler") : "";
 }
 
 // Orders members in trouble first, otherwise as the chief lists them.
@@ -47,6 +52,16 @@ std::vector<const v1::WorkerStatus*> InOrderOfTrouble(const v1::GetStatusReply& 
 
 }  // namespace
 
+std::string NothingHeard(const v1::WorkerStatus& worker) {
+  return absl::StrCat("nothing heard for ", ShortSeconds(worker.silent_seconds()));
+}
+
+bool NoShardIsThere(const v1::GetStatusReply& status) {
+  return !status.shards().empty() &&
+         std::all_of(status.shards().begin(), status.shards().end(),
+                     [](const v1::ShardStatus& shard) { return shard.state() == "lost"; });
+}
+
 std::vector<std::string> WorkerTable(const v1::GetStatusReply& status, int rows,
                                      const Paint& paint) {
   TextTable table({"worker", "state", ">examples/s", ">step", ">behind", "mostly", ""});
@@ -58,7 +73,7 @@ std::vector<std::string> WorkerTable(const v1::GetStatusReply& status, int rows,
     table.AddRow({Printable(worker.name()), StateCell(worker.state(), paint),
                   Short(worker.examples_per_second()), StepTime(worker.step_seconds()),
                   absl::StrCat(worker.lag()), LongestPhase(worker.report()),
-                  worker.straggler() ? paint.Warn("straggler") : ""});
+                  RemarkOn(worker, paint)});
   }
   std::vector<std::string> lines = table.Lines();
   lines[0] = paint.Dim(lines[0]);

@@ -83,9 +83,15 @@ std::string Staleness(const v1::GetStatusReply& status) {
                       RowStaleness(status));
 }
 
+// Returns the state as people are to read it: nothing runs where no shard is there.
+std::string StateOf(const v1::GetStatusReply& status) {
+  const bool runs = status.state() == v1::JOB_STATE_RUNNING;
+  return runs && NoShardIsThere(status) ? "waiting" : StateName(status.state());
+}
+
 std::string Title(const v1::GetStatusReply& status, const Paint& paint) {
   const std::string name = status.job().empty() ? "the job" : Printable(status.job());
-  std::string title = absl::StrCat(paint.Bold(name), "  ", StateName(status.state()));
+  std::string title = absl::StrCat(paint.Bold(name), "  ", StateOf(status));
   if (status.state() == v1::JOB_STATE_RUNNING) {
     absl::StrAppend(&title, "  epoch ", status.data_epoch() + 1);  // People count from 1.
   }
@@ -163,7 +169,9 @@ std::string WorkersInLine(const v1::GetStatusReply& status) {
     return line;
   }
   return absl::StrJoin(status.workers(), ", ", [](std::string* out, const auto& worker) {
-    absl::StrAppend(out, Printable(worker.name()), " ", Rate(worker.examples_per_second()));
+    absl::StrAppend(out, Printable(worker.name()), " ");
+    if (worker.state() == "silent") return absl::StrAppend(out, NothingHeard(worker));
+    absl::StrAppend(out, Rate(worker.examples_per_second()));
     if (worker.state() != "active") absl::StrAppend(out, " ", Printable(worker.state()));
     if (worker.straggler()) absl::StrAppend(out, " straggler");
   });
@@ -199,7 +207,7 @@ std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
 
 std::string RenderLine(const v1::GetStatusReply& status) {
   std::vector<std::string> parts = {
-      absl::StrCat(ShortSeconds(status.elapsed_seconds()), " ", StateName(status.state()), " ",
+      absl::StrCat(ShortSeconds(status.elapsed_seconds()), " ", StateOf(status), " ",
                    Percent(status.progress()), ", ETA ", Eta(status)),
       absl::StrCat(Examples(status), " examples, ", Rate(status.examples_per_second())),
       absl::StrCat("loss ", LossText(status))};
@@ -212,8 +220,8 @@ std::string RenderLine(const v1::GetStatusReply& status) {
   if (const std::string moves = MovesUnderWay(status.moves()); !moves.empty()) {
     parts.push_back(moves);
   }
-  if (const int times = static_cast<int>(Recoveries(status).size()); times > 0) {
-    parts.push_back(absl::StrCat("recovered ", Times(times)));
+  if (status.losses_size() > 0) {
+    parts.push_back(absl::StrCat("recovered ", Times(status.losses_size())));
   }
   if (const std::string lost = GradientLosses(status); !lost.empty()) parts.push_back(lost);
   if (status.bad_records() > 0) {

@@ -72,6 +72,19 @@ TEST(OddLossTest, OfNumbersIsMeasuredByItsPast) {
   EXPECT_THAT(OddLoss(JobOf(model), 1e9, 1e6), HasSubstr("is 1e+09, and was 1e+06"));
 }
 
+TEST(OddLossTest, OfAProgramIsMeasuredByItsPastWhateverLossTheJobNames) {
+  v1::JobSpec job = JobOf(Logistic());
+  job.mutable_model()->set_user("sampled_softmax.py");
+  EXPECT_EQ(OddLoss(job, 4.34, 0), "") << "a softmax over 65 candidates begins with 4.17";
+  EXPECT_EQ(OddLoss(job, 4.34, 1.9), "");
+  EXPECT_THAT(OddLoss(job, 200, 1.9), HasSubstr("is 200, and was 1.9: training diverges"));
+  for (const double least : {0.0, 1.9}) {
+    EXPECT_THAT(OddLoss(job, std::nan(""), least), HasSubstr("training diverges"));
+    EXPECT_THAT(OddLoss(job, std::numeric_limits<double>::infinity(), least),
+                HasSubstr("the training loss is inf"));
+  }
+}
+
 TEST(OddEvaluationTest, SaysThatTheModelIsWorseThanNone) {
   EXPECT_THAT(OddEvaluation(Logistic(), Evaluated({{"auc", 0.5}, {"logloss", 295832}})),
               AllOf(HasSubstr("held-out logloss is 2.958e+05"), HasSubstr("worse than none")));

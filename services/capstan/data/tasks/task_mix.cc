@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "capstan/base/check.h"
 #include "capstan/base/divide.h"
 #include "capstan/base/hash.h"
@@ -28,10 +29,11 @@ bool IsKnown(const TaskRange& range) {
   return range.expected_records > 0 && range.begin < range.end && range.end <= kMostLength;
 }
 
-// Estimates how many of the range's records lie in its first `length` bytes or records.
+// Estimates how many of the range's records lie in its first `length` bytes or records. Of a range
+// by records that are all there, it is exactly so many: a rounded share could be one less.
 uint64_t RecordsBefore(const TaskRange& range, uint64_t length) {
-  const double share = static_cast<double>(length) / static_cast<double>(LengthOf(range));
-  return static_cast<uint64_t>(static_cast<double>(range.expected_records) * share);
+  const absl::uint128 records = absl::uint128(range.expected_records) * length / LengthOf(range);
+  return absl::Uint128Low64(records);
 }
 
 // Returns whether a file must be read from its front to reach any of its records.

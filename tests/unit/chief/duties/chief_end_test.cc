@@ -63,8 +63,7 @@ TEST(ChiefEndTest, AJobThatHadEndedGoesOnForAnotherEpochFromItsLastCheckpoint) {
       EXPECT_FALSE(lane.ended());
     }
     EXPECT_EQ(crew.Status().resumed_from(), before.manifests.back().uri);
-    ASSERT_THAT(crew.Status().losses(), SizeIs(1));
-    EXPECT_EQ(crew.Status().losses(0).examples(), 0u);
+    EXPECT_THAT(crew.Status().losses(), IsEmpty()) << "nothing was lost";
     EXPECT_EQ(crew.Status().examples(), 60u);
     if (lanes > 0) continue;  // Their worker's rounds are those of tests of lanes.
     crew.RegisterWorker("a");

@@ -1,5 +1,7 @@
 #include "chief/duties/recovery_duty.h"
 
+#include <deque>
+
 #include "tests/unit/chief/duties/duty_test.h"
 
 namespace capstan::chief {
@@ -121,6 +123,41 @@ TEST_F(RecoveryDutyTest, WhatIsTrainedAgainIsCountedWhenTrainingGoesOn) {
   EXPECT_EQ(job_.recovery.losses[0].examples(), 40u);
   EXPECT_EQ(job_.recovery.losses[0].timeline(), job_.placement.timeline());
   EXPECT_EQ(job_.recovery.losses[0].seconds(), 2);
+}
+
+TEST_F(RecoveryDutyTest, AJobThatWasStoppedInOrderAndGoesOnHasNotRecovered) {
+  Run(2);
+  job_.recovery.begins_again = true;
+  std::deque<const char*> causes = {kStartedAgain, kAllStartedAnew, kAllStartedAnew};
+  for (const uint64_t before : {60, 60, 100}) {
+    job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
+    job_.training.progress.Restore(before, /*steps=*/10, now_);
+    duty_.Return(causes.front(), 0, now_);
+    causes.pop_front();
+    duty_.Advance(now_);
+    Read(ManifestOf(/*examples=*/60));
+    duty_.Advance(now_);
+    AllLoad();
+    duty_.Advance(now_);
+    EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+    EXPECT_THAT(job_.recovery.losses, testing::SizeIs(before == 60 ? 0 : 1));
+  }
+  EXPECT_EQ(job_.recovery.losses[0].examples(), 40u);
+}
+
+TEST_F(RecoveryDutyTest, AJobThatGoesOnTellsTheCheckpointToWhichItHasReturnedLast) {
+  Run(2);
+  job_.recovery.begins_again = true;
+  for (const char* id : {"a", "b"}) {
+    job_.checkpoints.catalog.Add({.id = id, .timeline = job_.placement.timeline()});
+    duty_.Return("shard 1 was started anew", 1, now_);
+    duty_.Advance(now_);
+    Read(ManifestOf(/*examples=*/60));
+    duty_.Advance(now_);
+    AllLoad();
+    duty_.Advance(now_);
+    EXPECT_EQ(job_.recovery.resumed_from, absl::StrCat("/models/test/checkpoints/", id));
+  }
 }
 
 TEST_F(RecoveryDutyTest, WithOtherDataThanThoseOfTheCheckpointTheJobFails) {

@@ -108,6 +108,17 @@ TEST_F(StatusReportTest, AWorkerThatHasFallenSilentIsShownAsLostUntilItComesBack
   EXPECT_THAT(Workers(), testing::ElementsAre(testing::Pair("a", "idle")));
 }
 
+TEST_F(StatusReportTest, OfAWorkerWhoseHeartbeatsDoNotComeItsLastRateIsNotShown) {
+  AddWorker("a").report.set_examples_per_second(408'000);
+  now_ += absl::Seconds(3);
+  EXPECT_EQ(Status().workers(0).state(), "idle");
+  EXPECT_EQ(Status().workers(0).examples_per_second(), 408'000);
+  now_ += absl::Seconds(1);
+  EXPECT_EQ(Status().workers(0).state(), "silent");
+  EXPECT_EQ(Status().workers(0).examples_per_second(), 0);
+  EXPECT_EQ(Status().workers(0).silent_seconds(), 4);
+}
+
 TEST_F(StatusReportTest, WhoHasJustJoinedLagsBehindTheFastestFromWhereItBegan) {
   Trainer& fastest = AddWorker("a").trainers[0];
   fastest.training = true;

@@ -49,6 +49,15 @@ TEST_F(WaitingTest, AShardIsNamedThatHasFallenSilentOrStillLoads) {
   EXPECT_EQ(WaitingFor(job_, now_), "shard 0; shard 1, which loads its partitions");
 }
 
+TEST_F(WaitingTest, WhereNoShardIsThereAllAreWaitedFor) {
+  EXPECT_EQ(WaitingFor(job_, now_), "all 2 shards: none of them is there");
+  Run(2);
+  now_ += absl::Seconds(11);
+  EXPECT_EQ(WaitingFor(job_, now_), "all 2 shards: none of them is there");
+  shard(1).heard = now_;
+  EXPECT_EQ(WaitingFor(job_, now_), "shard 0");
+}
+
 TEST_F(WaitingTest, TheCheckpointIsNamedWhoseManifestIsNotThereYet) {
   Run(2);
   job_.recovery.rollback.Begin({RecoverySource{.uri = "/models/test/checkpoints/x"}}, now_);

@@ -1,8 +1,10 @@
 #include "chief/shell/job_store.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 
 #include "capstan/checkpoint/sealed_json.h"
 #include "tests/lib/faulty_object_store.h"
@@ -131,11 +133,28 @@ TEST(JobStoreDeletionTest, DeletesTheOthersWhereOneIsNotItsOwn) {
   JobStore store(nullptr, std::make_unique<FaultyObjectStore>(*folder));
   PutStrangersThings(*folder);
   ASSERT_TRUE(folder->Put("000000000009-a/partition-0000.capstan", "x").ok());
-  const absl::Status deleted = store.Delete({"photos", "2024-photos", "000000000009-a"});
-  EXPECT_EQ(deleted.message(),
+  const JobStore::Deletion deletion = store.Delete({"photos", "2024-photos", "000000000009-a"});
+  EXPECT_THAT(deletion.deleted, testing::ElementsAre("000000000009-a"));
+  EXPECT_EQ(deletion.status.message(),
             "\"photos\" is not named as a checkpoint is (<step>-<id>): it is left alone");
   EXPECT_TRUE(folder->List("000000000009-a/")->empty());
   ExpectStrangersThings(*folder);
+}
+
+TEST(JobStoreDeletionTest, TellsOnlyWhatIsGoneWhereTheStoreIsAway) {
+  const std::unique_ptr<ObjectStore> folder = MakeMemoryObjectStore();
+  auto faulty = std::make_unique<FaultyObjectStore>(*folder);
+  FaultyObjectStore* const faults = faulty.get();
+  JobStore store(nullptr, std::move(faulty));
+  ASSERT_TRUE(folder->Put("000000000009-a/partition-0000.capstan", "x").ok());
+  faults->FailAlways(absl::UnavailableError("away"));
+  for (const JobStore::Deletion& deletion :
+       {store.Delete({"000000000009-a"}), store.DeleteUncompleted({"000000000009-a"})}) {
+    EXPECT_TRUE(absl::IsUnavailable(deletion.status)) << deletion.status;
+    EXPECT_THAT(deletion.deleted, testing::IsEmpty());
+  }
+  faults->Heal();
+  EXPECT_THAT(store.Delete({"000000000009-a"}).deleted, testing::ElementsAre("000000000009-a"));
 }
 
 }  // namespace

@@ -32,6 +32,14 @@ TEST(DurabilityLinesTest, TellThatAnOldCheckpointStillHeldAllThereWas) {
       ElementsAre("checkpoint step 1,200  1m 30s ago  1.5 MiB  held all there was 3s ago"));
 }
 
+TEST(DurabilityLinesTest, WhereNoShardIsThereNoCheckpointIsBeingTaken) {
+  EXPECT_THAT(Lines("checkpoint { running: true } shards { state: 'lost' }"),
+              ElementsAre("checkpoint the first waits for the shards"));
+  EXPECT_THAT(Lines("checkpoint { running: true } shards { state: 'lost' } "
+                    "shards { state: 'serving' }"),
+              ElementsAre("checkpoint the first is being taken"));
+}
+
 TEST(DurabilityLinesTest, TellTheCheckpointThatAJobWentOnFrom) {
   EXPECT_THAT(Lines("resumed_from: '/m/demo/checkpoints/976-1'"),
               ElementsAre("went on    from checkpoint 976-1"));

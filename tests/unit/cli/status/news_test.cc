@@ -41,13 +41,6 @@ TEST(NewsTest, TellARecoveryAndWhatItCost) {
                           "ps-1 are lost"));
 }
 
-TEST(NewsTest, ThatAJobWasStartedAgainWhereItHadBeenSavedIsNoRecovery) {
-  EXPECT_THAT(NewsOf("",
-                     "resumed_from: '/m/4' losses { cause: 'the job was started again' "
-                     "checkpoint: '/m/4' }"),
-              ElementsAre("goes on from checkpoint /m/4"));
-}
-
 TEST(NewsTest, TellThatBackupsHaveTakenOver) {
   EXPECT_THAT(
       NewsOf("replicas { promotions: 1 promoted: 4 }", "replicas { promotions: 2 promoted: 9 }"),
@@ -57,6 +50,16 @@ TEST(NewsTest, TellThatBackupsHaveTakenOver) {
 
 TEST(NewsTest, TellAWarningOnce) {
   EXPECT_THAT(NewsOf("warnings: 'a'", "warnings: 'a' warnings: 'b'"), ElementsAre("warning: b"));
+}
+
+TEST(NewsTest, TellAWarningOnceHoweverItsNumbersChange) {
+  EXPECT_THAT(NewsOf("warnings: 'the training loss is 4.34, and was 0.01: training diverges'",
+                     "warnings: 'the training loss is 1e+12, and was 0.01: training diverges'"),
+              IsEmpty());
+  EXPECT_THAT(NewsOf("warnings: 'worker-1: the program failed 2 times'",
+                     "warnings: 'worker-1: the program failed 3 times' "
+                     "warnings: 'worker-2: the program failed 3 times'"),
+              ElementsAre("warning: worker-2: the program failed 3 times"));
 }
 
 TEST(NewsTest, TellTheFirstBadRecord) {

@@ -141,6 +141,23 @@ TEST(RenderScreenTest, SaysWhyAJobFailed) {
   EXPECT_THAT(screen, HasSubstr("because    the loss is NaN"));
 }
 
+TEST(RenderScreenTest, SaysThatNothingIsHeardOfAWorkerInPlaceOfItsRate) {
+  v1::GetStatusReply status = Running();
+  status.mutable_workers(1)->set_state("silent");
+  status.mutable_workers(1)->set_silent_seconds(7);
+  EXPECT_THAT(Screen(status, {}), HasSubstr("nothing heard for 7s"));
+  EXPECT_THAT(RenderLine(status), HasSubstr("worker-1 nothing heard for 7s"));
+}
+
+TEST(RenderScreenTest, SaysThatAJobWaitsWhereNoShardIsThere) {
+  v1::GetStatusReply status = Running();
+  status.mutable_shards(0)->set_state("lost");
+  EXPECT_THAT(Screen(status, {}), HasSubstr("demo  waiting"));
+  EXPECT_THAT(RenderLine(status), HasSubstr("1m 40s waiting"));
+  status.add_shards()->set_state("serving");
+  EXPECT_THAT(Screen(status, {}), HasSubstr("demo  running"));
+}
+
 TEST(RenderScreenTest, ShowsTheFirstBadRecord) {
   v1::GetStatusReply status = Running();
   status.set_bad_records(3);

@@ -90,6 +90,21 @@ TEST(TaskMixTest, EveryTaskHasAPieceOfEachPartOfTheData) {
   }
 }
 
+TEST(TaskMixTest, ATaskOfCountedRecordsIsExpectedToHaveThoseThatItHas) {
+  for (uint64_t records = 300; records < 400; ++records) {
+    std::vector<v1::Task> ranges;
+    for (uint64_t i = 0; i < 8; ++i)
+      ranges.push_back(Records("a.parquet", i * records, (i + 1) * records));
+    const TaskMix mix(ranges, Mixed(16), /*seed=*/records);
+    ASSERT_EQ(mix.size(), 8u);
+    for (uint32_t i = 0; i < mix.size(); ++i) {
+      uint64_t has = 0;
+      for (const v1::Task& range : RangesOf(mix.TaskAt(0, i))) has += range.end() - range.begin();
+      EXPECT_EQ(mix.ExpectedRecords(0, i), has) << "of " << records;
+    }
+  }
+}
+
 TEST(TaskMixTest, HoldsEveryByteOnceAnEpochHoweverTheDataAreCut) {
   for (uint32_t pieces : {2u, 3u, 16u, 100u}) {
     for (uint64_t count = 1; count < 20; ++count) {
