@@ -173,19 +173,19 @@ absl::StatusOr<Batch> ServedInputs::ReadPixels(const InferRequest& request) cons
                             data_.dense_width(), "]"));
   }
   if (!input.ends.empty()) {
-    return Bad(absl::StrCat("input ", kPixels, ": record 0: a list of ", input.ends[0],
+    return Bad(absl::StrCat("input ", Quoted(kPixels), ": record 0: a list of ", input.ends[0],
                             " values, and the shape says the images alone; expected the shape ",
                             "[images, ", data_.dense_width(), "]"));
   }
   if (input.cells.size() != input.rows * data_.dense_width()) {
-    return Bad(absl::StrCat("input ", kPixels, ": ", input.cells.size(), " values of ", input.rows,
-                            " images; an image has ", data_.dense_width()));
+    return Bad(absl::StrCat("input ", Quoted(kPixels), ": ", input.cells.size(), " values of ",
+                            input.rows, " images; an image has ", data_.dense_width()));
   }
   Batch batch = NoRecords(data_);
   for (const std::string& cell : input.cells) {
     float value = 0;
     if (!ParseFloat(cell, value)) {
-      return Bad(absl::StrCat("input ", kPixels, ": ", Quoted(cell), " is not a number"));
+      return Bad(absl::StrCat("input ", Quoted(kPixels), ": ", Quoted(cell), " is not a number"));
     }
     batch.dense.push_back(value * data_.numeric_scale());
   }

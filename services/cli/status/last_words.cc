@@ -72,21 +72,22 @@ std::string CommandOf(const LastWordsOptions& options, int workers, absl::string
 std::vector<std::string> StopWords(const v1::GetStatusReply& status,
                                    const absl::StatusOr<std::string>& saved,
                                    const LastWordsOptions& options) {
-  std::vector<std::string> lines = {
-      "",
-      absl::StrFormat("stopped at %.1f %%: %s examples", status.progress() * 100,
-                      Grouped(status.examples())),
-      ""};
   const v1::CheckpointStatus& last = status.checkpoint();
-  const std::string of = absl::StrCat(", of ", Grouped(last.examples()), " examples");
+  std::string stopped = absl::StrFormat("stopped at %.1f %%: %s examples", status.progress() * 100,
+                                        Grouped(status.examples()));
+  // Training went on while the checkpoint was written.
+  if (saved.ok() && last.uri() == *saved && last.examples() != status.examples()) {
+    absl::StrAppend(&stopped, ", ", Grouped(last.examples()), " of them saved");
+  }
+  std::vector<std::string> lines = {"", std::move(stopped), ""};
   if (saved.ok()) {
-    lines.push_back(
-        absl::StrCat("  saved     ", Printable(*saved), last.uri() == *saved ? of : ""));
+    lines.push_back(absl::StrCat("  saved     ", Printable(*saved)));
   } else if (!absl::IsFailedPrecondition(saved.status())) {
     lines.push_back(absl::StrCat("  not saved ", Printable(std::string(saved.status().message()))));
   }
   if (!saved.ok() && !last.uri().empty()) {
-    lines.push_back(absl::StrCat("  kept      ", Printable(last.uri()), of));
+    lines.push_back(absl::StrCat("  kept      ", Printable(last.uri()), ", of ",
+                                 Grouped(last.examples()), " examples"));
   }
   const bool kept = saved.ok() || !last.uri().empty();
   lines.push_back(absl::StrCat(kept ? "  go on     " : "  begin anew  ",

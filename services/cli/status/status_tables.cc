@@ -53,7 +53,7 @@ std::vector<const v1::WorkerStatus*> InOrderOfTrouble(const v1::GetStatusReply& 
 }  // namespace
 
 std::string NothingHeard(const v1::WorkerStatus& worker) {
-  return absl::StrCat("nothing heard for ", ShortSeconds(worker.silent_seconds()));
+  return absl::StrCat("no word for ", ShortSeconds(worker.silent_seconds()));
 }
 
 bool NoShardIsThere(const v1::GetStatusReply& status) {

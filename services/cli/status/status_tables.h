@@ -20,7 +20,7 @@ std::vector<std::string> WorkerTable(const v1::GetStatusReply& status, int rows,
                                      const Paint& paint);
 std::vector<std::string> ShardTable(const v1::GetStatusReply& status, int rows, const Paint& paint);
 
-// "nothing heard for 4s", of a worker whose heartbeats do not come.
+// "no word for 4s", of a worker whose heartbeats do not come.
 std::string NothingHeard(const v1::WorkerStatus& worker);
 
 // Returns true if the job has shards, and all of them are lost.

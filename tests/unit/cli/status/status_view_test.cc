@@ -145,8 +145,8 @@ TEST(RenderScreenTest, SaysThatNothingIsHeardOfAWorkerInPlaceOfItsRate) {
   v1::GetStatusReply status = Running();
   status.mutable_workers(1)->set_state("silent");
   status.mutable_workers(1)->set_silent_seconds(7);
-  EXPECT_THAT(Screen(status, {}), HasSubstr("nothing heard for 7s"));
-  EXPECT_THAT(RenderLine(status), HasSubstr("worker-1 nothing heard for 7s"));
+  EXPECT_THAT(Screen(status, {}), HasSubstr("no word for 7s"));
+  EXPECT_THAT(RenderLine(status), HasSubstr("worker-1 no word for 7s"));
 }
 
 TEST(RenderScreenTest, SaysThatAJobWaitsWhereNoShardIsThere) {
@@ -312,8 +312,8 @@ TEST(LastWordsTest, SayHowManyExamplesAreSavedOfAJobThatWentOnWhileItWasSaved) {
   status.mutable_checkpoint()->set_examples(1'589'864);
   const std::string words =
       absl::StrJoin(StopWords(status, std::string("out/demo/checkpoints/7"), {}), "\n");
-  EXPECT_THAT(words, HasSubstr(": 1,601,624 examples"));
-  EXPECT_THAT(words, HasSubstr("saved     out/demo/checkpoints/7, of 1,589,864 examples"));
+  EXPECT_THAT(words, HasSubstr(": 1,601,624 examples, 1,589,864 of them saved\n"));
+  EXPECT_THAT(words, HasSubstr("  saved     out/demo/checkpoints/7\n"));
 }
 
 TEST(LastWordsTest, SuggestThePortOfTheChiefAndTheCertificatesOfThisRun) {

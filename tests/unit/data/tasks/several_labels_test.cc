@@ -37,7 +37,7 @@ v1::DataSpec Visits(const std::string& path) {
   return data;
 }
 
-constexpr char kNames[] = "buy,item,click,price\n";
+constexpr char kVisitNames[] = "buy,item,click,price\n";
 
 class SeveralLabelsTest : public testing::Test {
  protected:
@@ -69,7 +69,7 @@ ReaderOptions OptionsOf(const v1::DataSpec& data) {
 
 TEST_F(SeveralLabelsTest, AreInTheOrderOfTheJobWhateverThatOfTheFile) {
   const auto batch = Read(OptionsOf(
-      Visits(folder_.Write("a.csv", absl::StrCat(kNames, "0,a,1,5\n1,b,1,6\n0,c,0,7\n")))));
+      Visits(folder_.Write("a.csv", absl::StrCat(kVisitNames, "0,a,1,5\n1,b,1,6\n0,c,0,7\n")))));
   ASSERT_TRUE(batch.ok()) << batch.status();
   EXPECT_EQ(batch->label_count, 2u);
   EXPECT_EQ(batch->examples(), 3u);
@@ -81,7 +81,7 @@ TEST_F(SeveralLabelsTest, AreInTheOrderOfTheJobWhateverThatOfTheFile) {
 
 TEST_F(SeveralLabelsTest, ANumberBesideALabelOfTwoClassesIsTakenAsItIs) {
   v1::DataSpec data =
-      Visits(folder_.Write("a.csv", absl::StrCat(kNames, "0.5,a,yes,5\n-7,b,no,6\n")));
+      Visits(folder_.Write("a.csv", absl::StrCat(kVisitNames, "0.5,a,yes,5\n-7,b,no,6\n")));
   data.add_positive_labels("yes");
   data.mutable_labels(1)->set_loss(v1::LOSS_SQUARED);
   const auto batch = Read(OptionsOf(data));
@@ -90,8 +90,8 @@ TEST_F(SeveralLabelsTest, ANumberBesideALabelOfTwoClassesIsTakenAsItIs) {
 }
 
 TEST_F(SeveralLabelsTest, ARecordThatLacksOneIsBadAndLeavesNothingOfItself) {
-  v1::DataSpec data =
-      Visits(folder_.Write("a.csv", absl::StrCat(kNames, "0,a,1,5\n,b,1,6\n1,c,,7\n1,d,0,8\n")));
+  v1::DataSpec data = Visits(
+      folder_.Write("a.csv", absl::StrCat(kVisitNames, "0,a,1,5\n,b,1,6\n1,c,,7\n1,d,0,8\n")));
   EXPECT_THAT(std::string(Read(OptionsOf(data)).status().message()),
               HasSubstr(":3: column 0 (buy): "));
   data.set_max_bad_records(2);
@@ -103,8 +103,8 @@ TEST_F(SeveralLabelsTest, ARecordThatLacksOneIsBadAndLeavesNothingOfItself) {
 }
 
 TEST_F(SeveralLabelsTest, OneThatMayBeMissingIsMissingAndARecordWithoutAnyIsBad) {
-  v1::DataSpec data =
-      Visits(folder_.Write("a.csv", absl::StrCat(kNames, ",a,1,5\n 1,b,,6\n ,c, ,7\n1,d,0,8\n")));
+  v1::DataSpec data = Visits(
+      folder_.Write("a.csv", absl::StrCat(kVisitNames, ",a,1,5\n 1,b,,6\n ,c, ,7\n1,d,0,8\n")));
   for (v1::LabelSpec& label : *data.mutable_labels()) label.set_may_be_missing(true);
   EXPECT_THAT(std::string(Read(OptionsOf(data)).status().message()),
               HasSubstr(":4: none of the labels is there"));
@@ -119,7 +119,7 @@ TEST_F(SeveralLabelsTest, OneThatMayBeMissingIsMissingAndARecordWithoutAnyIsBad)
 
 TEST_F(SeveralLabelsTest, AllOfThemMayBeMissingWhereRecordsAreOnlyScored) {
   ReaderOptions options =
-      OptionsOf(Visits(folder_.Write("a.csv", absl::StrCat(kNames, "0,a,1,5\n"))));
+      OptionsOf(Visits(folder_.Write("a.csv", absl::StrCat(kVisitNames, "0,a,1,5\n"))));
   options.labels = Labels::kIgnored;
   options.data.set_train(0, folder_.Write("scored.csv", "item,price\na,5\nb,6\n"));
   auto batch = Read(options);
@@ -132,7 +132,7 @@ TEST_F(SeveralLabelsTest, AllOfThemMayBeMissingWhereRecordsAreOnlyScored) {
 }
 
 TEST_F(SeveralLabelsTest, AColumnThatIsNotThereIsRefusedByTheLabelsName) {
-  v1::DataSpec data = Visits(folder_.Write("a.csv", absl::StrCat(kNames, "0,a,1,5\n")));
+  v1::DataSpec data = Visits(folder_.Write("a.csv", absl::StrCat(kVisitNames, "0,a,1,5\n")));
   data.mutable_labels(1)->set_column_name("bought");
   EXPECT_THAT(std::string(DeriveDataSpec(*files_, data).message()),
               HasSubstr("no column is named \"bought\", as data.schema.labels.buy says"));

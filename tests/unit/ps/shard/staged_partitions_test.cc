@@ -20,7 +20,7 @@ namespace capstan::ps {
 namespace {
 
 constexpr uint64_t kOnlyTimeline = 1;
-constexpr uint64_t kSender = 10;  // Incarnations.
+constexpr uint64_t kSendingShard = 10;  // Incarnations.
 constexpr uint64_t kReceiver = 11;
 constexpr size_t kPieceBytes = 80;
 constexpr size_t kLimit = 100;  // Room for one piece.
@@ -61,7 +61,7 @@ class StagedPartitionsTest : public testing::Test {
     for (uint32_t i = 0; i < 2; ++i) {
       v1::ShardInfo& shard = *view.add_shards();
       shard.set_index(i);
-      shard.set_incarnation(i == 0 ? kSender : kReceiver);
+      shard.set_incarnation(i == 0 ? kSendingShard : kReceiver);
       shard.set_address("here");
     }
     for (const uint32_t partition : partitions) {
