@@ -96,6 +96,11 @@ COMMANDS = {
     "docs/tls.md": {
         "helm upgrade ctr ... --set tls.enabled=true --set tls.issuer.name=capstan-authority":
             "rendered by tests/helm/chart_sets_test.py (set tls)",
+        "helm install ctr ... --set tls.enabled=true --set tls.issuer.name=capstan-authority":
+            "rendered by tests/helm/chart_sets_test.py (set tls)",
+        "kubectl scale statefulset/ctr-ps --replicas=0": "not run: kubernetes_readme_test.py scales the same StatefulSet",
+        "kubectl wait --for=delete pod -l app.kubernetes.io/instance=ctr,app.kubernetes.io/component=ps --timeout=2m":
+            "not run: it waits for what the command before it has deleted",
         "kubectl create secret generic ctr-chief-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt":
             "not run: the secrets that it makes are the user's; rendered by tests/helm/chart_sets_test.py (set mtls)",
         **{f"kubectl get secret ctr-client-tls --output=go-template='{{{{index .data \"{file}\" | base64decode}}}}' > reader/{file}":
