@@ -89,7 +89,7 @@ COMMANDS = {
         "kubectl apply --filename deploy/examples/notebook/pod.yaml": "kubernetes_notebook_test.py applies that pod, with its own image",
         "kubectl exec --stdin --tty notebook -- /usr/bin/python3": "kubernetes_notebook_test.py, without a terminal",
         "kubectl scale deployment/ctr-worker --replicas=3": "not run: kubernetes_readme_test.py scales the same Deployment",
-        "kubectl logs deployment/ctr-worker --follow": "not run: it does not end",
+        "kubectl logs -l app.kubernetes.io/instance=ctr,app.kubernetes.io/component=worker --prefix --follow": "not run: it does not end",
         "kubectl get pods --output=jsonpath='{.items[*].status.containerStatuses[*].lastState.terminated.message}'":
             "kubernetes_python_test.py reads the message of a program that fails",
     },
