@@ -14,6 +14,7 @@ namespace capstan::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kChief[] =
     R"({"kind": "StatefulSet", "metadata": {"name": "ctr-chief", "labels": {"app.kubernetes.io/component": "chief"}}})";
@@ -84,8 +85,9 @@ TEST_F(KubernetesCommandTest, AsksInTheChiefsPod) {
 TEST_F(KubernetesCommandTest, LooksForTheReleaseByItsLabels) {
   InstallKubectl("echo \"$*\" > listed; " + ListsChief(), Answers(kRuns));
   EXPECT_THAT(Run({"status", "--kubernetes", "ctr"}).output, HasSubstr("700"));
-  EXPECT_EQ(ReadFile("listed"),
-            "get statefulset,pod --output=json --selector=app.kubernetes.io/instance=ctr\n");
+  EXPECT_EQ(
+      ReadFile("listed"),
+      "get deployment,statefulset,pod --output=json --selector=app.kubernetes.io/instance=ctr\n");
 }
 
 TEST_F(KubernetesCommandTest, WatchesToTheEndAndEndsAsTheJobDoes) {
@@ -162,6 +164,21 @@ TEST_F(KubernetesCommandTest, AShardThatWasKilledForItsMemoryIsToldAsThat) {
       result.output,
       HasSubstr("ctr-ps-1 was killed for its memory (OOMKilled) at 12:00; its limit is 2Gi, "
                 "and was started again (2 so far)"));
+}
+
+TEST_F(KubernetesCommandTest, WorkersThatAQuotaRefusesAreToldWithItsReason) {
+  const auto workers = [](const std::string& failure) {
+    return absl::StrReplaceAll(R"({"kind": "Deployment", "metadata": {"name": "ctr-worker",
+        "labels": {"app.kubernetes.io/component": "worker"}}, "status": {"conditions":
+        [{"type": "ReplicaFailure", "status": "FAILURE", "message": "exceeded quota: small"}]}})",
+                               {{"FAILURE", failure}});
+  };
+  const std::string chief = absl::StrCat(kChief, ",", Running("ctr-chief-0", "chief"), ",");
+  InstallKubectl(Lists(chief + workers("True")), Answers(kRuns));
+  EXPECT_THAT(Run({"status", "--kubernetes", "ctr"}).output,
+              HasSubstr("ctr-worker wants pods that cannot be made: exceeded quota: small"));
+  InstallKubectl(Lists(chief + workers("False")), Answers(kRuns));
+  EXPECT_THAT(Run({"status", "--kubernetes", "ctr"}).output, Not(HasSubstr("quota")));
 }
 
 TEST_F(KubernetesCommandTest, ReasonsAreWholeWhereThereIsNoTerminal) {

@@ -89,13 +89,18 @@ COMMANDS = {
         "kubectl apply --filename deploy/examples/notebook/pod.yaml": "kubernetes_notebook_test.py applies that pod, with its own image",
         "kubectl exec --stdin --tty notebook -- /usr/bin/python3": "kubernetes_notebook_test.py, without a terminal",
         "kubectl scale deployment/ctr-worker --replicas=3": "not run: kubernetes_readme_test.py scales the same Deployment",
-        "kubectl logs deployment/ctr-worker --follow": "not run: it does not end",
+        "kubectl logs -l app.kubernetes.io/instance=ctr,app.kubernetes.io/component=worker --prefix --follow": "not run: it does not end",
         "kubectl get pods --output=jsonpath='{.items[*].status.containerStatuses[*].lastState.terminated.message}'":
             "kubernetes_python_test.py reads the message of a program that fails",
     },
     "docs/tls.md": {
         "helm upgrade ctr ... --set tls.enabled=true --set tls.issuer.name=capstan-authority":
             "rendered by tests/helm/chart_sets_test.py (set tls)",
+        "helm install ctr ... --set tls.enabled=true --set tls.issuer.name=capstan-authority":
+            "rendered by tests/helm/chart_sets_test.py (set tls)",
+        "kubectl scale statefulset/ctr-ps --replicas=0": "not run: kubernetes_readme_test.py scales the same StatefulSet",
+        "kubectl wait --for=delete pod -l app.kubernetes.io/instance=ctr,app.kubernetes.io/component=ps --timeout=2m":
+            "not run: it waits for what the command before it has deleted",
         "kubectl create secret generic ctr-chief-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt":
             "not run: the secrets that it makes are the user's; rendered by tests/helm/chart_sets_test.py (set mtls)",
         **{f"kubectl get secret ctr-client-tls --output=go-template='{{{{index .data \"{file}\" | base64decode}}}}' > reader/{file}":

@@ -68,6 +68,7 @@ class KubernetesTest(unittest.TestCase):
             self.annotated(release, None)
             test = release.helm("test", "--timeout=180s", check=False)
             self.assertEqual(test.returncode, 0, test.stdout + test.stderr)
+            namespace.kubectl("delete", "pod", "ctr-test")  # It stays for `helm test --logs`, and is none of what helm uninstalls.
             release.helm("uninstall", "--wait", "--timeout=120s")
             # helm waits for what it has made; the pods are not among that.
             namespace.kubectl("wait", "--for=delete", "pod", "--all", "--timeout=30s")

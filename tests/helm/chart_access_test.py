@@ -65,7 +65,7 @@ class ChartAccessTest(unittest.TestCase):
                               ((), set())):
             for endpoint, port in (("", 443), ("http://minio.storage.svc:9000", 9000), ("http://store", 80),
                                    ("https://store.example.com", 443)):
-                got = self.remote_ports(*values, f"s3.endpoint={endpoint}")
+                got = self.remote_ports(*values, f"s3.endpoint={endpoint}", "s3.allowHttp=true")
                 self.assertEqual({role: ports for role, ports in got.items() if ports}, {role: {port} for role in roles},
                                  (values, endpoint))
         self.assertEqual(self.remote_ports("wait.autoScaleToZero=true", job_file=values_of("default"))["wait"], {443, 6443})
@@ -84,6 +84,15 @@ class ChartAccessTest(unittest.TestCase):
         self.assertEqual(agents(), {})
         own = agents("job.data.train=s3://bucket/part-*", state, "s3.workerSecret=keys")
         self.assertEqual(own, {"chief": both, "ps": both})
+
+    def test_behind_network_policies_a_chief_reaches_the_other_chiefs_of_the_namespace_and_itself(self):
+        """Whose job it finds taken it asks whether it is still there, and `capstan status` in its pod goes by the Service."""
+        chiefs = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "capstan", "app.kubernetes.io/component": "chief"}}}
+        for policy in of_kind(objects("--set", "networkPolicy.enabled=true"), "NetworkPolicy"):
+            rules = [*policy["spec"]["ingress"], *policy["spec"]["egress"]]
+            found = [rule["ports"] for rule in rules if chiefs in [*rule.get("from", []), *rule.get("to", [])]]
+            role = policy["metadata"]["labels"]["app.kubernetes.io/component"]
+            self.assertEqual(found, [[{"port": 7000, "protocol": "TCP"}]] * 2 if role == "chief" else [], role)
 
     def test_behind_network_policies_the_clusters_dns_answers_and_the_monitoring_asks(self):
         for policy in of_kind(objects("--set", "networkPolicy.enabled=true"), "NetworkPolicy"):
@@ -126,7 +135,7 @@ class ChartAccessTest(unittest.TestCase):
 
         self.assertEqual(peers(policies["ps"]["ingress"], 7000), {"chief", "worker", "ps", "notebook"})
         self.assertEqual(peers(policies["ps"]["egress"], 7000), {"chief", "ps"})
-        self.assertEqual(peers(policies["chief"]["ingress"], 7000), {"ps", "worker", "wait", "test", "dashboard", "notebook"})
+        self.assertEqual(peers(policies["chief"]["ingress"], 7000), {"chief", "ps", "worker", "wait", "test", "dashboard", "notebook"})
         self.assertEqual(peers(policies["worker"]["egress"], 7000), {"chief", "ps"})
         self.assertEqual(peers(policies["worker"]["ingress"], 7000), set())
 

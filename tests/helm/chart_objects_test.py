@@ -163,6 +163,11 @@ class ChartObjectsTest(unittest.TestCase):
             values = ["job.checkpoint.uri=s3://models", *([f"job.checkpoint.every={every}"] if every else [])]
             self.assertEqual("only the finished model is saved" in self.notes(*values), warned, every)
 
+    def test_the_notes_say_that_a_lone_shard_has_nobody_to_hold_its_backups(self):
+        for copies, shards, said in ((1, 1, True), (1, 2, False), (0, 1, False)):
+            notes = self.notes(f"job.replicas={copies}", f"ps.replicas={shards}")
+            self.assertEqual("there is no second shard to hold a backup" in notes, said, (copies, shards))
+
     def test_the_commands_of_the_notes_are_shell(self):
         notes = self.notes()
         commands = re.findall(r"(?m)^  (kubectl .*)$", notes)

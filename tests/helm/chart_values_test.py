@@ -94,6 +94,7 @@ class ChartValuesTest(unittest.TestCase):
                 ("shards that stop need the chief", "chief.terminationGracePeriodSeconds=30"),
                 ("job.update.dense.lanes", "job.update.dense.policy=sync"),
                 ("is too little for job.table.byte_budget", "job.table.byte_budget=4GiB"),
+                ("s3.endpoint: http://store:9000 is without TLS", "s3.endpoint=http://store:9000"),
                 ("is not a size", "job.table.byte_budget=much"),
                 ("less than ps.finalCheckpointSeconds", "ps.terminationGracePeriodSeconds=20"),
                 ("less than ps.restoreSeconds", "ps.startupProbe.failureThreshold=10"),

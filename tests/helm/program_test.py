@@ -186,7 +186,7 @@ class ProgramTest(unittest.TestCase):
         holder = json.dumps('{kind: Text, metadata: {name: notes}, text: {{ include "capstan.notes" . | toJson }}}')
         notes, = of_kind(objects(*MODEL, *CODE, "--set-json", f"extraObjects=[{holder}]"), "Text")
         self.assertIn("Workers run deepfm.py in capstan/torch:", notes["text"])
-        commands = re.findall(r"(?m)^  (kubectl .*-worker --follow|kubectl .*terminated.message.*)$", notes["text"])
+        commands = re.findall(r"(?m)^  (kubectl .*component=worker --prefix --follow|kubectl .*terminated.message.*)$", notes["text"])
         self.assertEqual(len(commands), 2, notes["text"])
         for command in commands:
             self.assertEqual(subprocess.run(["bash", "-n", "-c", command]).returncode, 0, command)

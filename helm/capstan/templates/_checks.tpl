@@ -43,6 +43,10 @@
   {{- end -}}
 {{- end -}}
 
+{{- if and (hasPrefix "http://" (default "" $v.s3.endpoint)) (not $v.s3.allowHttp) -}}
+  {{- fail (printf "s3.endpoint: %s is without TLS, which s3.allowHttp=true permits; expected https://..." $v.s3.endpoint) -}}
+{{- end -}}
+
 {{- $limit := dig "limits" "memory" "" $v.ps.resources -}}
 {{- $budget := dig "table" "byte_budget" "" $job -}}
 {{- if and $limit $budget -}}
@@ -105,6 +109,7 @@
     {{- fail (printf "serve.enabled: %s is on no volume of the pods that serve; set checkpoint.volume, or serve.extraVolumeMounts" $uri) -}}
   {{- end -}}
 {{- end -}}
+{{- include "capstan.tlsSwitchChecks" . -}}
 {{- if $v.tls.enabled -}}
   {{- $own := 0 -}}
   {{- range $role, $secret := $v.tls.secrets }}{{ if $secret }}{{ $own = add $own 1 }}{{ end }}{{ end -}}

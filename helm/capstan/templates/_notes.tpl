@@ -53,6 +53,9 @@ Note: the pods that serve may write the bucket, with the keys or the identity of
 {{- if and $uri (regexMatch "^0(ms|s|m|h|d)?$" (dig "checkpoint" "every" "" $job | toString)) }}
 Note: job.checkpoint.every is 0: only the finished model is saved, and a lost shard sends the job back to its beginning.
 {{- end }}
+{{- if and (eq (toString $job.replicas) "1") (eq (toString .Values.ps.replicas) "1") (not (.Values.ps.autoscaling).enabled) }}
+Note: job.replicas is 1 and so is ps.replicas: there is no second shard to hold a backup; if the one is lost, the job returns to its last checkpoint.
+{{- end }}
 {{- if not (or .Values.networkPolicy.enabled .Values.tls.enabled) }}
 WARNING: connections are neither encrypted nor restricted; tls.enabled does both, networkPolicy.enabled restricts them.
 {{- end }}
@@ -60,8 +63,8 @@ WARNING: connections are neither encrypted nor restricted; tls.enabled does both
 Note: worker.replicas is {{ .Values.worker.replicas }}: `helm upgrade` goes back to it. With null the count of `kubectl scale` stays.
 {{- end }}
 {{- if include "capstan.ownProgram" . }}
-Workers run {{ default "the program" (include "capstan.mainFile" .) }} in {{ include "capstan.programImage" . }}; what it prints, and why it ended:
-  kubectl --namespace {{ $namespace }} logs deployment/{{ $name }}-worker --follow
+Workers run {{ default "the program" (include "capstan.mainFile" .) }} in {{ include "capstan.programImage" . }}; what they print, and why they ended:
+  kubectl --namespace {{ $namespace }} logs --selector=app.kubernetes.io/instance={{ .Release.Name }},app.kubernetes.io/component=worker --prefix --follow
   kubectl --namespace {{ $namespace }} get pods --selector=app.kubernetes.io/instance={{ .Release.Name }},app.kubernetes.io/component=worker --output=jsonpath='{range .items[*]}{.metadata.name}: {.status.containerStatuses[0].lastState.terminated.message}{"\n"}{end}'
 {{- end }}
 {{- if .Values.monitoring.dashboards.enabled }}

@@ -60,3 +60,19 @@ is less. */}}
 {{- end -}}
 {{- min 604800 (div $seconds 2) -}}
 {{- end -}}
+
+{{/* Refuses an upgrade that turns TLS on or off while shards are there: a shard with it and one without understand nobody but their
+like, and a rolling update replaces the next one only when the one before is ready, which needs them all. Without a cluster to ask
+(`helm template`), and at a rollback, nothing is refused. */}}
+{{- define "capstan.tlsSwitchChecks" -}}
+{{- $wanted := .Values.tls.enabled -}}
+{{- $name := printf "%s-ps" (include "capstan.fullname" .) -}}
+{{- with lookup "apps/v1" "StatefulSet" .Release.Namespace $name -}}
+  {{- $shards := max (int .spec.replicas) (int (default dict .status).replicas) -}}
+  {{- $has := false -}}
+  {{- range (index .spec.template.spec.containers 0).env }}{{ if eq .name "CAPSTAN_TLS" }}{{ $has = true }}{{ end }}{{ end -}}
+  {{- if and $shards (ne $has $wanted) (not $.Values.tls.switchWithShards) -}}
+    {{- fail (printf "tls.enabled: it is %t, and %d pods of the StatefulSet %s are there for which it is %t: they and their successors would wait for each other for ever. Take them away first (kubectl --namespace %s scale statefulset/%s --replicas=0), which saves what they hold, and upgrade when their pods are gone; docs/tls.md. tls.switchWithShards=true upgrades all the same" $wanted $shards $name $has $.Release.Namespace $name) -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}

@@ -33,7 +33,7 @@ absl::StatusOr<v1::GetStatusReply> ReadAnswer(const std::string& line) {
 absl::StatusOr<ReleasePods> KubernetesChief::Pods() const {
   CAPSTAN_ASSIGN_OR_RETURN(
       Kubectl get,
-      Kubectl::Start(job_, {"get", "statefulset,pod", "--output=json",
+      Kubectl::Start(job_, {"get", "deployment,statefulset,pod", "--output=json",
                             absl::StrCat("--selector=app.kubernetes.io/instance=", job_.release)}));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string json, get.ReadAll(kCluster));
   CAPSTAN_ASSIGN_OR_RETURN(ReleasePods pods, ReadReleasePods(json));

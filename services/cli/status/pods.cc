@@ -123,6 +123,16 @@ std::string RoleOf(const Value& item) {
   return role == fields.end() ? "" : role->second.string_value();
 }
 
+// Returns why a Deployment cannot have pods that it wants; empty: it can. A quota is one reason.
+std::string NoPods(const Value& deployment) {
+  for (const Value& condition : ListAt(deployment, "status/conditions")) {
+    if (TextAt(condition, "type") == "ReplicaFailure" && TextAt(condition, "status") == "True") {
+      return absl::StrCat("wants pods that cannot be made", Behind(TextAt(condition, "message")));
+    }
+  }
+  return "";
+}
+
 bool Runs(const Value& pod, const std::string& container) {
   if (At(pod, "metadata/deletionTimestamp") != nullptr) return false;
   for (const Value& one : ListAt(pod, "status/containerStatuses")) {
@@ -143,8 +153,13 @@ absl::StatusOr<ReleasePods> ReadReleasePods(std::string_view json) {
   for (const Value& item : ListAt(answer, "items")) {
     const std::string role = RoleOf(item);
     if (TextAt(item, "kind") == "StatefulSet") pods.has_chief |= role == "chief";
-    if (TextAt(item, "kind") != "Pod") continue;
     const std::string name = TextAt(item, "metadata/name");
+    if (TextAt(item, "kind") == "Deployment" && role == "worker") {
+      if (const std::string trouble = NoPods(item); !trouble.empty()) {
+        pods.troubles.push_back(absl::StrCat(name, " ", trouble));
+      }
+    }
+    if (TextAt(item, "kind") != "Pod") continue;
     if (role == "chief") {
       pods.chief = name;
       pods.chief_runs = Runs(item, "chief");

@@ -1,4 +1,4 @@
-// Reads what `kubectl get statefulset,pod --output=json` says of a release's pods.
+// Reads what `kubectl get deployment,statefulset,pod --output=json` says of a release's pods.
 #ifndef CAPSTAN_CLI_STATUS_PODS_H_
 #define CAPSTAN_CLI_STATUS_PODS_H_
 
@@ -15,7 +15,7 @@ struct ReleasePods {
   std::string chief;       // The name of the chief's pod; empty: there is none at the moment.
   bool chief_runs = false;
   // A sentence for each pod that has, or had, a problem: it waits for a node or an image, ends
-  // again and again, or was killed for its memory.
+  // again and again, or was killed for its memory; and one for workers that cannot be made.
   std::vector<std::string> troubles;
 };
 
