@@ -265,6 +265,11 @@ class Crew:
                     raise
             time.sleep(0.1)
 
+    def until_resumed(self):
+        """Waits until a job whose processes were all started again goes on from a checkpoint; returns that."""
+        self.until(lambda: self.status().checkpoint.restores == 1, "the return to a checkpoint")
+        return self.status().resumed_from
+
     def status(self):
         return self.call("GetStatus", chief_pb2.GetStatusRequest(), chief_pb2.GetStatusReply)
 
@@ -383,15 +388,11 @@ class Crew:
         return self.predict_with(self.manifest().parent, data_file)
 
     def predict_with(self, model, data_file):
-        out = subprocess.run([str(BINARIES / "capstan"), "predict", str(model), str(data_file)], check=True, capture_output=True, text=True)
-        return [float(line.split(",")[-1]) for line in out.stdout.splitlines()]
+        said = subprocess.check_output([BINARIES / "capstan", "predict", model, data_file], stderr=subprocess.DEVNULL, text=True)
+        return [float(line.split(",")[-1]) for line in said.splitlines()]
 
 
 def series(text, name):
     """{labels: value} of one metric of a scrape."""
-    found = {}
-    for line in text.splitlines():
-        match = re.fullmatch(rf"{re.escape(name)}(?:\{{(.*)\}})? (\S+)", line)
-        if match:
-            found[match.group(1) or ""] = float(match.group(2))
-    return found
+    lines = re.finditer(rf"^{re.escape(name)}(?:\{{(.*)\}})? (\S+)$", text, re.MULTILINE)
+    return {line[1] or "": float(line[2]) for line in lines}

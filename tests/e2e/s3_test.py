@@ -87,8 +87,7 @@ class S3Test(unittest.TestCase):
             self.assertIn(kept[-1], listed)
             self.capstan("checkpoint", "verify", f"s3://capstan/{CHECKPOINTS}{kept[-1]}")
             crew.begin()
-            crew.until(lambda: len(crew.status().losses) == 1, "the return to the checkpoint")
-            self.assertIn(kept[-1], crew.status().losses[0].checkpoint)
+            self.assertIn(kept[-1], crew.until_resumed())
             last = self.check_exact(crew)
             said = self.capstan("evaluate", last.model_uri, "s3://capstan/train/1.csv")
             self.assertIn("logloss", said)
@@ -139,8 +138,7 @@ class S3Test(unittest.TestCase):
             said = self.capstan("checkpoint", "verify", f"s3://capstan/{newest}", expect=1)
             self.assertIn(victim.split("/")[-1], said)
             crew.begin()
-            crew.until(lambda: len(crew.status().losses) == 1, "the return to a checkpoint")
-            self.assertNotIn(newest, crew.status().losses[0].checkpoint)
+            self.assertNotIn(newest, crew.until_resumed())
             self.assertIn("cannot load", crew.log("chief"))
             self.check_exact(crew)
 
@@ -151,8 +149,7 @@ class S3Test(unittest.TestCase):
             half = "999999999999-0001000100aa"
             self.server.put(f"{CHECKPOINTS}{half}/partition-0000.capstan", b"never finished")
             crew.begin()
-            crew.until(lambda: len(crew.status().losses) == 1, "the return to a checkpoint")
-            self.assertNotIn(half, crew.status().losses[0].checkpoint)
+            self.assertNotIn(half, crew.until_resumed())
             self.check_exact(crew)
             # What is left says that it is given up, to a chief of before that would still complete it.
             self.assertEqual(self.server.keys(CHECKPOINTS + half), [f"{CHECKPOINTS}{half}/MANIFEST.json"])
