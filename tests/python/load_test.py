@@ -183,13 +183,19 @@ class LoadTest(unittest.TestCase):
         return net
 
     def check_program_of_towers(self, checkpoint):
-        """The program that computes towers says who computes this model."""
-        code, said = run_to_end("capstan", "checkpoint", "export", checkpoint, self.folder / "exported", "--python")
+        """Who exports this model for the program that computes towers, or gives it to that, is told who computes it."""
+        export = ("capstan", "checkpoint", "export", checkpoint, self.folder / "exported")
+        code, said = run_to_end(*export, "--python")
+        self.assertEqual(code, 2, said)
+        self.assertRegex(said, r"--python: score\.py computes models of towers, and this one is the program recommender\.py; .*capstan_ps\.load")
+        self.assertFalse((self.folder / "exported").exists())
+        code, said = run_to_end(*export)
         self.assertEqual(code, 0, said)
+        self.assertEqual(capstan_ps.load(self.folder / "exported").job.program, "recommender.py")
+        shutil.copy(score.__file__, self.folder / "exported")
         done = subprocess.run([sys.executable, self.folder / "exported/score.py", "x.csv"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"^error: \S+: the model is the program recommender\.py; capstan_ps\.load\(folder\) gives its parameters\n$")
-        self.assertEqual(capstan_ps.load(self.folder / "exported").job.program, "recommender.py")
 
     def test_one_table_of_keys_of_whole_records(self):
         from deepfm import DeepFM
