@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
 from authority import ROLES, Authority
-from cluster import CHART, IMAGE, KUBE, SMALL, Namespace, Release, digest_of, helm, merged, require_cluster
+from cluster import CHART, IMAGE, KUBE, SMALL, TAG, Namespace, Release, digest_of, helm, merged, require_cluster
 from cluster_jobs import RECORDS, certificates, claim, ledger, ledger_times, record_lines, records, synthetic
 
 # Groups of the API whose definitions this cluster does not have.
@@ -157,15 +157,26 @@ class KubernetesTest(unittest.TestCase):
                 release.install()
             for release in (short, long):
                 release.wait_job("complete")
-            # Nobody reaches a release behind its policies, and it reaches nobody else.
-            self.assertEqual(self.asks(short, f"{short.prefix}-chief"), 0)
-            self.assertEqual(self.asks(long, "localhost"), 0)
-            self.assertEqual(self.asks(short, f"{long.prefix}-chief"), 1)
-            self.assertEqual(self.asks(long, f"{short.prefix}-chief"), 1)
+            # Chiefs ask each other whether they are still there. Else nobody reaches a release behind its policies.
+            for one, other in ((short, short), (long, long), (short, long), (long, short)):
+                said = one.command("status", f"--chief={other.prefix}-chief:7000", "--wait=3", check=False)
+                self.assertEqual(said.returncode, 0, (one.prefix, other.prefix, said.stderr))
+            self.assertEqual(self.end_of_a_stranger(namespace, f"{short.prefix}-chief"), "Succeeded")
+            self.assertEqual(self.end_of_a_stranger(namespace, f"{long.prefix}-chief"), "Failed")
 
-    def asks(self, one, host):
-        """The exit code of `capstan status` in the one's pod, asking a chief at that host."""
-        return one.command("status", f"--chief={host}:7000", "--wait=3", check=False).returncode
+    def end_of_a_stranger(self, namespace, host):
+        """How a pod of no release ends that asks a chief at that host: Succeeded, or Failed where it gets no answer."""
+        name = f"stranger-{host}"
+        namespace.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+            "restartPolicy": "Never",
+            "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{"name": "asks", "image": f"{IMAGE}/cli:{TAG}", "args": ["status", f"--chief={host}:7000", "--wait=3"],
+                            "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}]}})
+        deadline = time.monotonic() + 60
+        while (phase := namespace.get("pod", name)["status"]["phase"]) not in ("Succeeded", "Failed"):
+            self.assertLess(time.monotonic(), deadline, phase)
+            time.sleep(0.5)
+        return phase
 
     def test_a_release_serves_its_newest_version(self):
         """From before there is any, to that of the finished job; nobody asks in vain once there is one."""
