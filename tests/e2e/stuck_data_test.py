@@ -145,7 +145,7 @@ class StuckDataTest(unittest.TestCase):
                 said = f"HTTP {status} {code}".strip()
                 crew.until(lambda: said in crew.status().waiting_for, f"the wait that says {said}")
                 self.assertEqual(crew.status().state, view_pb2.JOB_STATE_RUNNING)
-                self.assertIn(said, "\n".join(crew.status().warnings))
+                crew.until(lambda: said in "\n".join(crew.status().warnings), f"the warning that says {said}")
                 objects.refusal = None
                 crew.until(lambda: crew.status().waiting_for == "", f"the end of the wait after {said}")
             self.check_exact(crew)

@@ -196,6 +196,9 @@ class Table {
     KeyGroups groups;
     std::vector<uint32_t> found;  // By group: the number of its row, or kMissing or kNew.
   };
+  static constexpr uint32_t kMissing = RowIndex::kNone;  // The key has no row.
+  static constexpr uint32_t kNew = RowIndex::kNone - 1;  // The key gets a row in this update.
+  static_assert(RowIndex::kMaxRows < kNew);
 
   Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena,
         size_t least_erased);

@@ -23,7 +23,8 @@ void RecoveryDuty::Start(absl::Time now) {
   std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
   if (!job_->AreThere(shards, now)) return;
   job_->placement.next_map = std::move(shards);
-  orders_->ReturnToCheckpoint(job_->recovery.begins_again ? kStartedAgain : "", 0, now);
+  orders_->ReturnToCheckpoint(job_->recovery.begins_again ? "the job was started again" : "", 0,
+                              now);
 }
 
 void RecoveryDuty::Return(std::string_view cause, uint32_t shard, absl::Time now) {
@@ -161,8 +162,8 @@ void RecoveryDuty::End(absl::Time now) {
   loss_.set_checkpoint(uri);
   loss_.set_seconds(absl::ToDoubleSeconds(took));
   // A job that was stopped in order, and goes on from where it was saved, has not recovered.
-  const bool anew = loss_.cause() == kStartedAgain || loss_.cause() == kAllStartedAnew;
-  const bool lost_nothing = anew && loss_.examples() == 0 && !uri.empty();
+  const bool goes_on = job_->recovery.begins_again && job_->recovery.restores == 1;
+  const bool lost_nothing = goes_on && loss_.examples() == 0;
   if (!lost_nothing) job_->recovery.losses.push_back(loss_);
   const auto level = lost_nothing ? LogEvent::Level::kInfo : LogEvent::Level::kWarning;
   job_->outbox.Log(level, "training goes on from a checkpoint",

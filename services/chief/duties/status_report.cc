@@ -200,7 +200,9 @@ v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
   reply.set_term(job.options.term);
   reply.set_timeline(job.placement.timeline());
   reply.set_waiting_for(WaitingFor(job, now));
-  for (const auto& [about, sentence] : job.outbox.warnings().all()) reply.add_warnings(sentence);
+  for (const auto& [about, sentence] : job.outbox.warnings().all()) {
+    AddWarning(about, sentence, reply);
+  }
   reply.set_resumed_from(job.recovery.resumed_from);
   reply.mutable_losses()->Assign(job.recovery.losses.begin(), job.recovery.losses.end());
   FillCheckpoint(job, *reply.mutable_checkpoint(), now);

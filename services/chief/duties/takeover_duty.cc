@@ -37,7 +37,7 @@ void TakeoverDuty::Advance(absl::Time now) {
   // again.
   const std::set<uint32_t> changed = job_->takeover.Changed(job_->placement.shards);
   if (!job_->MayRecoverPartially() || job_->takeover.AllChanged(job_->placement.shards)) {
-    return orders_->ReturnToCheckpoint(kAllStartedAnew, 0, now);
+    return orders_->ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
   // A shard that recovers partially is told how far the tasks are, which workers report.
   if (!job_->takeover.complete(now)) return;

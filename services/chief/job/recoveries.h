@@ -14,10 +14,6 @@
 
 namespace capstan::chief {
 
-// Why everybody returns where not shards alone, but the chief with them, was started again.
-inline constexpr char kStartedAgain[] = "the job was started again";
-inline constexpr char kAllStartedAnew[] = "chief and shards were started anew";
-
 // Thread-compatible.
 struct Recoveries {
   // Timelines begin with `term`: where nothing is stored, this chief knows of no earlier ones, but

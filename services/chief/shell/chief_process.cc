@@ -16,9 +16,7 @@
 #include "capstan/base/version.h"
 #include "capstan/config/config.h"
 #include "capstan/data/formats/source.h"
-#include "capstan/data/tasks/label_order.h"
-#include "capstan/data/tasks/one_label.h"
-#include "capstan/data/tasks/quoted_cells.h"
+#include "capstan/data/tasks/data_warnings.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/model/declaration.h"
@@ -89,23 +87,16 @@ absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::J
   return spec;
 }
 
-// Has the status warn if the records lie in the order of their labels, or all have the same label,
-// or have cells in quotes where these are text.
+// Has the status warn of what is odd about the training data.
 void TellOfData(const JobPlan& plan, const Source& files, ControlLoop& control) {
   const TaskMix mix(plan.train, plan.spec.data(), plan.spec.seed());
-  const absl::StatusOr<std::vector<LabelOrder>> orders =
-      SampleLabelOrders(files, ReaderOptionsOf(plan.spec), mix);
-  if (!orders.ok()) {
-    log::Warn("the order of the labels is not known", {{"error", orders.status()}});
+  const absl::StatusOr<std::vector<DataWarning>> warnings = DataWarnings(files, plan.spec, mix);
+  if (!warnings.ok()) {
+    log::Warn("it is not known what is odd about the data", {{"error", warnings.status()}});
     return;
   }
-  const absl::StatusOr<std::string> one = OneLabelWarning(files, plan.spec.data(), *orders, mix);
-  if (!one.ok()) log::Warn("the labels are not known", {{"error", one.status()}});
-  const absl::StatusOr<std::string> quoted = QuotedCellsWarning(files, plan.spec.data());
-  control.Run([&](ChiefMachine& chief, absl::Time) {
-    chief.NoteWarning("label order", LabelOrderWarning(plan.spec.data(), *orders, mix));
-    if (one.ok()) chief.NoteWarning("labels", *one);
-    if (quoted.ok()) chief.NoteWarning("quoted cells", *quoted);
+  control.Run([&warnings](ChiefMachine& chief, absl::Time) {
+    for (const DataWarning& warning : *warnings) chief.NoteWarning(warning.about, warning.sentence);
     return true;
   });
 }

@@ -13,6 +13,7 @@
 #include "capstan/base/log.h"
 #include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
+#include "chief/state/warnings.h"
 
 namespace capstan::chief {
 namespace {
@@ -172,8 +173,8 @@ grpc::ServerUnaryReactor* ChiefService::GetStatus(grpc::CallbackServerContext* c
     absl::MutexLock lock(&mu_);
     *reply = told_;
   }
-  for (std::string& told : failures_.Told(SteadyClock().Now())) {
-    reply->add_warnings(std::move(told));
+  for (const std::string& told : failures_.Told(SteadyClock().Now())) {
+    AddWarning(/*about=*/told, told, *reply);
   }
   odd_workers_.AddTo(*reply);
   return reply->state() == v1::JOB_STATE_UNSPECIFIED ? NotOpen(context) : FinishOk(context);

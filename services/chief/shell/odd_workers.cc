@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "chief/state/warnings.h"
 
 namespace capstan::chief {
 namespace {
@@ -38,11 +39,11 @@ void OddWorkers::AddTo(v1::GetStatusReply& status) const {
   size_t told = 0;
   for (const auto& [sentence, workers] : names) {
     if (told++ == kMostTold) break;
-    status.add_warnings(absl::StrCat(NamesOf(workers), ": ", sentence));
+    AddWarning(sentence, absl::StrCat(NamesOf(workers), ": ", sentence), status);
   }
   if (names.size() > kMostTold) {
-    status.add_warnings(
-        absl::StrCat(names.size() - kMostTold, " more warnings of bits that depend on who works"));
+    const char* const about = " more warnings of bits that depend on who works";
+    AddWarning(about, absl::StrCat(names.size() - kMostTold, about), status);
   }
 }
 

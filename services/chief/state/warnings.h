@@ -7,7 +7,16 @@
 #include <string_view>
 #include <utility>
 
+#include "capstan/v1/chief.pb.h"
+
 namespace capstan::chief {
+
+// Adds a warning to a status. `about` stays the same while the numbers of the sentence change, so
+// that a person who follows the status is told it once.
+inline void AddWarning(std::string about, std::string sentence, v1::GetStatusReply& status) {
+  status.add_warning_subjects(std::move(about));
+  status.add_warnings(std::move(sentence));
+}
 
 // Thread-compatible.
 class Warnings {

@@ -13,10 +13,8 @@
 #include "capstan/config/describe.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/check_first_records.h"
-#include "capstan/data/tasks/label_order.h"
-#include "capstan/data/tasks/one_label.h"
+#include "capstan/data/tasks/data_warnings.h"
 #include "capstan/data/tasks/plan_eval_sets.h"
-#include "capstan/data/tasks/quoted_cells.h"
 #include "capstan/data/tasks/row_estimate.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/tasks.h"
@@ -66,8 +64,7 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(scale.row_bytes, RowBytes(job));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint64_t> dense, DenseBytes(job, options.shards));
   scale.dense_bytes = *std::max_element(dense.begin(), dense.end());
-  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<LabelOrder> orders,
-                           SampleLabelOrders(*files, ReaderOptionsOf(job), mix));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<DataWarning> odd, DataWarnings(*files, job, mix));
   CAPSTAN_ASSIGN_OR_RETURN(const EvalTasks eval,
                            PlanEvalSets(*files, job.data(), {.batch_size = batch_size}));
   scale.eval_tasks = eval.ranges.size();
@@ -75,12 +72,9 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   if (std::string large = SparseShareWarning(job); !large.empty()) {
     description.warnings.push_back(std::move(large));
   }
-  std::string in_order = LabelOrderWarning(job.data(), orders, mix);
-  if (!in_order.empty()) description.warnings.push_back(std::move(in_order));
-  CAPSTAN_ASSIGN_OR_RETURN(std::string one_label, OneLabelWarning(*files, job.data(), orders, mix));
-  if (!one_label.empty()) description.warnings.push_back(std::move(one_label));
-  CAPSTAN_ASSIGN_OR_RETURN(std::string quoted, QuotedCellsWarning(*files, job.data()));
-  if (!quoted.empty()) description.warnings.push_back(std::move(quoted));
+  for (DataWarning& warning : odd) {
+    if (!warning.sentence.empty()) description.warnings.push_back(std::move(warning.sentence));
+  }
   if (std::string passed_over = FilesPassedOver(train); !passed_over.empty()) {
     description.lines.push_back(std::move(passed_over));
   }

@@ -3,11 +3,8 @@
 #include <cstdint>
 #include <set>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "cli/terminal/format.h"
 
 namespace capstan::cli {
@@ -25,15 +22,10 @@ std::string Recovered(const v1::RecoveryLoss& loss) {
                                                 : absl::StrCat("checkpoint ", loss.checkpoint()));
 }
 
-// Returns what a warning is about: its words without the numbers that stand alone, which change
-// while the warning lasts. Numbers within a name, such as "ps-1", belong to the name.
-std::string SubjectOf(absl::string_view warning) {
-  std::vector<absl::string_view> words;
-  for (absl::string_view word : absl::StrSplit(warning, ' ')) {
-    const size_t begin = word.find_first_not_of("(+-");
-    if (begin == word.npos || !absl::ascii_isdigit(word[begin])) words.push_back(word);
-  }
-  return absl::StrJoin(words, " ");
+// Returns what a warning is about, or, where an earlier chief does not tell it, its sentence.
+const std::string& SubjectOf(const v1::GetStatusReply& status, int warning) {
+  return warning < status.warning_subjects_size() ? status.warning_subjects(warning)
+                                                  : status.warnings(warning);
 }
 
 }  // namespace
@@ -83,10 +75,10 @@ std::vector<std::string> News(const v1::GetStatusReply& before, const v1::GetSta
                                  " partitions; nothing is trained again"));
   }
   std::set<std::string> known;
-  for (const std::string& warning : before.warnings()) known.insert(SubjectOf(warning));
-  for (const std::string& warning : now.warnings()) {
-    if (known.contains(SubjectOf(warning))) continue;
-    lines.push_back(absl::StrCat("warning: ", Printable(warning)));
+  for (int i = 0; i < before.warnings_size(); ++i) known.insert(SubjectOf(before, i));
+  for (int i = 0; i < now.warnings_size(); ++i) {
+    if (known.contains(SubjectOf(now, i))) continue;
+    lines.push_back(absl::StrCat("warning: ", Printable(now.warnings(i))));
   }
   if (before.bad_records() == 0 && now.bad_records() > 0) lines.push_back(BadRecords(now));
   if (GradientLosses(before).empty() && !GradientLosses(now).empty()) {

@@ -17,7 +17,7 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostLines = 1000;
+constexpr uint64_t kMostLinesLookedAt = 1000;
 
 bool IsQuoted(std::string_view cell) {
   return cell.size() > 1 && cell.starts_with('"') && cell.ends_with('"');
@@ -35,7 +35,7 @@ absl::StatusOr<std::string> QuotedCellsWarning(const Source& source, const v1::D
   LineReader lines(path, std::move(contents), 0);
   CellScanner scanner(data.format());
   std::string_view line;
-  for (uint64_t number = 1; number <= kMostLines && lines.Next(line); ++number) {
+  for (uint64_t number = 1; number <= kMostLinesLookedAt && lines.Next(line); ++number) {
     scanner.Begin(line);
     std::string_view cell;
     for (uint64_t column = 0; scanner.Next(cell); ++column) {

@@ -53,13 +53,13 @@ TEST(NewsTest, TellAWarningOnce) {
 }
 
 TEST(NewsTest, TellAWarningOnceHoweverItsNumbersChange) {
-  EXPECT_THAT(NewsOf("warnings: 'the training loss is 4.34, and was 0.01: training diverges'",
-                     "warnings: 'the training loss is 1e+12, and was 0.01: training diverges'"),
+  EXPECT_THAT(NewsOf("warnings: 'the loss is 4.34' warning_subjects: 'loss'",
+                     "warnings: 'the loss is 1e+12' warning_subjects: 'loss'"),
               IsEmpty());
-  EXPECT_THAT(NewsOf("warnings: 'worker-1: the program failed 2 times'",
-                     "warnings: 'worker-1: the program failed 3 times' "
-                     "warnings: 'worker-2: the program failed 3 times'"),
-              ElementsAre("warning: worker-2: the program failed 3 times"));
+  EXPECT_THAT(NewsOf("warnings: 'shard 0 is full' warning_subjects: 'memory of shard 0'",
+                     "warnings: 'shard 0 is full' warning_subjects: 'memory of shard 0' "
+                     "warnings: 'shard 1 is full' warning_subjects: 'memory of shard 1'"),
+              ElementsAre("warning: shard 1 is full"));
 }
 
 TEST(NewsTest, TellTheFirstBadRecord) {
