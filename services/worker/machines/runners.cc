@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "capstan/consistency/decisions.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/consistency/stream_ledger.h"
 
@@ -47,6 +48,12 @@ std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease
                         .first_batch = lease.first_batch(),
                         .evaluation = lease.kind() == v1::LEASE_KIND_EVALUATION,
                         .push_window = window});
+}
+
+LaneTurns::Order OrderOfTurns(const v1::JobSpec& job) {
+  return AddsAhead(job.dense_update()) || AddsAhead(job.sparse_update())
+             ? LaneTurns::Order::kOfLanes
+             : LaneTurns::Order::kOfAsking;
 }
 
 bool Compensates(const v1::JobSpec& job) {

@@ -56,8 +56,8 @@ void LeaseMeter::OnSettled(const Step& step, absl::Time now) {
   metrics_.samples.Add(static_cast<double>(step.batch->examples()));
 }
 
-void LeaseMeter::OnRoundOpen(absl::Time now) {
-  Count(now - round_asked_, times_.round_wait, metrics_.round_wait_seconds);
+void LeaseMeter::OnRoundOpen(absl::Time asked, absl::Time now) {
+  Count(now - asked, times_.round_wait, metrics_.round_wait_seconds);
 }
 
 void LeaseMeter::OnLate(uint64_t late) {

@@ -39,8 +39,8 @@ class LeaseMeter {
 
   // ---- the lease ----
 
-  void OnRoundAsked(absl::Time now) { round_asked_ = now; }
-  void OnRoundOpen(absl::Time now);
+  // A round that was asked for at `asked` is open at `now`.
+  void OnRoundOpen(absl::Time asked, absl::Time now);
   // `late`: how many gradients of the lease have come too late up to now.
   void OnLate(uint64_t late);
   void OnFinished(bool lost) { (lost ? metrics_.leases_lost : metrics_.leases_finished).Add(); }
@@ -51,7 +51,6 @@ class LeaseMeter {
   const v1::LeaseKind kind_;
   StepTimes& times_;
   WorkerMetrics& metrics_;
-  absl::Time round_asked_;
   uint64_t late_ = 0;  // Late gradients counted so far.
 };
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "capstan/consistency/decisions.h"
+#include "worker/machines/runners.h"
 
 namespace capstan::worker {
 
@@ -14,10 +14,8 @@ Trainer::Trainer(const WorkerContext& worker, TrainerId id,
                .dtype = worker.job.train().wire_dtype(),
                .channels = std::move(channels)}),
       computer_(std::move(computer)),
-      turns_(worker.parameters.layout().flat_size() * sizeof(float),
-             AddsAhead(worker.job.dense_update()) || AddsAhead(worker.job.sparse_update())
-                 ? LaneTurns::Order::kOfLanes
-                 : LaneTurns::Order::kOfAsking),
+      turns_(worker.parameters.layout().flat_size() * sizeof(float), OrderOfTurns(worker.job)),
+      shared_{.clock = clock_, .turns = turns_, .waiting_opens = worker.waiting_opens},
       context_{.job = worker.job,
                .parameters = worker.parameters,
                .clock = worker.clock,
@@ -26,15 +24,13 @@ Trainer::Trainer(const WorkerContext& worker, TrainerId id,
                .compute = *computer_,
                .prefetcher = worker.prefetcher,
                .steps = worker.steps,
-               .turns = turns_,
-               .waiting_opens = worker.waiting_opens,
                .grouped = worker.grouped,
-               .trainer_clock = clock_,
                .times = times_,
                .progress = worker.progress,
                .metrics = worker.metrics},
       leases_(id, clock_, [this](const v1::Lease& lease) {
-        return std::make_unique<LeaseRunner>(context_, lease);
+        return std::make_unique<LeaseRunner>(context_.job, lease, shared_,
+                                             std::make_unique<LeaseCalls>(context_, lease));
       }) {}
 
 void Trainer::OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) {

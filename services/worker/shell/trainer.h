@@ -7,8 +7,9 @@
 
 #include "capstan/v1/view.pb.h"
 #include "worker/session/held_leases.h"
+#include "worker/session/lease_runner.h"
 #include "worker/session/trainer_work.h"
-#include "worker/shell/lease_runner.h"
+#include "worker/shell/lease_calls.h"
 
 namespace capstan::worker {
 
@@ -48,7 +49,8 @@ class Trainer final : public TrainerWork {
   StepTimes times_;
   const std::unique_ptr<Computer> computer_;
   LaneTurns turns_;
-  TrainerContext context_;
+  const SharedByLeases shared_;
+  const TrainerContext context_;
   HeldLeases leases_;
 };
 

@@ -8,6 +8,7 @@
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/chief.h"
 #include "tests/simulation/sim/shard.h"
+#include "worker/machines/runners.h"
 
 namespace capstan::sim {
 namespace {
@@ -20,15 +21,24 @@ constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kDrain = absl::Seconds(4);
 constexpr double kStepSeconds = 0.4;
 
+// Returns, in half of the cases, so much that only two lanes of the trainer work at a time.
+uint64_t BytesOfTensors(Schedule& schedule) { return schedule.Chance(0.5) ? uint64_t{1} << 30 : 1; }
+
+size_t MostWaitingOpens(Schedule& schedule) { return schedule.Chance(0.5) ? 1 : 32; }
+
 }  // namespace
 
 // ---- a trainer ----
 
 SimTrainer::SimTrainer(Cast& cast, const Life& life, TrainerId id, const double& slowness,
-                       const absl::Time& data_come, std::function<void()> wake)
-    : context_{cast, life, id, clock_, view_, busy_until_, slowness, data_come, std::move(wake)},
+                       const absl::Time& data_come, worker::WaitingTurns& waiting_opens,
+                       std::function<void()> wake)
+    : turns_(BytesOfTensors(cast.schedule()), worker::OrderOfTurns(cast.job().spec())),
+      shared_{.clock = clock_, .turns = turns_, .waiting_opens = waiting_opens},
+      context_{cast, life, id, clock_, view_, busy_until_, slowness, data_come, std::move(wake)},
       leases_(id, clock_, [this](const v1::Lease& lease) {
-        return std::make_unique<Runner>(context_, lease);
+        return std::make_unique<worker::LeaseRunner>(context_.cast.job().spec(), lease, shared_,
+                                                     std::make_unique<LeaseCalls>(context_, lease));
       }) {}
 
 void SimTrainer::OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) {
@@ -41,7 +51,11 @@ double SimTrainer::StepSeconds() const { return kStepSeconds * context_.slowness
 // ---- the process ----
 
 WorkerProcess::WorkerProcess(Cast& cast, const Life& life, std::string name, bool false_words)
-    : cast_(cast), life_(life), name_(std::move(name)), false_words_(false_words) {
+    : cast_(cast),
+      life_(life),
+      name_(std::move(name)),
+      false_words_(false_words),
+      waiting_opens_(MostWaitingOpens(cast.schedule())) {
   incarnation_ = cast_.NewIncarnation();
   Register();
 }
@@ -70,7 +84,7 @@ void WorkerProcess::OnRegistered(const v1::RegisterWorkerReply& reply) {
       *this);
   for (uint64_t id : reply.trainers()) {
     auto trainer = std::make_unique<SimTrainer>(cast_, life_, TrainerId{id}, slowness_, data_come_,
-                                                [this] { TurnSoon(); });
+                                                waiting_opens_, [this] { TurnSoon(); });
     machine_->AddTrainer(TrainerId{id}, *trainer);
     trainers_[TrainerId{id}] = std::move(trainer);
   }

@@ -12,8 +12,11 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "tests/simulation/sim/cast.h"
-#include "tests/simulation/sim/runner.h"
+#include "tests/simulation/sim/lease_calls.h"
+#include "worker/machines/lane_turns.h"
+#include "worker/machines/waiting_turns.h"
 #include "worker/session/held_leases.h"
+#include "worker/session/lease_runner.h"
 #include "worker/session/trainer_work.h"
 #include "worker/session/worker_machine.h"
 
@@ -22,8 +25,10 @@ namespace capstan::sim {
 // A trainer whose compute thread is a timer.
 class SimTrainer final : public worker::TrainerWork {
  public:
+  // Everything referred to must outlive the trainer.
   SimTrainer(Cast& cast, const Life& life, TrainerId id, const double& slowness,
-             const absl::Time& data_come, std::function<void()> wake);
+             const absl::Time& data_come, worker::WaitingTurns& waiting_opens,
+             std::function<void()> wake);
 
   worker::HeldLeases& leases() override { return leases_; }
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) override;
@@ -33,7 +38,9 @@ class SimTrainer final : public worker::TrainerWork {
   worker::TrainerClock clock_;
   v1::View view_;
   absl::Time busy_until_ = absl::InfinitePast();
-  RunnerContext context_;
+  worker::LaneTurns turns_;
+  const worker::SharedByLeases shared_;
+  TrainerContext context_;
   worker::HeldLeases leases_;
 };
 
@@ -71,6 +78,7 @@ class WorkerProcess final : public worker::WorkerShell {
   double slowness_ = 1;
   absl::Time stalled_since_ = absl::InfinitePast();
   absl::Time data_come_ = absl::InfinitePast();
+  worker::WaitingTurns waiting_opens_;
   std::map<TrainerId, std::unique_ptr<SimTrainer>> trainers_;
   std::optional<worker::WorkerMachine> machine_;  // None until it has been registered.
   uint64_t false_words_told_ = 0;

@@ -136,10 +136,8 @@ TEST_F(LeaseMeterTest, AStepThatHadNothingToPushCountsAndLastsNoTime) {
   EXPECT_EQ(metrics_.steps.value(), 1);
 }
 
-TEST_F(LeaseMeterTest, ARoundIsWaitedForSinceItWasLastAskedFor) {
-  of_lane_.OnRoundAsked(Second(10));
-  of_lane_.OnRoundAsked(Second(20));
-  of_lane_.OnRoundOpen(Second(22));
+TEST_F(LeaseMeterTest, ARoundIsWaitedForSinceItWasAskedFor) {
+  of_lane_.OnRoundOpen(/*asked=*/Second(20), Second(22));
   EXPECT_THAT(metrics_.round_wait_seconds.sum(), DoubleEq(2));
   EXPECT_THAT(times_.round_wait.seconds(), DoubleEq(2));
 }
