@@ -1,7 +1,5 @@
 #include "ps/process/replica_sender.h"
 
-#include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "capstan/base/log.h"
@@ -12,8 +10,6 @@ namespace {
 constexpr char kReplicate[] = "/capstan.v1.Ps/Replicate";
 constexpr size_t kRequestBytes = 4 << 20;
 constexpr absl::Duration kReplicateDeadline = absl::Seconds(5);
-constexpr absl::Duration kFirstWait = absl::Milliseconds(2);
-constexpr absl::Duration kLongestWait = absl::Milliseconds(100);
 constexpr absl::Duration kSenderTurn = absl::Milliseconds(20);
 
 }  // namespace
@@ -39,43 +35,22 @@ void ReplicaSender::Run() {
 }
 
 void ReplicaSender::SendAll() {
-  const std::vector<std::shared_ptr<ReplicaStream>> streams = shard_.streams().All();
-  std::erase_if(peers_, [&streams](const auto& peer) {
-    return std::find(streams.begin(), streams.end(), peer.second->stream) == streams.end();
-  });
-  const absl::Time now = shard_.clock().Now();
-  for (const std::shared_ptr<ReplicaStream>& stream : streams) {
-    if (stream->target().address.empty()) continue;  // The view does not name the backup's process.
-    std::shared_ptr<Peer>& peer = peers_[stream->name().number];
-    if (peer == nullptr) {
-      peer = std::make_shared<Peer>(stream, NewChannel(stream->target().address, Role::kPs));
-    }
-    if (!peer->calling && now >= peer->next && !stream->idle()) Send(peer);
-  }
+  const std::vector<std::shared_ptr<ReplicaStream>> due =
+      turns_.Take(shard_.streams().All(), shard_.clock().Now());
+  std::erase_if(channels_, [this](const auto& channel) { return !turns_.Knows(channel.first); });
+  for (const std::shared_ptr<ReplicaStream>& stream : due) Send(stream);
 }
 
-void ReplicaSender::Send(const std::shared_ptr<Peer>& peer) {
-  peer->calling = true;
+void ReplicaSender::Send(const std::shared_ptr<ReplicaStream>& stream) {
+  Channel& channel = channels_[stream->name().number];
+  if (channel == nullptr) channel = NewChannel(stream->target().address, Role::kPs);
   loop_.Call<v1::ReplicateReply>(
-      peer->channel, kReplicate, peer->stream->Next(shard_.identity().incarnation, kRequestBytes),
-      kReplicateDeadline, [this, peer](const absl::StatusOr<v1::ReplicateReply>& reply) {
-        peer->calling = false;
-        Hear(*peer, reply);
+      channel, kReplicate, stream->Next(shard_.identity().incarnation, kRequestBytes),
+      kReplicateDeadline, [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) {
+        if (!turns_.Hear(*stream, reply, shard_.clock().Now()).fails_first) return;
+        log::Info("a backup does not answer",
+                  {{"backup", stream->target().address}, {"error", reply.status()}});
       });
-}
-
-void ReplicaSender::Hear(Peer& peer, const absl::StatusOr<v1::ReplicateReply>& reply) {
-  // A reply may bring nothing on: the backup may not have followed the view that made the pair yet.
-  if (reply.ok() && peer.stream->Taken(*reply)) {
-    peer.pause = absl::ZeroDuration();
-    return;
-  }
-  if (!reply.ok() && peer.pause == absl::ZeroDuration()) {
-    log::Info("a backup does not answer",
-              {{"backup", peer.stream->target().address}, {"error", reply.status()}});
-  }
-  peer.pause = std::clamp(2 * peer.pause, kFirstWait, kLongestWait);
-  peer.next = shard_.clock().Now() + peer.pause;
 }
 
 }  // namespace capstan::ps

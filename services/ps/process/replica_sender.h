@@ -3,15 +3,15 @@
 #define CAPSTAN_PS_PROCESS_REPLICA_SENDER_H_
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <thread>
 
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/event_loop.h"
-#include "capstan/v1/ps.pb.h"
+#include "ps/shard/replica_stream.h"
+#include "ps/shard/replica_turns.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
@@ -25,27 +25,16 @@ class ReplicaSender {
   ~ReplicaSender();
 
  private:
-  struct Peer {
-    Peer(std::shared_ptr<ReplicaStream> of, Channel to)
-        : stream(std::move(of)), channel(std::move(to)) {}
-
-    std::shared_ptr<ReplicaStream> stream;
-    Channel channel;
-    bool calling = false;
-    absl::Duration pause = absl::ZeroDuration();  // After a call that failed or brought nothing on.
-    absl::Time next = absl::InfinitePast();
-  };
-
   void Run();
   // Begins the calls that are due.
   void SendAll();
-  void Send(const std::shared_ptr<Peer>& peer);
-  void Hear(Peer& peer, const absl::StatusOr<v1::ReplicateReply>& reply);
+  void Send(const std::shared_ptr<ReplicaStream>& stream);
 
   Shard& shard_;
   EventLoop loop_;
-  std::map<uint64_t, std::shared_ptr<Peer>> peers_;  // By the number of their stream.
-  std::atomic<bool> awake_{false};                   // A turn of the loop has been asked for.
+  ReplicaTurns turns_;
+  std::map<uint64_t, Channel> channels_;  // By the number of their stream.
+  std::atomic<bool> awake_{false};        // A turn of the loop has been asked for.
   std::atomic<bool> stopping_{false};
   std::thread thread_;  // Last: it uses the others.
 };

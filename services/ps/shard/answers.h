@@ -1,5 +1,4 @@
-// Ways to answer a call of a shard: at once, when backups have carried out what was done, or before
-// pulls that it has released.
+// Ways to answer a call of a shard: at once, or before pulls that it has released.
 #ifndef CAPSTAN_PS_SHARD_ANSWERS_H_
 #define CAPSTAN_PS_SHARD_ANSWERS_H_
 
@@ -16,7 +15,6 @@
 #include "capstan/rpc/status.h"
 #include "capstan/v1/ps.grpc.pb.h"
 #include "ps/shard/clock_shell.h"
-#include "ps/shard/replica_wait.h"
 
 namespace capstan::ps {
 
@@ -50,17 +48,6 @@ template <typename Reply>
 void Write(const Reply& answer, grpc::ByteBuffer& reply) {
   bool own_buffer;
   CAPSTAN_CHECK(grpc::SerializationTraits<Reply>::Serialize(answer, &reply, &own_buffer).ok());
-}
-
-// Answers once backups have carried out what `replicated` names: OK, or the error of a pair that
-// has ended.
-inline grpc::ServerUnaryReactor* AnswerOnce(grpc::CallbackServerContext& context,
-                                            ReplicaWait replicated) {
-  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
-  std::move(replicated).Then([reactor, &context](const absl::Status& status) {
-    reactor->Finish(AtTheDoor(context, status));
-  });
-  return reactor;
 }
 
 // The reactor of a push. It holds the pulls that the push has released, and lets them go on when

@@ -21,57 +21,43 @@
 namespace capstan::ps {
 namespace {
 
-// The shard ends waits a little before the caller's deadline, so that the answer still reaches the
-// caller although the shard looks at waits only once a tick.
-const absl::Duration kAnswerMargin = 2 * Shard::kTick;
 constexpr absl::Duration kLongestWait = absl::Seconds(60);
 constexpr absl::Duration kRepliesHint = absl::Milliseconds(50);
 constexpr absl::Duration kEvaluationHint = absl::Milliseconds(50);
 constexpr absl::Duration kWaitingHint = absl::Milliseconds(200);
 
-// Turns gRPC's deadline, which is a time of day, into one of the shard's clock.
-absl::Time WaitDeadline(const grpc::CallbackServerContext& context, const Clock& clock) {
-  const absl::Duration left = absl::FromChrono(context.deadline()) - absl::Now();
-  return clock.Now() + std::min(left - kAnswerMargin, kLongestWait);
+// Returns how long the caller waits for its answer. gRPC's deadline is a time of day.
+absl::Duration PatienceOf(const grpc::CallbackServerContext& context) {
+  return std::min(absl::FromChrono(context.deadline()) - absl::Now(), kLongestWait);
 }
 
-// Lets a call that is cancelled be forgotten by the coordinator, if the call waits there.
-grpc::ServerUnaryReactor* Parked(WaitingReactor& reactor, CoordinatorShell& coordinator,
-                                 std::optional<WaiterId> waiter) {
+// Makes what answers a call: it puts the reply into `*reply`, and ends the call by `reactor`.
+template <typename Reactor, typename Reply>
+auto AnswerInto(Reply* reply, Reactor reactor, grpc::CallbackServerContext& context) {
+  return [reply, reactor = std::move(reactor), &context](absl::StatusOr<Reply> answer) {
+    if (answer.ok()) *reply = *std::move(answer);
+    reactor->Finish(AtTheDoor(context, answer.status()));
+  };
+}
+
+// Begins a call that may wait at the coordinator of `served`, and has it forgotten when the call is
+// cancelled. begin(door, done) begins it, and returns its name if it waits.
+template <typename Reply, typename Begin>
+grpc::ServerUnaryReactor* Park(grpc::CallbackServerContext& context, Reply* reply,
+                               const ServedShard* served, Begin begin) {
+  (void)BeginCall(context);
+  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
+  const std::optional<WaiterId> waiter =
+      begin(ShardDoor(served), AnswerInto(reply, reactor, context));
   if (waiter) {
-    reactor.SetForget([&coordinator, id = *waiter] { return coordinator.Forget(id); });
+    reactor->SetForget([&coordinator = served->shard.coordinator(), id = *waiter] {
+      return coordinator.Forget(id);
+    });
   }
-  return &reactor;
-}
-
-void FillOpened(const OpenAnswer& opened, v1::OpenRoundReply& reply) {
-  reply.set_answer(opened.answer);
-  reply.set_round(opened.round);
-  ToProto(opened.closed, *reply.mutable_closed());
-  reply.set_cursor(opened.cursor);
+  return reactor.get();
 }
 
 }  // namespace
-
-absl::StatusOr<const ServedShard*> PsService::Served() const {
-  const ServedShard* const served = served_.load(std::memory_order_acquire);
-  if (served == nullptr) return absl::UnavailableError("the shard waits for the chief");
-  return served;
-}
-
-absl::StatusOr<Shard*> PsService::ShardFor(const v1::RequestHeader& header) const {
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckHeader(header));
-  return &served->shard;
-}
-
-absl::StatusOr<Shard*> PsService::ShardForOrder(const v1::RequestHeader& header) const {
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckOrder(header));
-  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckHeader(header));
-  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckFollowed(header));
-  return &served->shard;
-}
 
 absl::StatusOr<int64_t> PsService::CheckQueue(Context& context) {
   const int64_t waiting = BeginCall(context);
@@ -86,11 +72,8 @@ absl::StatusOr<PsService::AdmittedPull> PsService::Admit(Context& context,
                                                          const grpc::ByteBuffer& request) {
   AdmittedPull pull;
   CAPSTAN_ASSIGN_OR_RETURN(const int64_t waiting, CheckQueue(context));
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  pull.shard = &served->shard;
-  CAPSTAN_ASSIGN_OR_RETURN(pull.query, PullQuery::Read(request, pull.shard->catalog()));
+  CAPSTAN_ASSIGN_OR_RETURN(pull.query, door().ReadPull(request));
   CAPSTAN_RETURN_IF_ERROR(CheckPuller(context, pull.query->head()));
-  CAPSTAN_RETURN_IF_ERROR(pull.shard->CheckHeader(pull.query->head().header()));
   if (!pull.query->head().evaluation()) return pull;
   pull.evaluation = evaluation_.Begin(waiting);
   if (pull.evaluation != nullptr) return pull;
@@ -120,16 +103,16 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
     finish(pull.status());
     return reactor.get();
   }
-  Shard* const shard = pull->shard;
+  Shard& shard = served()->shard;
   const std::optional<WaiterId> waiter =
-      shard->Pull(std::move(pull->query), WaitDeadline(*context, shard->clock()), finish);
-  if (waiter) reactor->SetForget([shard, id = *waiter] { return shard->clocks().Forget(id); });
+      door().Pull(std::move(pull->query), PatienceOf(*context), finish);
+  if (waiter) reactor->SetForget([&shard, id = *waiter] { return shard.clocks().Forget(id); });
   return reactor.get();
 }
 
 absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply,
                                                  WaitingReactor& reactor) const {
-  MemoryBudget& memory = served_.load(std::memory_order_acquire)->shard.memory();
+  MemoryBudget& memory = served()->shard.memory();
   absl::StatusOr<Reservation> room = memory.Reserve(MemoryUse::kReplies, reply.Length());
   if (!room.ok()) return WithRetryAfter(room.status(), kRepliesHint);
   reactor.Keep(*std::move(room));
@@ -150,7 +133,7 @@ PsService::Reactor* PsService::PushPiece(Context* context, const v1::PushPieceRe
                                          v1::PushReply* reply) {
   const absl::Status queued = CheckQueue(*context).status();
   if (!queued.ok()) return Answer(*context, queued);
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  const absl::StatusOr<Shard*> shard = door().ForData(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
   const absl::Status allowed = CheckPusher(*context, *request);
   if (!allowed.ok()) return Answer(*context, allowed);
@@ -166,14 +149,11 @@ PsService::Reactor* PsService::PushPiece(Context* context, const v1::PushPieceRe
 absl::StatusOr<PsService::Handled> PsService::HandlePush(const Context& context,
                                                          const grpc::ByteBuffer& request,
                                                          v1::PushReply& reply) {
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  Shard& shard = served->shard;
-  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push, shard.ReadPush(request));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const PushMessage> push, door().ReadPush(request));
   CAPSTAN_RETURN_IF_ERROR(CheckPusher(context, push->head()));
-  CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
   CAPSTAN_RETURN_IF_ERROR(CheckSession(context, push->head(), sessions_));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
-  CAPSTAN_ASSIGN_OR_RETURN(Shard::Pushed pushed, shard.Push(push));
+  CAPSTAN_ASSIGN_OR_RETURN(Shard::Pushed pushed, door().Push(push));
   reply = std::move(pushed.reply);
   Handled handled{std::move(pushed.released), std::move(pushed.replicated)};
   if (trace::On()) handled.trace = [push, answer = reply] { TraceAnswered(*push, answer); };
@@ -202,154 +182,84 @@ PsService::Reactor* PsService::AnswerPush(Context& context, absl::StatusOr<Handl
 
 PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRequest* request,
                                          v1::OpenRoundReply* reply) {
-  (void)BeginCall(*context);  // It may be parked.
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
-  if (!shard.ok()) return Answer(*context, shard.status());
-  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
-  const std::optional<WaiterId> waiter = (*shard)->coordinator().Open(
-      *request, [context, reactor, reply](const absl::StatusOr<OpenAnswer>& answer) {
-        if (answer.ok()) FillOpened(*answer, *reply);
-        reactor->Finish(AtTheDoor(*context, answer.status()));
-      });
-  return Parked(*reactor, (*shard)->coordinator(), waiter);
-}
-
-PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLaneRequest* request,
-                                          v1::ReportLaneReply* reply) {
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
-  if (!shard.ok()) return Answer(*context, shard.status());
-  ReplicaWait replicated;
-  absl::StatusOr<v1::ReportLaneReply> result = (*shard)->coordinator().Report(*request, replicated);
-  if (!result.ok()) return Answer(*context, result.status());
-  *reply = *std::move(result);
-  return AnswerOnce(*context, std::move(replicated));
+  return Park(*context, reply, served(), [request](const ShardDoor& door, auto done) {
+    return door.OpenRound(*request, std::move(done));
+  });
 }
 
 PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
                                           v1::HoldRoundsReply* reply) {
-  (void)BeginCall(*context);  // It may be parked.
-  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
-  if (!shard.ok()) return Answer(*context, shard.status());
-  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
-  const std::optional<WaiterId> waiter =
-      (*shard)->coordinator().Hold(*request, WaitDeadline(*context, (*shard)->clock()),
-                                   [context, reactor, reply](const HoldAnswer& answer) {
-                                     ToProto(answer.last, *reply->mutable_last());
-                                     reply->set_ended(answer.ended);
-                                     for (const CoordinatorState::Lane& lane : answer.lanes) {
-                                       v1::LaneCursor& cursor = *reply->add_lanes();
-                                       cursor.set_cursor(lane.cursor);
-                                       cursor.set_ended(lane.ended);
-                                     }
-                                     reactor->Finish(AtTheDoor(*context, answer.status));
-                                   });
-  return Parked(*reactor, (*shard)->coordinator(), waiter);
+  return Park(*context, reply, served(), [context, request](const ShardDoor& door, auto done) {
+    return door.HoldRounds(*request, PatienceOf(*context), std::move(done));
+  });
 }
 
 PsService::Reactor* PsService::WatchCounts(Context* context, const v1::WatchCountsRequest* request,
                                            v1::WatchCountsReply* reply) {
-  (void)BeginCall(*context);  // It may be parked.
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
-  if (!shard.ok()) return Answer(*context, shard.status());
-  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
-  const std::optional<WaiterId> waiter =
-      (*shard)->coordinator().Watch(*request, WaitDeadline(*context, (*shard)->clock()),
-                                    [context, reactor, reply](const NewsAnswer& answer) {
-                                      ToProto(answer.news, *reply);
-                                      reactor->Finish(AtTheDoor(*context, answer.status));
-                                    });
-  return Parked(*reactor, (*shard)->coordinator(), waiter);
+  return Park(*context, reply, served(), [context, request](const ShardDoor& door, auto done) {
+    return door.WatchCounts(*request, PatienceOf(*context), std::move(done));
+  });
+}
+
+PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLaneRequest* request,
+                                          v1::ReportLaneReply* reply) {
+  Reactor* const reactor = context->DefaultReactor();
+  door().ReportLane(*request, AnswerInto(reply, reactor, *context));
+  return reactor;
 }
 
 PsService::Reactor* PsService::CommitRound(Context* context, const v1::CommitRoundRequest* request,
-                                           v1::CommitRoundReply*) {
-  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
-  if (!shard.ok()) return Answer(*context, shard.status());
-  ReplicaWait replicated;
-  const absl::Status committed = (*shard)->CommitRound(*request, replicated);
-  if (!committed.ok()) return Answer(*context, committed);
-  return AnswerOnce(*context, std::move(replicated));
+                                           v1::CommitRoundReply* reply) {
+  Reactor* const reactor = context->DefaultReactor();
+  door().CommitRound(*request, AnswerInto(reply, reactor, *context));
+  return reactor;
 }
 
 PsService::Reactor* PsService::CloseStreams(Context* context,
                                             const v1::CloseStreamsRequest* request,
-                                            v1::CloseStreamsReply*) {
-  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
-  if (!shard.ok()) return Answer(*context, shard.status());
-  ReplicaWait replicated;
-  const absl::Status closed = (*shard)->CloseStreams(*request, replicated);
-  if (!closed.ok()) return Answer(*context, closed);
-  return AnswerOnce(*context, std::move(replicated));
+                                            v1::CloseStreamsReply* reply) {
+  Reactor* const reactor = context->DefaultReactor();
+  door().CloseStreams(*request, AnswerInto(reply, reactor, *context));
+  return reactor;
 }
 
 PsService::Reactor* PsService::Flush(Context* context, const v1::FlushRequest* request,
                                      v1::FlushReply* reply) {
-  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
-  if (!shard.ok()) return Answer(*context, shard.status());
-  ReplicaWait replicated;
-  reply->set_gradients((*shard)->Flush(replicated));
-  return AnswerOnce(*context, std::move(replicated));
-}
-
-absl::StatusOr<v1::SavePartitionsReply> PsService::HandleSave(
-    const v1::SavePartitionsRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
-  return served_.load(std::memory_order_acquire)->saver.Order(request);
+  Reactor* const reactor = context->DefaultReactor();
+  door().Flush(*request, AnswerInto(reply, reactor, *context));
+  return reactor;
 }
 
 PsService::Reactor* PsService::SavePartitions(Context* context,
                                               const v1::SavePartitionsRequest* request,
                                               v1::SavePartitionsReply* reply) {
-  return AnswerWith(*context, HandleSave(*request), *reply);
-}
-
-absl::StatusOr<v1::LoadPartitionsReply> PsService::HandleLoad(
-    const v1::LoadPartitionsRequest& request) {
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckOrder(request.header()));
-  return served->loader.Order(request);
+  return AnswerWith(*context, door().Save(*request), *reply);
 }
 
 PsService::Reactor* PsService::LoadPartitions(Context* context,
                                               const v1::LoadPartitionsRequest* request,
                                               v1::LoadPartitionsReply* reply) {
-  return AnswerWith(*context, HandleLoad(*request), *reply);
-}
-
-absl::StatusOr<v1::MovePartitionsReply> PsService::HandleMove(
-    const v1::MovePartitionsRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
-  return served_.load(std::memory_order_acquire)->mover.Order(request);
+  return AnswerWith(*context, door().Load(*request), *reply);
 }
 
 PsService::Reactor* PsService::MovePartitions(Context* context,
                                               const v1::MovePartitionsRequest* request,
                                               v1::MovePartitionsReply* reply) {
-  return AnswerWith(*context, HandleMove(*request), *reply);
-}
-
-absl::StatusOr<v1::TakePartitionReply> PsService::HandleTake(
-    const v1::TakePartitionRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
-  return served_.load(std::memory_order_acquire)->staged.Take(request);
+  return AnswerWith(*context, door().Move(*request), *reply);
 }
 
 PsService::Reactor* PsService::TakePartition(Context* context,
                                              const v1::TakePartitionRequest* request,
                                              v1::TakePartitionReply* reply) {
-  return AnswerWith(*context, HandleTake(*request), *reply);
-}
-
-absl::StatusOr<v1::ReplicateReply> PsService::HandleReplicate(const grpc::ByteBuffer& request) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<const ReplicateMessage> message,
-                           ReplicateMessage::Read(request));
-  CAPSTAN_RETURN_IF_ERROR(ShardFor(message->head().header()).status());
-  return served_.load(std::memory_order_acquire)->replicator.Take(*message);
+  return AnswerWith(*context, door().Take(*request), *reply);
 }
 
 PsService::Reactor* PsService::Replicate(Context* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* reply) {
-  const absl::StatusOr<v1::ReplicateReply> taken = HandleReplicate(*request);
+  const absl::StatusOr<std::unique_ptr<const ReplicateMessage>> message =
+      ReplicateMessage::Read(*request);
+  if (!message.ok()) return Answer(*context, message.status());
+  const absl::StatusOr<v1::ReplicateReply> taken = door().Replicate(**message);
   if (taken.ok()) Write(*taken, *reply);
   return Answer(*context, taken.status());
 }

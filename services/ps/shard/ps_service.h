@@ -1,5 +1,5 @@
-// The RPCs of a shard: each translates, checks the header, and hands the call over to Shard or one
-// of its helpers.
+// The RPCs of a shard, as gRPC brings them: who may call, how many calls wait, and what they cost.
+// What the calls do is in shard_door.
 #ifndef CAPSTAN_PS_SHARD_PS_SERVICE_H_
 #define CAPSTAN_PS_SHARD_PS_SERVICE_H_
 
@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <memory>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,27 +16,12 @@
 #include "ps/machines/partition_machine.h"
 #include "ps/shard/counted_push.h"
 #include "ps/shard/evaluation_share.h"
-#include "ps/shard/loader.h"
-#include "ps/shard/mover.h"
-#include "ps/shard/replicator.h"
-#include "ps/shard/saver.h"
 #include "ps/shard/session_shares.h"
-#include "ps/shard/shard.h"
+#include "ps/shard/shard_door.h"
 #include "ps/shard/shard_metrics.h"
-#include "ps/shard/staged_partitions.h"
 #include "ps/shard/waiting_reactor.h"
 
 namespace capstan::ps {
-
-// The objects that calls are handed to. All must outlive the calls under way.
-struct ServedShard {
-  Shard& shard;
-  Saver& saver;
-  Loader& loader;
-  Mover& mover;
-  StagedPartitions& staged;
-  Replicator& replicator;
-};
 
 // Pull, Push and Replicate take raw bytes; the others are ordinary. Served by gRPC's own threads.
 // *Thread-safe*.
@@ -94,19 +78,14 @@ class PsService final
   // do.
   absl::StatusOr<int64_t> CheckQueue(Context& context);
   struct AdmittedPull {
-    Shard* shard = nullptr;
     std::unique_ptr<const PullQuery> query;
     std::unique_ptr<EvaluationShare::Turn> evaluation;  // Null: it is no evaluation.
   };
   // Reads a pull and checks all of it. RESOURCE_EXHAUSTED: too many calls wait, or the pull is an
   // evaluation, and training waits.
   absl::StatusOr<AdmittedPull> Admit(Context& context, const grpc::ByteBuffer& request);
-  // UNAVAILABLE before Serve.
-  absl::StatusOr<const ServedShard*> Served() const;
-  // Return the shard, if it serves and the header is right: that of a data request, or of an order
-  // of the chief.
-  absl::StatusOr<Shard*> ShardFor(const v1::RequestHeader& header) const;
-  absl::StatusOr<Shard*> ShardForOrder(const v1::RequestHeader& header) const;
+  const ServedShard* served() const { return served_.load(std::memory_order_acquire); }
+  ShardDoor door() const { return ShardDoor(served()); }
   // Counts the bytes of `reply` until the client has taken it. RESOURCE_EXHAUSTED: clients have too
   // many bytes still to take.
   absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor) const;
@@ -121,12 +100,6 @@ class PsService final
   // Answers a push when backups have carried it out, and counts it.
   static Reactor* AnswerPush(Context& context, absl::StatusOr<Handled> handled,
                              const CountedPush& counted, size_t reply_bytes);
-  absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
-  absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
-  absl::StatusOr<v1::MovePartitionsReply> HandleMove(const v1::MovePartitionsRequest& request);
-  absl::StatusOr<v1::TakePartitionReply> HandleTake(const v1::TakePartitionRequest& request);
-  absl::StatusOr<v1::ReplicateReply> HandleReplicate(const grpc::ByteBuffer& request);
-
   FairShare senders_;  // Judges the senders of calls that come while too many wait.
   EvaluationShare evaluation_;
   ShardMetrics& metrics_;

@@ -306,7 +306,8 @@ void LeaseCalls::Open(const worker::SendOpen& action, absl::Time /*asked*/,
           cast_.checks().OnRoundCommit(lease_.timeline(), event.closed);
         }
         events_->Deliver(std::move(event));
-        turns_.erase(ticket);
+        // Taken out before it ends, for with its end another call of this lease may begin.
+        const auto turn = turns_.extract(ticket);
       });
 }
 

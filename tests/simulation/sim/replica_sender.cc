@@ -1,6 +1,5 @@
 #include "tests/simulation/sim/replica_sender.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +10,8 @@
 namespace capstan::sim {
 namespace {
 
-// As ps/process/replica_sender has them, but for the requests, which are small here.
-constexpr size_t kRequestBytes = 3000;
-constexpr absl::Duration kReplicateDeadline = absl::Seconds(5);
-constexpr absl::Duration kFirstWait = absl::Milliseconds(2);
-constexpr absl::Duration kLongestWait = absl::Milliseconds(100);
+constexpr size_t kRequestBytes = 3000;  // Requests are smaller than those of a real process.
+constexpr absl::Duration kReplicateDeadline = absl::Seconds(5);  // As ps/process/replica_sender.
 constexpr absl::Duration kMostLeisure = absl::Seconds(1);
 
 }  // namespace
@@ -43,42 +39,28 @@ void ReplicaSender::SendSoon(absl::Duration wait) {
 }
 
 void ReplicaSender::SendAll() {
-  const std::vector<std::shared_ptr<ps::ReplicaStream>> streams = shard_.streams().All();
-  std::erase_if(peers_, [&streams](const auto& peer) {
-    return std::find(streams.begin(), streams.end(), peer.second->stream) == streams.end();
-  });
-  const absl::Time now = cast_.schedule().Now();
-  for (const std::shared_ptr<ps::ReplicaStream>& stream : streams) {
-    if (stream->target().address.empty()) continue;
-    std::shared_ptr<Peer>& peer = peers_[stream->name().number];
-    if (peer == nullptr) peer = std::make_shared<Peer>(Peer{stream});
-    if (!peer->calling && now >= peer->next && !stream->idle()) Send(peer);
+  for (const auto& stream : turns_.Take(shard_.streams().All(), cast_.schedule().Now())) {
+    Send(stream);
   }
 }
 
-void ReplicaSender::Send(const std::shared_ptr<Peer>& peer) {
-  peer->calling = true;
-  const uint32_t index = ShardAt(peer->stream->target().address);
-  const grpc::ByteBuffer request = peer->stream->Next(shard_.identity().incarnation, kRequestBytes);
+void ReplicaSender::Send(const std::shared_ptr<ps::ReplicaStream>& stream) {
+  const uint32_t index = ShardAt(stream->target().address);
+  const grpc::ByteBuffer request = stream->Next(shard_.identity().incarnation, kRequestBytes);
   cast_.network().Call<v1::ReplicateReply>(
       life_, cast_.shard_host(index), kReplicateDeadline,
       [&cast = cast_, index, request](const Done<v1::ReplicateReply>& answer, absl::Time) {
         if (ShardProcess* process = cast.shard(index)) answer(process->Replicate(request));
       },
-      [this, peer](const absl::StatusOr<v1::ReplicateReply>& reply) {
-        peer->calling = false;
-        Hear(*peer, reply);
-      });
+      [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) { Hear(*stream, reply); });
 }
 
-void ReplicaSender::Hear(Peer& peer, const absl::StatusOr<v1::ReplicateReply>& reply) {
-  if (reply.ok() && peer.stream->Taken(*reply)) {
-    peer.pause = absl::ZeroDuration();
-    return SendAll();
-  }
-  peer.pause = std::clamp(2 * peer.pause, kFirstWait, kLongestWait);
-  peer.next = cast_.schedule().Now() + peer.pause;
-  SendSoon(peer.pause);
+// The sender of a process looks every 20 ms; here a turn comes when there may be something to do.
+void ReplicaSender::Hear(ps::ReplicaStream& stream,
+                         const absl::StatusOr<v1::ReplicateReply>& reply) {
+  const ps::ReplicaTurns::Heard heard = turns_.Hear(stream, reply, cast_.schedule().Now());
+  if (heard.wait == absl::ZeroDuration()) return SendAll();
+  SendSoon(heard.wait);
 }
 
 }  // namespace capstan::sim

@@ -3,14 +3,13 @@
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_REPLICA_SENDER_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_REPLICA_SENDER_H_
 
-#include <cstdint>
-#include <map>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/replica_stream.h"
+#include "ps/shard/replica_turns.h"
 #include "ps/shard/shard.h"
 #include "tests/simulation/sim/cast.h"
 
@@ -24,24 +23,17 @@ class ReplicaSender {
   ~ReplicaSender();
 
  private:
-  struct Peer {
-    std::shared_ptr<ps::ReplicaStream> stream;
-    bool calling = false;
-    absl::Duration pause = absl::ZeroDuration();  // After a call that was in vain.
-    absl::Time next = absl::InfinitePast();
-  };
-
   absl::Duration Leisure() const;
   void SendSoon(absl::Duration wait);
   void SendAll();
-  void Send(const std::shared_ptr<Peer>& peer);
-  void Hear(Peer& peer, const absl::StatusOr<v1::ReplicateReply>& reply);
+  void Send(const std::shared_ptr<ps::ReplicaStream>& stream);
+  void Hear(ps::ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply);
 
   Cast& cast_;
   const Life life_;
   ps::Shard& shard_;
-  bool awake_ = false;                               // A turn is asked for.
-  std::map<uint64_t, std::shared_ptr<Peer>> peers_;  // By their stream's number.
+  bool awake_ = false;  // A turn is asked for.
+  ps::ReplicaTurns turns_;
 };
 
 }  // namespace capstan::sim

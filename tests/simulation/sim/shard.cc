@@ -94,6 +94,7 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   staged_.emplace(*shard_, busy_threads_);
   staged_->undecoded().SetLimit(kUndecodedBytes);
   replicator_.emplace(*shard_);
+  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_, *mover_, *staged_, *replicator_});
   followers_.emplace(*shard_, *mover_, *staged_, *replicator_);
   shard_->streams().SetLimit(kUntakenBytes);
   if (const size_t bytes = cast_.job().options().waiting_bytes; bytes > 0) {

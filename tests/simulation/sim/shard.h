@@ -1,6 +1,7 @@
-// A shard process of a simulated world: the real ps::Shard, with its tables and its wire, behind a
-// thin door (ps/shard/ps_service and ps/process/chief_link without gRPC), with its saver, its
-// loader, and what sends and takes partitions.
+// A shard process of a simulated world: the real ps::Shard behind its real door, with its tables
+// and its wire, its saver, its loader, and what sends and takes partitions. What comes from the
+// network and from the chief is simulated (ps/shard/ps_service and ps/process/chief_link in a real
+// process).
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 
@@ -21,10 +22,10 @@
 #include "ps/shard/coordinator_watch.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/mover.h"
-#include "ps/shard/replica_wait.h"
 #include "ps/shard/replicator.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
+#include "ps/shard/shard_door.h"
 #include "ps/shard/shard_metrics.h"
 #include "ps/shard/staged_partitions.h"
 #include "ps/shard/view_followers.h"
@@ -76,14 +77,14 @@ class ShardProcess {
   Reading Read() { return Read(placed_); }
 
  private:
-  absl::StatusOr<ps::Shard*> ShardFor(const v1::RequestHeader& header) const;
-  absl::StatusOr<ps::Shard*> ShardForOrder(const v1::RequestHeader& header) const;
+  ps::ShardDoor door() const { return ps::ShardDoor(served_ ? &*served_ : nullptr); }
+  template <typename Reply>
+  ps::Answered<Reply> WhileItLives(const Done<Reply>& done) const;
+  absl::Duration PatienceUntil(absl::Time deadline) const;
   void Distort(v1::RoundCommit& closed) const;
   absl::StatusOr<ps::Shard::Pushed> PushNow(const v1::PushRequest& request);
   template <typename Request>
   std::map<uint32_t, ViewEpoch> OriginsOf(const Request& request);
-  template <typename Reply>
-  void AnswerOnce(ps::ReplicaWait replicated, Reply reply, const Done<Reply>& done);
   void Register();
   void OnRegistered(const v1::RegisterShardReply& reply);
   void WatchView();
@@ -109,6 +110,7 @@ class ShardProcess {
   std::optional<ps::Mover> mover_;
   std::optional<ps::StagedPartitions> staged_;
   std::optional<ps::Replicator> replicator_;
+  std::optional<ps::ServedShard> served_;  // All these, once the job is known.
   std::optional<ps::ViewFollowers> followers_;
   std::optional<ReplicaSender> sender_;  // With replicas.
   bool ending_ = false;
@@ -120,7 +122,7 @@ class ShardProcess {
   v1::View placed_;  // and that says where the partitions are.
   // What a push or a view releases is judged when the change is known.
   bool acting_ = false;
-  std::vector<v1::PullRequest> served_;  // Answered, and not yet checked.
+  std::vector<v1::PullRequest> answered_;  // Not checked yet.
 };
 
 }  // namespace capstan::sim

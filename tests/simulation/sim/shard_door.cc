@@ -13,25 +13,17 @@
 #include "tests/simulation/sim/shard.h"
 
 namespace capstan::sim {
-namespace {
 
-// As ps/shard/ps_service has it.
-const absl::Duration kAnswerMargin = 2 * ps::Shard::kTick;
-
-}  // namespace
-
-absl::StatusOr<ps::Shard*> ShardProcess::ShardFor(const v1::RequestHeader& header) const {
-  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
-  CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(header));
-  return shard_.get();
+// Has `done` hear of nothing once the process is ending.
+template <typename Reply>
+ps::Answered<Reply> ShardProcess::WhileItLives(const Done<Reply>& done) const {
+  return [this, done](absl::StatusOr<Reply> answer) {
+    if (!ending_) done(std::move(answer));
+  };
 }
 
-absl::StatusOr<ps::Shard*> ShardProcess::ShardForOrder(const v1::RequestHeader& header) const {
-  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
-  CAPSTAN_RETURN_IF_ERROR(shard_->CheckOrder(header));
-  CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(header));
-  CAPSTAN_RETURN_IF_ERROR(shard_->CheckFollowed(header));
-  return shard_.get();
+absl::Duration ShardProcess::PatienceUntil(absl::Time deadline) const {
+  return deadline - cast_.schedule().Now();
 }
 
 void ShardProcess::Distort(v1::RoundCommit& closed) const {
@@ -41,43 +33,38 @@ void ShardProcess::Distort(v1::RoundCommit& closed) const {
 
 void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
                         const Done<v1::PullReply>& done) {
-  if (shard_ == nullptr) return done(absl::UnavailableError("the shard waits for the chief"));
   const v1::PullRequest asked = request;
   if (request.has_closed()) Distort(*request.mutable_closed());
   if (cast_.lie() == Lie::kNoWait) request.mutable_header()->set_trainer(0);
   if (cast_.lie() == Lie::kWrongRound) request.set_round(0);
-  auto query = ps::PullQuery::Read(ToBuffer(request), shard_->catalog());
-  const absl::Status checked =
-      query.ok() ? shard_->CheckHeader((*query)->head().header()) : query.status();
-  if (!checked.ok()) return done(checked);
-  shard_->Pull(*std::move(query), deadline - kAnswerMargin,
-               [this, done, asked](const absl::StatusOr<grpc::ByteBuffer>& buffer, absl::Duration) {
-                 cast_.schedule().Tell("  shard ", index_, ": pull of ", asked.header().trainer(),
-                                       " step ", asked.header().clock(), " round ", asked.round(),
-                                       ": ", buffer.status().ToString());
-                 if (ending_) return;
-                 if (!buffer.ok()) return done(buffer.status());
-                 cast_.checks().OnPullAnswered({{index_, incarnation_}, OriginsOf(asked)},
-                                               asked.header().timeline());
-                 served_.push_back(asked);
-                 if (!acting_) CheckServed();
-                 v1::PullReply reply;
-                 CAPSTAN_CHECK(reply.ParseFromString(Bytes(*buffer)));
-                 done(reply);
-               });
+  auto query = door().ReadPull(ToBuffer(request));
+  if (!query.ok()) return done(query.status());
+  door().Pull(*std::move(query), PatienceUntil(deadline),
+              [this, done, asked](const absl::StatusOr<grpc::ByteBuffer>& buffer, absl::Duration) {
+                cast_.schedule().Tell("  shard ", index_, ": pull of ", asked.header().trainer(),
+                                      " step ", asked.header().clock(), " round ", asked.round(),
+                                      ": ", buffer.status().ToString());
+                if (ending_) return;
+                if (!buffer.ok()) return done(buffer.status());
+                cast_.checks().OnPullAnswered({{index_, incarnation_}, OriginsOf(asked)},
+                                              asked.header().timeline());
+                answered_.push_back(asked);
+                if (!acting_) CheckServed();
+                v1::PullReply reply;
+                CAPSTAN_CHECK(reply.ParseFromString(Bytes(*buffer)));
+                done(reply);
+              });
 }
 
 absl::StatusOr<ps::Shard::Pushed> ShardProcess::PushNow(const v1::PushRequest& request) {
-  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
   v1::PushRequest heard = request;
   if (heard.has_stage()) Distort(*heard.mutable_stage()->mutable_closed());
   if (cast_.lie() == Lie::kClockOfAnyView) {
     *heard.mutable_header()->mutable_epoch() = view_.epoch();
   }
-  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const ps::PushMessage> push,
-                           shard_->ReadPush(ToBuffer(heard)));
-  CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(push->head().header()));
-  return shard_->Push(push);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const ps::PushMessage> push,
+                           door().ReadPush(ToBuffer(heard)));
+  return door().Push(push);
 }
 
 template <typename Request>
@@ -122,136 +109,85 @@ void ShardProcess::Push(const v1::PushRequest& request, const Done<v1::PushReply
       });
 }
 
-template <typename Reply>
-void ShardProcess::AnswerOnce(ps::ReplicaWait replicated, Reply reply, const Done<Reply>& done) {
-  std::move(replicated).Then([this, reply = std::move(reply), done](const absl::Status& status) {
-    if (!ending_) done(status.ok() ? absl::StatusOr<Reply>(reply) : status);
-  });
-}
-
 // Their turn came while the trainers were those of that view: those who have come since they could
 // not wait for.
 void ShardProcess::ReleaseLate(ps::ReleasedPulls released, const v1::View& view) {
-  std::vector<v1::PullRequest> others = std::exchange(served_, {});
+  std::vector<v1::PullRequest> others = std::exchange(answered_, {});
   const bool acting = std::exchange(acting_, true);
   ps::ReleasedPulls(std::move(released));
   acting_ = acting;
-  for (const v1::PullRequest& pull : std::exchange(served_, std::move(others))) {
+  for (const v1::PullRequest& pull : std::exchange(answered_, std::move(others))) {
     cast_.checks().OnPullServed(index_, view, pull);
   }
 }
 
 void ShardProcess::CheckServed() {
-  for (const v1::PullRequest& pull : std::exchange(served_, {})) {
+  for (const v1::PullRequest& pull : std::exchange(answered_, {})) {
     cast_.checks().OnPullServed(index_, view_, pull);
   }
 }
 
 void ShardProcess::OpenRound(const v1::OpenRoundRequest& request,
                              const Done<v1::OpenRoundReply>& done) {
-  const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
-  if (!shard.ok()) return done(shard.status());
-  (*shard)->coordinator().Open(request, [done](const absl::StatusOr<ps::OpenAnswer>& answer) {
-    if (!answer.ok()) return done(answer.status());
-    v1::OpenRoundReply reply;
-    reply.set_answer(answer->answer);
-    reply.set_round(answer->round);
-    ToProto(answer->closed, *reply.mutable_closed());
-    reply.set_cursor(answer->cursor);
-    done(reply);
-  });
+  door().OpenRound(request, WhileItLives(done));
 }
 
 void ShardProcess::ReportLane(const v1::ReportLaneRequest& request,
                               const Done<v1::ReportLaneReply>& done) {
-  const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
-  if (!shard.ok()) return done(shard.status());
-  ps::ReplicaWait replicated;
-  absl::StatusOr<v1::ReportLaneReply> reply = (*shard)->coordinator().Report(request, replicated);
-  if (!reply.ok()) return done(reply.status());
-  AnswerOnce(std::move(replicated), *std::move(reply), done);
+  door().ReportLane(request, WhileItLives(done));
 }
 
 void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
                               const Done<v1::HoldRoundsReply>& done) {
-  const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
-  if (!shard.ok()) return done(shard.status());
-  (*shard)->coordinator().Hold(request, deadline - kAnswerMargin,
-                               [done](const ps::HoldAnswer& answer) {
-                                 if (!answer.status.ok()) return done(answer.status);
-                                 v1::HoldRoundsReply reply;
-                                 ToProto(answer.last, *reply.mutable_last());
-                                 reply.set_ended(answer.ended);
-                                 for (const ps::CoordinatorState::Lane& lane : answer.lanes) {
-                                   v1::LaneCursor& cursor = *reply.add_lanes();
-                                   cursor.set_cursor(lane.cursor);
-                                   cursor.set_ended(lane.ended);
-                                 }
-                                 done(reply);
-                               });
+  door().HoldRounds(request, PatienceUntil(deadline), WhileItLives(done));
 }
 
 void ShardProcess::WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
                                const Done<v1::WatchCountsReply>& done) {
-  const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
-  if (!shard.ok()) return done(shard.status());
-  (*shard)->coordinator().Watch(request, deadline - kAnswerMargin,
-                                [done](const ps::NewsAnswer& answer) {
-                                  if (!answer.status.ok()) return done(answer.status);
-                                  v1::WatchCountsReply reply;
-                                  ToProto(answer.news, reply);
-                                  done(reply);
-                                });
+  door().WatchCounts(request, PatienceUntil(deadline), WhileItLives(done));
 }
 
 void ShardProcess::CommitRound(const v1::CommitRoundRequest& request,
                                const Done<v1::CommitRoundReply>& done) {
-  const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
-  if (!shard.ok()) return done(shard.status());
-  cast_.checks().OnRoundCommit(request.header().timeline(),
-                               *RoundCommitFromProto(request.closed()));
+  if (door().ForOrder(request.header()).ok()) {
+    cast_.checks().OnRoundCommit(request.header().timeline(),
+                                 *RoundCommitFromProto(request.closed()));
+  }
   if (cast_.lie() == Lie::kNoCommit) return done(v1::CommitRoundReply());
   v1::CommitRoundRequest heard = request;
   Distort(*heard.mutable_closed());
-  ps::ReplicaWait replicated;
-  const absl::Status committed = (*shard)->CommitRound(heard, replicated);
-  if (!committed.ok()) return done(committed);
-  AnswerOnce(std::move(replicated), v1::CommitRoundReply(), done);
+  door().CommitRound(heard, WhileItLives(done));
 }
 
 void ShardProcess::CloseStreams(const v1::CloseStreamsRequest& request,
                                 const Done<v1::CloseStreamsReply>& done) {
-  const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
-  if (!shard.ok()) return done(shard.status());
-  ps::ReplicaWait replicated;
-  const absl::Status closed = (*shard)->CloseStreams(request, replicated);
-  if (!closed.ok()) return done(closed);
-  cast_.checks().durable().OnStreamsClosed(request);
-  AnswerOnce(std::move(replicated), v1::CloseStreamsReply(), done);
+  if (door().ForOrder(request.header()).ok()) cast_.checks().durable().OnStreamsClosed(request);
+  door().CloseStreams(request, WhileItLives(done));
+}
+
+void ShardProcess::Flush(const v1::FlushRequest& request, const Done<v1::FlushReply>& done) {
+  if (cast_.lie() == Lie::kNoFlush) return done(v1::FlushReply());
+  door().Flush(request, WhileItLives(done));
 }
 
 absl::StatusOr<v1::SavePartitionsReply> ShardProcess::SavePartitions(
     const v1::SavePartitionsRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
-  return saver_->Order(request);
+  return door().Save(request);
 }
 
 absl::StatusOr<v1::LoadPartitionsReply> ShardProcess::LoadPartitions(
     const v1::LoadPartitionsRequest& request) {
-  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
-  CAPSTAN_RETURN_IF_ERROR(shard_->CheckOrder(request.header()));
   if (cast_.lie() == Lie::kFalseAlarm && cast_.checks().durable().counted_on() > 1) {
     return absl::DataLossError("it is damaged, says one who has not looked");
   }
-  CAPSTAN_ASSIGN_OR_RETURN(v1::LoadPartitionsReply reply, loader_->Order(request));
+  CAPSTAN_ASSIGN_OR_RETURN(v1::LoadPartitionsReply reply, door().Load(request));
   if (cast_.lie() == Lie::kSilentLoss) reply.clear_batches_lost();
   return reply;
 }
 
 absl::StatusOr<v1::MovePartitionsReply> ShardProcess::MovePartitions(
     const v1::MovePartitionsRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
-  absl::StatusOr<v1::MovePartitionsReply> reply = mover_->Order(request);
+  absl::StatusOr<v1::MovePartitionsReply> reply = door().Move(request);
   const bool thaws = cast_.lie() == Lie::kThawsAlone && request.finish() && reply.ok();
   for (int i = 0; thaws && i < request.partitions_size(); ++i) {
     shard_->partition(static_cast<PartitionIndex>(request.partitions(i)))
@@ -265,8 +201,7 @@ absl::StatusOr<v1::MovePartitionsReply> ShardProcess::MovePartitions(
 
 absl::StatusOr<v1::TakePartitionReply> ShardProcess::TakePartition(
     const v1::TakePartitionRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
-  absl::StatusOr<v1::TakePartitionReply> reply = staged_->Take(request);
+  absl::StatusOr<v1::TakePartitionReply> reply = door().Take(request);
   cast_.schedule().Tell("  shard ", index_, " takes ", request.piece().size(), " bytes at ",
                         request.offset(), request.rest() ? " of the rest" : "", " of partition ",
                         request.partition(), ": ",
@@ -274,21 +209,11 @@ absl::StatusOr<v1::TakePartitionReply> ShardProcess::TakePartition(
   return reply;
 }
 
-void ShardProcess::Flush(const v1::FlushRequest& request, const Done<v1::FlushReply>& done) {
-  const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
-  if (!shard.ok()) return done(shard.status());
-  v1::FlushReply reply;
-  ps::ReplicaWait replicated;
-  if (cast_.lie() != Lie::kNoFlush) reply.set_gradients((*shard)->Flush(replicated));
-  AnswerOnce(std::move(replicated), std::move(reply), done);
-}
-
 absl::StatusOr<v1::ReplicateReply> ShardProcess::Replicate(const grpc::ByteBuffer& bytes) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<const ps::ReplicateMessage> message,
                            ps::ReplicateMessage::Read(bytes));
   const v1::ReplicateRequest& request = message->head();
-  CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
-  CAPSTAN_ASSIGN_OR_RETURN(v1::ReplicateReply reply, replicator_->Take(*message));
+  CAPSTAN_ASSIGN_OR_RETURN(v1::ReplicateReply reply, door().Replicate(*message));
   uint64_t number = request.first();
   for (const v1::Operation& operation : request.operations()) {
     const bool refused = std::count(reply.refused().begin(), reply.refused().end(), number) > 0;

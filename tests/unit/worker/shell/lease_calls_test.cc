@@ -35,7 +35,7 @@ class Coordinator : public v1::Ps::Service {
   absl::Notification may_answer;
 };
 
-class NoComputer : public Computer {
+class IdleComputer : public Computer {
  public:
   void Submit(std::shared_ptr<Step>, Kind, absl::AnyInvocable<void()>) override {}
 };
@@ -94,6 +94,7 @@ class LeaseCallsTest : public ::testing::Test {
   static ReaderOptions Reader() {
     ReaderOptions options;
     options.data.set_format(v1::DATA_FORMAT_CSV);
+    options.data.set_columns(2);
     options.data.add_numeric()->set_column(1);
     options.data.set_fields(1);
     options.loss = v1::LOSS_SQUARED;
@@ -110,7 +111,7 @@ class LeaseCallsTest : public ::testing::Test {
   PsClient client_{loop_,
                    parameters_,
                    {.trainer = TrainerId{1}, .channels = std::make_shared<ProcessChannels>()}};
-  NoComputer computer_;
+  IdleComputer computer_;
   BatchPrefetcher prefetcher_{
       Reader(), {.batches_ahead = 1}, NewDataFiles({.patience = absl::ZeroDuration()})};
   StepPool steps_{parameters_};
