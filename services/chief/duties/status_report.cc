@@ -111,7 +111,7 @@ void FillShards(const JobContext& job, v1::GetStatusReply& reply, absl::Time now
   for (const auto& [index, shard] : job.placement.shards.shards()) {
     v1::ShardStatus& status = *reply.add_shards();
     const bool lost = !shard.present || job.placement.hearing.IsSilent(shard, now);
-    const bool loads = job.recovery.rollback.Awaits(index) ||
+    const bool loads = job.recovery.restoration.Awaits(index) ||
                        (!job.model_uri.empty() && job.ended() && job.placement.Lacks(shard));
     status.set_index(index);
     const bool joins =
