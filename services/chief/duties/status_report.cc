@@ -161,17 +161,9 @@ void FillCheckpoint(const JobContext& job, v1::CheckpointStatus& status, absl::T
   status.set_restores(job.recovery.restores);
 }
 
-}  // namespace
-
-v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
+void FillProgress(const JobContext& job, v1::GetStatusReply& reply, absl::Time now) {
   const absl::Time until = job.completed.value_or(now);
   const WorkTotals totals = job.training.work.totals();
-  v1::GetStatusReply reply;
-  reply.set_job(job.plan.spec.job());
-  const v1::JobState state = job.told_state();
-  reply.set_state(state);
-  reply.set_reason(job.reason);
-  reply.set_failure_kind(job.failure_kind);
   reply.set_elapsed_seconds(job.training.progress.elapsed_seconds(until));
   reply.set_examples(job.training.progress.examples());
   reply.set_examples_expected(ExpectedExamples(job));
@@ -187,14 +179,30 @@ v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
   for (const v1::Evaluation& evaluation : job.training.evaluations.history()) {
     *reply.add_evaluations() = evaluation;
   }
+}
+
+void FillTasks(const WorkTotals& totals, v1::TaskCounts& tasks) {
+  tasks.set_todo(totals.todo);
+  tasks.set_doing(totals.doing);
+  tasks.set_done(totals.done);
+  tasks.set_total(totals.total);
+}
+
+}  // namespace
+
+v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
+  v1::GetStatusReply reply;
+  reply.set_job(job.plan.spec.job());
+  const v1::JobState state = job.told_state();
+  reply.set_state(state);
+  reply.set_reason(job.reason);
+  reply.set_failure_kind(job.failure_kind);
+  FillProgress(job, reply, now);
   FillWorkers(job, reply, now);
   FillShards(job, reply, now);
   reply.set_staleness_median(job.placement.shards.StalenessMedian());
   reply.set_staleness_max(job.placement.shards.StalenessMax());
-  reply.mutable_tasks()->set_todo(totals.todo);
-  reply.mutable_tasks()->set_doing(totals.doing);
-  reply.mutable_tasks()->set_done(totals.done);
-  reply.mutable_tasks()->set_total(totals.total);
+  FillTasks(job.training.work.totals(), *reply.mutable_tasks());
   if (state == v1::JOB_STATE_COMPLETED) reply.set_model_uri(job.model_uri);
   reply.set_curve_uri(CurveUri(job.plan.spec));
   reply.set_term(job.options.term);
