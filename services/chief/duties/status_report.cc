@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/member_states.h"
 #include "chief/duties/waiting.h"
 #include "chief/machines/curve_uri.h"
 
@@ -82,12 +83,12 @@ void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time no
         });
     const bool silent = job.training.workers.IsSilent(worker, now) && !job.ended();
     const bool stuck = worker.stuck && !job.ended() && !silent;
-    status.set_state(job.ended()       ? "parked"
-                     : silent          ? "silent"
-                     : worker.draining ? "draining"
-                     : stuck           ? "stuck"
-                     : works           ? "active"
-                                       : "idle");
+    status.set_state(job.ended()       ? worker_state::kParked
+                     : silent          ? worker_state::kSilent
+                     : worker.draining ? worker_state::kDraining
+                     : stuck           ? worker_state::kStuck
+                     : works           ? worker_state::kActive
+                                       : worker_state::kIdle);
     if (stuck) status.set_stuck(StuckOn(worker));
     status.set_examples_per_second(job.ended() || silent ? 0 : worker.report.examples_per_second());
     status.set_steps(ClockOf(worker));
@@ -101,7 +102,7 @@ void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time no
     if (job.training.workers.live().contains(worker.name)) continue;
     v1::WorkerStatus& status = *reply.add_workers();
     status.set_name(worker.name);
-    status.set_state("lost");
+    status.set_state(worker_state::kLost);
     status.set_steps(ClockOf(worker));
     status.set_silent_seconds(absl::ToDoubleSeconds(now - worker.heard));
   }
@@ -116,11 +117,11 @@ void FillShards(const JobContext& job, v1::GetStatusReply& reply, absl::Time now
     status.set_index(index);
     const bool joins =
         job.placement.views.has_map() && !job.placement.views.members().contains(index);
-    status.set_state(lost             ? "lost"
-                     : shard.draining ? "draining"
-                     : loads          ? "restoring"
-                     : joins          ? "joining"
-                                      : "serving");
+    status.set_state(lost             ? shard_state::kLost
+                     : shard.draining ? shard_state::kDraining
+                     : loads          ? shard_state::kRestoring
+                     : joins          ? shard_state::kJoining
+                                      : shard_state::kServing);
     const auto& owners = job.placement.views.current().owners();
     status.set_partitions(static_cast<uint32_t>(std::count(owners.begin(), owners.end(), index)));
     const auto& pairs = job.placement.views.current().pairs();
