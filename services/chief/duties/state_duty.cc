@@ -7,14 +7,9 @@
 #include <variant>
 
 #include "capstan/model/oddness.h"
+#include "chief/state/state_format.h"
 
 namespace capstan::chief {
-namespace {
-
-constexpr uint32_t kStateFormat = 1;
-
-}  // namespace
-
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   InheritClaim(state);
   job_->recovery.losses.assign(state.losses().begin(), state.losses().end());
