@@ -109,26 +109,9 @@ void CheckFeatures(const v1::JobSpec& spec, Findings& findings) {
                   "data.schema.categorical");
 }
 
-// Returns the loss that the model will have, also where the file leaves it to the preset
-// (capstan/model/presets).
-v1::Loss LossOfModel(const v1::ModelSpec& model) {
-  if (model.loss() != v1::LOSS_UNSPECIFIED) return model.loss();
-  if (model.outputs() > 1 || model.preset() == "softmax") return v1::LOSS_SOFTMAX;
-  return model.preset() == "mf" ? v1::LOSS_SQUARED : v1::LOSS_LOGISTIC;
-}
-
 // Returns the loss of the label at this place.
 v1::Loss LossOfLabel(const v1::JobSpec& spec, size_t label) {
   return LossOf(LabelsOf(spec.data())[label], LossOfModel(spec.model()));
-}
-
-// Returns the metrics that a label with this loss has on a set of held-out records
-// (capstan/model/metrics).
-std::vector<absl::string_view> MeasuredWith(v1::Loss loss, bool groups) {
-  if (loss == v1::LOSS_SOFTMAX) return {"logloss", "accuracy"};
-  if (loss == v1::LOSS_SQUARED) return {"rmse", "mae"};
-  if (groups) return {"auc", "group_auc", "logloss", "accuracy"};
-  return {"auc", "logloss", "accuracy"};
 }
 
 absl::string_view NameOf(v1::Loss loss) {

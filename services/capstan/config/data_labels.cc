@@ -27,6 +27,19 @@ v1::Loss LossOf(const v1::LabelSpec& label, v1::Loss of_model) {
   return label.loss() == v1::LOSS_UNSPECIFIED ? of_model : label.loss();
 }
 
+v1::Loss LossOfModel(const v1::ModelSpec& model) {
+  if (model.loss() != v1::LOSS_UNSPECIFIED) return model.loss();
+  if (model.outputs() > 1 || model.preset() == "softmax") return v1::LOSS_SOFTMAX;
+  return model.preset() == "mf" ? v1::LOSS_SQUARED : v1::LOSS_LOGISTIC;
+}
+
+std::vector<absl::string_view> MeasuredWith(v1::Loss loss, bool groups) {
+  if (loss == v1::LOSS_SOFTMAX) return {"logloss", "accuracy"};
+  if (loss == v1::LOSS_SQUARED) return {"rmse", "mae"};
+  if (groups) return {"auc", "group_auc", "logloss", "accuracy"};
+  return {"auc", "logloss", "accuracy"};
+}
+
 bool AnyLabelHas(const v1::JobSpec& job, v1::Loss loss) {
   for (size_t i = 0; i < LabelCountOf(job.data()); ++i) {
     if (LossOf(job, i) == loss) return true;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -24,6 +25,14 @@ v1::Loss LossOf(const v1::JobSpec& job, size_t label);
 
 // Returns the loss of a label of a model whose loss is `of_model`.
 v1::Loss LossOf(const v1::LabelSpec& label, v1::Loss of_model);
+
+// Returns the loss that the model will have, also where the file leaves it open: several outputs
+// are classes, and otherwise it is that of the preset.
+v1::Loss LossOfModel(const v1::ModelSpec& model);
+
+// Returns the metrics by which early stopping can judge a label with this loss, of those that are
+// measured (capstan/model/metrics). `groups`: its records have groups.
+std::vector<absl::string_view> MeasuredWith(v1::Loss loss, bool groups);
 
 // Returns whether any label of the job has this loss.
 bool AnyLabelHas(const v1::JobSpec& job, v1::Loss loss);

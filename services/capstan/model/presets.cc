@@ -7,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "capstan/base/status.h"
+#include "capstan/config/data_labels.h"
 
 namespace capstan {
 namespace {
 
 struct Preset {
   std::vector<const char*> towers;
-  v1::Loss loss = v1::LOSS_LOGISTIC;  // The loss of a model with one output.
   // The hidden layers of the model, if the job does not set them.
   std::vector<uint32_t> hidden = {};
   std::vector<uint32_t> tower_hidden = {};  // The widths of dot (bottom) and conv (channels).
@@ -23,14 +23,14 @@ const std::map<std::string, Preset>& Presets() {
   static const auto& presets = *new std::map<std::string, Preset>{
       {"lr", {{"linear", "bias"}}},
       {"fm", {{"linear", "fm", "bias"}}},
-      {"wide_deep", {{"linear", "mlp", "bias"}, v1::LOSS_LOGISTIC, {400, 400}}},
-      {"deepfm", {{"linear", "fm", "mlp", "bias"}, v1::LOSS_LOGISTIC, {400, 400}}},
-      {"dcn_v2", {{"cross", "mlp", "bias"}, v1::LOSS_LOGISTIC, {400, 400}}},
-      {"dlrm", {{"dot", "bias"}, v1::LOSS_LOGISTIC, {256, 128}, {64}}},
-      {"mf", {{"linear", "fm", "bias"}, v1::LOSS_SQUARED}},
-      {"mlp", {{"mlp"}, v1::LOSS_LOGISTIC, {128}}},
-      {"softmax", {{"linear", "bias"}, v1::LOSS_SOFTMAX}},
-      {"cnn", {{"conv"}, v1::LOSS_LOGISTIC, {128}, {16, 32}}},
+      {"wide_deep", {{"linear", "mlp", "bias"}, {400, 400}}},
+      {"deepfm", {{"linear", "fm", "mlp", "bias"}, {400, 400}}},
+      {"dcn_v2", {{"cross", "mlp", "bias"}, {400, 400}}},
+      {"dlrm", {{"dot", "bias"}, {256, 128}, {64}}},
+      {"mf", {{"linear", "fm", "bias"}}},
+      {"mlp", {{"mlp"}, {128}}},
+      {"softmax", {{"linear", "bias"}}},
+      {"cnn", {{"conv"}, {128}, {16, 32}}},
   };
   return presets;
 }
@@ -56,9 +56,6 @@ absl::Status AddTowers(v1::ModelSpec& model) {
   const Preset& preset = found->second;
   if (model.hidden().empty()) {
     model.mutable_hidden()->Add(preset.hidden.begin(), preset.hidden.end());
-  }
-  if (model.loss() == v1::LOSS_UNSPECIFIED) {
-    model.set_loss(model.outputs() > 1 ? v1::LOSS_SOFTMAX : preset.loss);
   }
   for (const char* kind : preset.towers) *model.add_towers() = TowerOf(kind, preset, model);
   return absl::OkStatus();
@@ -112,9 +109,7 @@ absl::Status ExpandPreset(v1::ModelSpec& model) {
   SetLayers(model);
   CAPSTAN_RETURN_IF_ERROR(NameTowers(model));
   if (model.outputs() == 0) model.set_outputs(1);
-  if (model.loss() == v1::LOSS_UNSPECIFIED) {
-    model.set_loss(model.outputs() > 1 ? v1::LOSS_SOFTMAX : v1::LOSS_LOGISTIC);
-  }
+  model.set_loss(LossOfModel(model));
   if (model.embedding_stddev() == 0) model.set_embedding_stddev(0.01f);
   if (model.embedding_learning_rate_scale() == 0) model.set_embedding_learning_rate_scale(1);
   return CheckOutputs(model);

@@ -1,14 +1,25 @@
-// Returns a view's epoch, for comparing views: the newer view has the greater epoch.
+// The epoch of a view, for comparing views: the newer view has the greater epoch. Moves and pairs
+// are named by the epoch of the view that ordered them.
 #ifndef CAPSTAN_PLACEMENT_VIEW_EPOCH_H_
 #define CAPSTAN_PLACEMENT_VIEW_EPOCH_H_
 
 #include "capstan/base/ids.h"
+#include "capstan/v1/common.pb.h"
 #include "capstan/v1/view.pb.h"
 
 namespace capstan {
 
+[[nodiscard]] inline ViewEpoch ViewEpochFromProto(const v1::ViewEpoch& proto) {
+  return {proto.term(), proto.n()};
+}
+
+inline void ToProto(ViewEpoch epoch, v1::ViewEpoch& proto) {
+  proto.set_term(epoch.term);
+  proto.set_n(epoch.n);
+}
+
 [[nodiscard]] inline ViewEpoch EpochOf(const v1::View& view) {
-  return {view.epoch().term(), view.epoch().n()};
+  return ViewEpochFromProto(view.epoch());
 }
 
 }  // namespace capstan

@@ -19,7 +19,7 @@ void Duties::Advance(absl::Time now) {
     promotion.OnView(now);
     if (promotion.under_way()) return calls.Send(now);
   }
-  if (job_->recovery.rollback.phase() != Recovery::Phase::kIdle && !job_->ended()) {
+  if (job_->recovery.restoration.phase() != Recovery::Phase::kIdle && !job_->ended()) {
     members.RestoreWithoutThoseThatLeft(now);
     recovery.Advance(now);
   }

@@ -120,16 +120,16 @@ std::vector<v1::Lease> GrantDuty::LeasesOf(const Worker& worker) {
 }
 
 uint64_t GrantDuty::SealOf(const v1::Lease& lease) const {
-  const Generation generation = GenerationFromProto(lease.generation());
-  const Sealer& sealer = job_->training.sealer;
-  const uint64_t timeline = job_->placement.timeline();
-  const TrainerId trainer{lease.trainer()};
+  SealedLease sealed{.trainer = TrainerId{lease.trainer()},
+                     .generation = GenerationFromProto(lease.generation())};
   if (lease.kind() == v1::LEASE_KIND_LANE) {
-    return sealer.OfLane(timeline, trainer, lease.lane(), generation);
+    sealed.lane = lease.lane();
+  } else if (lease.kind() == v1::LEASE_KIND_TASK) {
+    sealed.stream = StreamId::Task(lease.data_epoch(), lease.task().index());
+  } else {
+    return 0;  // An evaluation changes nothing.
   }
-  const StreamId stream = StreamId::Task(lease.data_epoch(), lease.task().index());
-  return lease.kind() == v1::LEASE_KIND_TASK ? sealer.OfTask(timeline, trainer, stream, generation)
-                                             : 0;
+  return job_->SealOf(sealed);
 }
 
 std::vector<v1::LeaseReport> GrantDuty::Unmentioned(const v1::WorkerHeartbeatRequest& request,

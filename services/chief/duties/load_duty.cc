@@ -25,7 +25,7 @@ void LoadDuty::Send() {
 // view.
 bool LoadDuty::IsDue(uint32_t index) const {
   const Shard* shard = job_->placement.shards.Find(index);
-  if (!job_->recovery.rollback.Awaits(index) || job_->calls.Pending(Purpose::kLoad, index))
+  if (!job_->recovery.restoration.Awaits(index) || job_->calls.Pending(Purpose::kLoad, index))
     return false;
   return shard != nullptr && shard->present && job_->placement.IsPublished(*shard);
 }
@@ -34,9 +34,9 @@ void LoadDuty::SendTo(uint32_t shard, absl::Time due) {
   const std::vector<uint32_t> partitions = job_->placement.PartitionsOf(shard);
   const bool coordinator =
       job_->training.work.has_lanes() && shard == job_->placement.views.coordinator();
-  v1::LoadPartitionsRequest request = job_->recovery.rollback.RequestTo(partitions, coordinator);
+  v1::LoadPartitionsRequest request = job_->recovery.restoration.RequestTo(partitions, coordinator);
   // If a job that had ended goes on for more epochs, its lanes that had ended go on, too.
-  if (job_->recovery.rollback.manifest().job().train().epochs() <
+  if (job_->recovery.restoration.manifest().job().train().epochs() <
       job_->plan.spec.train().epochs()) {
     v1::TaskProgress progress;
     job_->training.work.Save(progress);
@@ -68,29 +68,29 @@ v1::PartialRecoveryStart LoadDuty::PartialRecoveryStart() const {
 
 bool LoadDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   if (answer.purpose != Purpose::kLoad) return false;
-  if (!job_->recovery.rollback.Awaits(answer.shard)) return false;
+  if (!job_->recovery.restoration.Awaits(answer.shard)) return false;
   const absl::Status& status = answer.reply.status();
   if (status.ok()) {
     const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
     if (reply.done()) {
-      job_->recovery.rollback.OnLoaded(answer.shard, reply);
+      job_->recovery.restoration.OnLoaded(answer.shard, reply);
       job_->placement.shards.Find(answer.shard)->loaded_timeline = job_->placement.timeline();
       return true;
     }
   } else {
     job_->outbox.Log(LogEvent::Level::kError, "a shard cannot load",
                      {{"shard", absl::StrCat(answer.shard)},
-                      {"checkpoint", job_->recovery.rollback.source().uri},
+                      {"checkpoint", job_->recovery.restoration.source().uri},
                       {"error", status.ToString()}});
   }
   if (Recovery::IsDamage(status)) {
     job_->calls.Cancel(Purpose::kLoad);
-    job_->checkpoints.catalog.Remove(job_->recovery.rollback.source().id);
+    job_->checkpoints.catalog.Remove(job_->recovery.restoration.source().id);
     if (!job_->recovery.partial.empty()) {
       orders_->GiveUpPartialRecovery(status, now);
       return false;
     }
-    const absl::Status left = job_->recovery.rollback.OnDamaged(status, now);
+    const absl::Status left = job_->recovery.restoration.OnDamaged(status, now);
     if (!left.ok()) job_->Fail(v1::FAILURE_KIND_ERROR, std::string(left.message()));
     return false;
   }

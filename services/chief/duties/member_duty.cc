@@ -130,7 +130,7 @@ void MemberDuty::RestoreWithoutThoseThatLeft(absl::Time now) {
   job_->calls.CancelAll();
   job_->placement.views.ForgetMap();
   job_->placement.next_map = std::move(stay);
-  job_->recovery.rollback.Begin(job_->Sources(), now);
+  job_->recovery.restoration.Begin(job_->Sources(), now);
 }
 
 bool MemberDuty::MayLeave(uint32_t shard, absl::Time now) const {

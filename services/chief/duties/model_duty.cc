@@ -58,7 +58,7 @@ std::vector<uint32_t> ModelDuty::Lacking() const {
 // is an earlier checkpoint that was the best.
 void ModelDuty::BeginTimeline(absl::Time now) {
   job_->calls.CancelAll();
-  job_->recovery.rollback.End();
+  job_->recovery.restoration.End();
   if (!job_->placement.views.has_map()) {
     std::set<uint32_t> shards;
     for (uint32_t index = 0; index < job_->options.shards; ++index) shards.insert(index);

@@ -133,7 +133,7 @@ bool MoveDuty::MayMove(absl::Time now) const {
        (job_->training.EvaluationDue() || job_->training.evaluations.running()));
   return job_->placement.moves.MayBegin(now) && !job_->training.end.begun() && !stands_still &&
          job_->recovery.partial.empty() && !job_->checkpoints.frozen &&
-         job_->recovery.rollback.phase() == Recovery::Phase::kIdle &&
+         job_->recovery.restoration.phase() == Recovery::Phase::kIdle &&
          !job_->checkpoints.checkpointer.running() && !job_->CheckpointDue(now) &&
          !job_->checkpoints.closed && job_->placement.ShardsToSave(now).empty() &&
          published.moves().empty() && published.timeline() == job_->placement.timeline();

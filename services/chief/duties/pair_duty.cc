@@ -3,16 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/placement/view_epoch.h"
 
 namespace capstan::chief {
-namespace {
-
-bool SameEpoch(const v1::ViewEpoch& a, const v1::ViewEpoch& b) {
-  return a.term() == b.term() && a.n() == b.n();
-}
-
-}  // namespace
-
 // The owners of dropped pairs answer nobody until the view is published that drops them.
 void PairDuty::Drop(absl::Time now) {
   if (!job_->placement.heard_of_shards || !job_->serving()) return;
@@ -43,7 +36,8 @@ void PairDuty::Hear(const Shard& shard) {
     const bool its_own = pair.backup() == shard.index &&
                          pair.backup_incarnation() == Raw(shard.incarnation) && pair.has_id();
     return its_own && std::any_of(told.begin(), told.end(), [&](const v1::BrokenPair& one) {
-             return one.partition() == pair.partition() && SameEpoch(one.pair(), pair.id());
+             return one.partition() == pair.partition() &&
+                    ViewEpochFromProto(one.pair()) == ViewEpochFromProto(pair.id());
            });
   });
   if (broken == 0) return;

@@ -30,12 +30,12 @@ void PartialRecoveryDuty::Begin(uint32_t shard, absl::Time now) {
   }
   job_->checkpoints.frozen = false;
   job_->checkpoints.closed = false;
-  if (job_->recovery.rollback.phase() == Recovery::Phase::kIdle)
-    job_->recovery.rollback.Begin(job_->Sources(), now);
-  job_->recovery.rollback.OnReplaced(shard);
-  job_->outbox.Log(LogEvent::Level::kWarning,
-                   "a shard returns to the last checkpoint, the others go on",
-                   {{"cause", loss.cause()}, {"checkpoint", job_->recovery.rollback.source().id}});
+  if (job_->recovery.restoration.phase() == Recovery::Phase::kIdle)
+    job_->recovery.restoration.Begin(job_->Sources(), now);
+  job_->recovery.restoration.OnReplaced(shard);
+  job_->outbox.Log(
+      LogEvent::Level::kWarning, "a shard returns to the last checkpoint, the others go on",
+      {{"cause", loss.cause()}, {"checkpoint", job_->recovery.restoration.source().id}});
 }
 
 void PartialRecoveryDuty::OnLoaded(const ShardCalls::Answer& answer, absl::Time now) {
@@ -44,11 +44,11 @@ void PartialRecoveryDuty::OnLoaded(const ShardCalls::Answer& answer, absl::Time 
   const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
   v1::RecoveryLoss loss = std::move(found->second);
   job_->recovery.partial.erase(found);
-  const std::string& uri = job_->recovery.rollback.source().uri;
+  const std::string& uri = job_->recovery.restoration.source().uri;
   if (!uri.empty()) ++job_->recovery.restores;
   loss.set_timeline(job_->placement.timeline());
   loss.set_checkpoint(uri);
-  loss.set_seconds(absl::ToDoubleSeconds(now - job_->recovery.rollback.begun()));
+  loss.set_seconds(absl::ToDoubleSeconds(now - job_->recovery.restoration.begun()));
   loss.set_batches(reply.batches_lost());
   job_->writer.Require();
   job_->outbox.Log(LogEvent::Level::kWarning,

@@ -145,7 +145,7 @@ void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
     if (job_->placement.views.has_map()) job_->placement.views.RemoveMember(shard);
     return;
   }
-  if (!job_->serving()) return job_->recovery.rollback.OnReplaced(shard);
+  if (!job_->serving()) return job_->recovery.restoration.OnReplaced(shard);
   ReplaceOrReturn(shard, now);
 }
 
@@ -153,7 +153,7 @@ void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
 void PromotionDuty::ReplaceOrReturn(uint32_t shard, absl::Time now) {
   const absl::Status replaceable = MayBeReplaced(shard, now);
   if (replaceable.ok()) return Promote(shard, "it was started anew", now);
-  job_->recovery.rollback.OnReplaced(shard);
+  job_->recovery.restoration.OnReplaced(shard);
   if (job_->MayRecoverPartially()) return orders_->RecoverPartially(shard, now);
   std::string cause = absl::StrCat("shard ", shard, " was started anew");
   if (job_->replicas()) absl::StrAppend(&cause, ", and ", replaceable.message());

@@ -52,32 +52,33 @@ void RecoveryDuty::Return(std::string_view cause, uint32_t shard, absl::Time now
   job_->checkpoints.frozen = false;
   job_->checkpoints.closed = false;
   job_->checkpoints.save_again = false;
-  job_->recovery.rollback.Begin(job_->Sources(), now);
+  job_->recovery.restoration.Begin(job_->Sources(), now);
   if (cause.empty()) return;
-  job_->outbox.Log(LogEvent::Level::kWarning, "returning to the last checkpoint",
-                   {{"cause", loss_.cause()}, {"checkpoint", job_->recovery.rollback.source().id}});
+  job_->outbox.Log(
+      LogEvent::Level::kWarning, "returning to the last checkpoint",
+      {{"cause", loss_.cause()}, {"checkpoint", job_->recovery.restoration.source().id}});
 }
 
 void RecoveryDuty::Advance(absl::Time now) {
-  if (std::optional<std::string> uri = job_->recovery.rollback.TakeRead(now)) {
+  if (std::optional<std::string> uri = job_->recovery.restoration.TakeRead(now)) {
     job_->outbox.Add(ReadManifest{*std::move(uri)});
   }
   if (job_->state != v1::JOB_STATE_RESTORING) {
-    if (job_->recovery.rollback.found())
-      job_->recovery.rollback.BeginLoading(KeysOf(job_->recovery.partial));
-    if (job_->recovery.rollback.loaded()) job_->recovery.rollback.End();
+    if (job_->recovery.restoration.found())
+      job_->recovery.restoration.BeginLoading(KeysOf(job_->recovery.partial));
+    if (job_->recovery.restoration.loaded()) job_->recovery.restoration.End();
     return;
   }
-  if (job_->recovery.rollback.found()) EnterTimeline(now);
-  if (job_->recovery.rollback.loaded()) End(now);
+  if (job_->recovery.restoration.found()) EnterTimeline(now);
+  if (job_->recovery.restoration.loaded()) End(now);
 }
 
 void RecoveryDuty::OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,
                                   absl::Time now) {
-  if (!job_->recovery.rollback.AwaitsManifestOf(uri)) return;
-  const RecoverySource tried = job_->recovery.rollback.source();
+  if (!job_->recovery.restoration.AwaitsManifestOf(uri)) return;
+  const RecoverySource tried = job_->recovery.restoration.source();
   const absl::Status why = manifest.status();
-  const absl::Status left = job_->recovery.rollback.OnManifestRead(std::move(manifest), now);
+  const absl::Status left = job_->recovery.restoration.OnManifestRead(std::move(manifest), now);
   if (!why.ok()) {
     job_->outbox.Log(LogEvent::Level::kError, "a checkpoint cannot be read",
                      {{"checkpoint", tried.uri}, {"error", why.ToString()}});
@@ -93,8 +94,8 @@ void RecoveryDuty::OnManifestRead(const std::string& uri, absl::StatusOr<v1::Man
 // Begins the new timeline: the progress is that of the checkpoint, and shards are to load. Others
 // hear of it only once it is stored.
 void RecoveryDuty::EnterTimeline(absl::Time now) {
-  const v1::Manifest& manifest = job_->recovery.rollback.manifest();
-  const bool own = !job_->recovery.rollback.source().id.empty();
+  const v1::Manifest& manifest = job_->recovery.restoration.manifest();
+  const bool own = !job_->recovery.restoration.source().id.empty();
   if (own && manifest.progress().tasks_fingerprint() != TasksFingerprint(job_->plan)) {
     job_->Fail(v1::FAILURE_KIND_BAD_INPUT,
                "the training data are not those of the checkpoint: other files, or other sizes");
@@ -102,7 +103,7 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
   }
   CAPSTAN_FAILPOINT("timeline.begin");
   if (job_->recovery.begins_again)
-    job_->recovery.resumed_from = own ? job_->recovery.rollback.source().uri : "";
+    job_->recovery.resumed_from = own ? job_->recovery.restoration.source().uri : "";
   // A new map is made only with a new timeline.
   if (!job_->placement.views.has_map()) {
     const std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
@@ -116,7 +117,7 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
   job_->placement.views.SetTimeline(job_->recovery.next_timeline++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   job_->writer.Require();
-  job_->recovery.rollback.BeginLoading(job_->placement.views.owners());
+  job_->recovery.restoration.BeginLoading(job_->placement.views.owners());
 }
 
 absl::Status RecoveryDuty::CheckFit(const std::set<uint32_t>& shards) const {
@@ -139,12 +140,12 @@ void RecoveryDuty::RestoreProgress(const v1::Manifest& manifest, absl::Time now)
 
 void RecoveryDuty::End(absl::Time now) {
   CAPSTAN_FAILPOINT("timeline.loaded");
-  job_->recovery.rollback.End();
+  job_->recovery.restoration.End();
   job_->state = v1::JOB_STATE_RUNNING;
   job_->writer.Require();
   job_->checkpoints.checkpointer.StartClock(now);
-  const absl::Duration took = now - job_->recovery.rollback.begun();
-  const std::string& uri = job_->recovery.rollback.source().uri;
+  const absl::Duration took = now - job_->recovery.restoration.begun();
+  const std::string& uri = job_->recovery.restoration.source().uri;
   if (!uri.empty()) ++job_->recovery.restores;
   if (loss_.cause().empty()) {
     job_->training.progress.Start(now);
@@ -172,7 +173,7 @@ void RecoveryDuty::End(absl::Time now) {
                     {"examples", absl::StrCat(job_->training.progress.examples())},
                     {"examples to be trained again", absl::StrCat(loss_.examples())},
                     {"of tables", TextOf(loss_)},
-                    {"rows", absl::StrCat(job_->recovery.rollback.rows())},
+                    {"rows", absl::StrCat(job_->recovery.restoration.rows())},
                     {"seconds", absl::StrFormat("%.2f", loss_.seconds())}});
 }
 

@@ -157,16 +157,13 @@ void ReportDuty::OnFailure(const Worker& worker, const ReportResult& result,
 // seal shows, to one of `trainers`, and the job may train.
 bool ReportDuty::Adopts(const std::vector<TrainerId>& trainers,
                         const v1::LeaseReport& report) const {
-  const Generation generation = GenerationFromProto(report.generation());
-  const Sealer& sealer = job_->training.sealer;
-  const uint64_t timeline = job_->placement.timeline();
-  const TrainerId trainer{report.trainer()};
-  const uint64_t made = report.kind() == v1::LEASE_KIND_LANE
-                            ? sealer.OfLane(timeline, trainer, report.lane(), generation)
-                            : sealer.OfTask(timeline, trainer, {report.stream()}, generation);
-  return job_->MayTrain() && generation.term < job_->options.term &&
-         std::find(trainers.begin(), trainers.end(), trainer) != trainers.end() &&
-         sealer.IsRight(report.generation().seal(), made);
+  SealedLease sealed{.trainer = TrainerId{report.trainer()},
+                     .generation = GenerationFromProto(report.generation()),
+                     .stream = {report.stream()}};
+  if (report.kind() == v1::LEASE_KIND_LANE) sealed.lane = report.lane();
+  return job_->MayTrain() && sealed.generation.term < job_->options.term &&
+         std::find(trainers.begin(), trainers.end(), sealed.trainer) != trainers.end() &&
+         job_->training.sealer.IsRight(report.generation().seal(), job_->SealOf(sealed));
 }
 
 void ReportDuty::CheckBadRecords() {

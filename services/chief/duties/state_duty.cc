@@ -7,15 +7,30 @@
 #include <variant>
 
 #include "capstan/model/oddness.h"
+#include "chief/state/state_format.h"
 
 namespace capstan::chief {
-namespace {
-
-constexpr uint32_t kStateFormat = 1;
-
-}  // namespace
-
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
+  InheritClaim(state);
+  job_->recovery.losses.assign(state.losses().begin(), state.losses().end());
+  job_->training.progress.Start(now, absl::Seconds(state.elapsed_seconds()));
+  if (state.state() == v1::JOB_STATE_PENDING) return;
+  job_->recovery.begins_again = true;
+  const bool same_data = state.progress().tasks_fingerprint() == TasksFingerprint(job_->plan);
+  InheritProgress(state, same_data, now);
+  InheritEvaluations(state);
+  if (state.state() == v1::JOB_STATE_COMPLETED) return InheritEnd(state, now);
+  const bool runs =
+      state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
+  // The reason of a job that has failed says why it failed, not why it is to stop.
+  if (state.state() != v1::JOB_STATE_FAILED) job_->stop = state.reason();
+  if (!runs || !same_data) return InheritShards(state);
+  InheritRun(state, now);
+}
+
+// What is fixed when a chief claims the job: where its timelines begin, the checkpoint it comes
+// from, its key, and the fields that every state repeats.
+void StateDuty::InheritClaim(const v1::ChiefState& state) {
   job_->recovery.first_timeline = state.first_timeline();
   job_->recovery.next_timeline =
       std::max(job_->recovery.first_timeline, state.view().timeline() + 1);
@@ -26,14 +41,13 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   claim_.set_chief_host(state.chief_host());
   claim_.set_opened_from(state.opened_from());
   claim_.set_opened_after(state.opened_after());
-  job_->checkpoints.catalog.GoOnFrom(state.opened_from(), state.opened_after());
   claim_.set_claimed_unix_seconds(state.claimed_unix_seconds());
-  job_->recovery.losses.assign(state.losses().begin(), state.losses().end());
-  job_->training.progress.Start(now, absl::Seconds(state.elapsed_seconds()));
-  if (state.state() == v1::JOB_STATE_PENDING) return;
-  job_->recovery.begins_again = true;
+  job_->checkpoints.catalog.GoOnFrom(state.opened_from(), state.opened_after());
+}
+
+// The tasks that are done mean something only where the data are cut as they were.
+void StateDuty::InheritProgress(const v1::ChiefState& state, bool same_data, absl::Time now) {
   const v1::TaskProgress& progress = state.progress();
-  const bool same_data = progress.tasks_fingerprint() == TasksFingerprint(job_->plan);
   if (same_data) {
     job_->training.work.Restore(progress);
     job_->training.bad_records.Restore(progress);
@@ -45,28 +59,27 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
     job_->training.work.AdoptOnlyBegun();
   }
   job_->training.progress.Restore(progress.examples(), progress.steps(), now);
-  InheritEvaluations(state);
-  if (state.state() == v1::JOB_STATE_COMPLETED) {
-    job_->state = v1::JOB_STATE_COMPLETED;
-    job_->placement.views.Inherit(state.view());
-    job_->placement.views.ForgetTrainers();
-    job_->placement.shards.Inherit(state.view(), now);
-    job_->completed = now;
-    job_->reason = state.reason();
-    job_->model_uri = state.model_uri();
-    if (!job_->training.evaluations.history().empty()) {
-      job_->outbox.Warn("held out", OddEvaluation(job_->plan.spec.model(),
-                                                  job_->training.evaluations.history().back()));
-    }
-    job_->outbox.Log(LogEvent::Level::kInfo, "the job has been completed before",
-                     {{"model", job_->model_uri}});
-    return;
+}
+
+// The job has been completed under an earlier chief, and only its model is served.
+void StateDuty::InheritEnd(const v1::ChiefState& state, absl::Time now) {
+  job_->state = v1::JOB_STATE_COMPLETED;
+  job_->placement.views.Inherit(state.view());
+  job_->placement.views.ForgetTrainers();
+  job_->placement.shards.Inherit(state.view(), now);
+  job_->completed = now;
+  job_->reason = state.reason();
+  job_->model_uri = state.model_uri();
+  if (!job_->training.evaluations.history().empty()) {
+    job_->outbox.Warn("held out", OddEvaluation(job_->plan.spec.model(),
+                                                job_->training.evaluations.history().back()));
   }
-  const bool runs =
-      state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
-  // The reason of a job that has failed says why it failed, not why it is to stop.
-  if (state.state() != v1::JOB_STATE_FAILED) job_->stop = state.reason();
-  if (!runs || !same_data) return InheritShards(state);
+  job_->outbox.Log(LogEvent::Level::kInfo, "the job has been completed before",
+                   {{"model", job_->model_uri}});
+}
+
+// The job runs, and goes on with the shards and workers of the chief before.
+void StateDuty::InheritRun(const v1::ChiefState& state, absl::Time now) {
   job_->state = v1::JOB_STATE_RUNNING;
   for (const v1::StreamClose& close : state.closes()) job_->training.closes.Inherit(close);
   if (state.closes_given_up()) job_->training.closes.log().GiveUp();

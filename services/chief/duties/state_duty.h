@@ -40,6 +40,10 @@ class StateDuty : public Duty {
   void StoreAndPublish(absl::Time now);
   bool BeginsOrEnds(const Trainer& trainer) const;
   void StartCheckpointClock(absl::Time now);
+  void InheritClaim(const v1::ChiefState& state);
+  void InheritProgress(const v1::ChiefState& state, bool same_data, absl::Time now);
+  void InheritEnd(const v1::ChiefState& state, absl::Time now);
+  void InheritRun(const v1::ChiefState& state, absl::Time now);
   void InheritShards(const v1::ChiefState& state);
   void InheritEvaluations(const v1::ChiefState& state);
   v1::ChiefState State(absl::Time now) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/member_states.h"
 #include "chief/duties/waiting.h"
 #include "chief/machines/curve_uri.h"
 
@@ -82,12 +83,12 @@ void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time no
         });
     const bool silent = job.training.workers.IsSilent(worker, now) && !job.ended();
     const bool stuck = worker.stuck && !job.ended() && !silent;
-    status.set_state(job.ended()       ? "parked"
-                     : silent          ? "silent"
-                     : worker.draining ? "draining"
-                     : stuck           ? "stuck"
-                     : works           ? "active"
-                                       : "idle");
+    status.set_state(job.ended()       ? worker_state::kParked
+                     : silent          ? worker_state::kSilent
+                     : worker.draining ? worker_state::kDraining
+                     : stuck           ? worker_state::kStuck
+                     : works           ? worker_state::kActive
+                                       : worker_state::kIdle);
     if (stuck) status.set_stuck(StuckOn(worker));
     status.set_examples_per_second(job.ended() || silent ? 0 : worker.report.examples_per_second());
     status.set_steps(ClockOf(worker));
@@ -101,7 +102,7 @@ void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time no
     if (job.training.workers.live().contains(worker.name)) continue;
     v1::WorkerStatus& status = *reply.add_workers();
     status.set_name(worker.name);
-    status.set_state("lost");
+    status.set_state(worker_state::kLost);
     status.set_steps(ClockOf(worker));
     status.set_silent_seconds(absl::ToDoubleSeconds(now - worker.heard));
   }
@@ -111,16 +112,16 @@ void FillShards(const JobContext& job, v1::GetStatusReply& reply, absl::Time now
   for (const auto& [index, shard] : job.placement.shards.shards()) {
     v1::ShardStatus& status = *reply.add_shards();
     const bool lost = !shard.present || job.placement.hearing.IsSilent(shard, now);
-    const bool loads = job.recovery.rollback.Awaits(index) ||
+    const bool loads = job.recovery.restoration.Awaits(index) ||
                        (!job.model_uri.empty() && job.ended() && job.placement.Lacks(shard));
     status.set_index(index);
     const bool joins =
         job.placement.views.has_map() && !job.placement.views.members().contains(index);
-    status.set_state(lost             ? "lost"
-                     : shard.draining ? "draining"
-                     : loads          ? "restoring"
-                     : joins          ? "joining"
-                                      : "serving");
+    status.set_state(lost             ? shard_state::kLost
+                     : shard.draining ? shard_state::kDraining
+                     : loads          ? shard_state::kRestoring
+                     : joins          ? shard_state::kJoining
+                                      : shard_state::kServing);
     const auto& owners = job.placement.views.current().owners();
     status.set_partitions(static_cast<uint32_t>(std::count(owners.begin(), owners.end(), index)));
     const auto& pairs = job.placement.views.current().pairs();
@@ -161,17 +162,9 @@ void FillCheckpoint(const JobContext& job, v1::CheckpointStatus& status, absl::T
   status.set_restores(job.recovery.restores);
 }
 
-}  // namespace
-
-v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
+void FillProgress(const JobContext& job, v1::GetStatusReply& reply, absl::Time now) {
   const absl::Time until = job.completed.value_or(now);
   const WorkTotals totals = job.training.work.totals();
-  v1::GetStatusReply reply;
-  reply.set_job(job.plan.spec.job());
-  const v1::JobState state = job.told_state();
-  reply.set_state(state);
-  reply.set_reason(job.reason);
-  reply.set_failure_kind(job.failure_kind);
   reply.set_elapsed_seconds(job.training.progress.elapsed_seconds(until));
   reply.set_examples(job.training.progress.examples());
   reply.set_examples_expected(ExpectedExamples(job));
@@ -187,14 +180,30 @@ v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
   for (const v1::Evaluation& evaluation : job.training.evaluations.history()) {
     *reply.add_evaluations() = evaluation;
   }
+}
+
+void FillTasks(const WorkTotals& totals, v1::TaskCounts& tasks) {
+  tasks.set_todo(totals.todo);
+  tasks.set_doing(totals.doing);
+  tasks.set_done(totals.done);
+  tasks.set_total(totals.total);
+}
+
+}  // namespace
+
+v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
+  v1::GetStatusReply reply;
+  reply.set_job(job.plan.spec.job());
+  const v1::JobState state = job.told_state();
+  reply.set_state(state);
+  reply.set_reason(job.reason);
+  reply.set_failure_kind(job.failure_kind);
+  FillProgress(job, reply, now);
   FillWorkers(job, reply, now);
   FillShards(job, reply, now);
   reply.set_staleness_median(job.placement.shards.StalenessMedian());
   reply.set_staleness_max(job.placement.shards.StalenessMax());
-  reply.mutable_tasks()->set_todo(totals.todo);
-  reply.mutable_tasks()->set_doing(totals.doing);
-  reply.mutable_tasks()->set_done(totals.done);
-  reply.mutable_tasks()->set_total(totals.total);
+  FillTasks(job.training.work.totals(), *reply.mutable_tasks());
   if (state == v1::JOB_STATE_COMPLETED) reply.set_model_uri(job.model_uri);
   reply.set_curve_uri(CurveUri(job.plan.spec));
   reply.set_term(job.options.term);

@@ -69,12 +69,13 @@ std::string WaitingFor(const JobContext& job, absl::Time now) {
     if (none) break;
     if (!is_there(index)) {
       awaited.push_back(absl::StrCat("shard ", index));
-    } else if (job.recovery.rollback.Awaits(index)) {
+    } else if (job.recovery.restoration.Awaits(index)) {
       awaited.push_back(absl::StrCat("shard ", index, ", which loads its partitions"));
     }
   }
-  if (job.recovery.rollback.phase() == Recovery::Phase::kReading) {
-    awaited.push_back(absl::StrCat("the object store, for ", job.recovery.rollback.source().uri));
+  if (job.recovery.restoration.phase() == Recovery::Phase::kReading) {
+    awaited.push_back(
+        absl::StrCat("the object store, for ", job.recovery.restoration.source().uri));
   }
   if (job.placement.gate.published().timeline() != job.placement.timeline()) {
     awaited.push_back(job.writer.last().ok() ? "the object store"

@@ -60,6 +60,13 @@ std::set<uint32_t> JobContext::ShardsOfNextMap(absl::Time now) const {
   return now >= since + worker_lease() && !AreThere(more, now) ? fewer : more;
 }
 
+uint64_t JobContext::SealOf(const SealedLease& lease) const {
+  const Sealer& sealer = training.sealer;
+  const uint64_t timeline = placement.timeline();
+  return lease.lane ? sealer.OfLane(timeline, lease.trainer, *lease.lane, lease.generation)
+                    : sealer.OfTask(timeline, lease.trainer, lease.stream, lease.generation);
+}
+
 std::vector<RecoverySource> JobContext::Sources() const {
   std::vector<RecoverySource> sources;
   for (const CheckpointFacts& facts : checkpoints.catalog.all()) {

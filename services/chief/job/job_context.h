@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
 #include "chief/job/checkpoints.h"
 #include "chief/job/placement.h"
@@ -24,6 +25,14 @@
 #include "chief/state/takeover.h"
 
 namespace capstan::chief {
+
+// What the seal of a lease of training is made from.
+struct SealedLease {
+  TrainerId trainer{};
+  Generation generation;
+  std::optional<uint32_t> lane;  // None: the lease is of a task,
+  StreamId stream{};             // whose stream is this one.
+};
 
 // Thread-compatible. A copy behaves like the original, and shares nothing with it.
 struct JobContext {
@@ -87,6 +96,8 @@ struct JobContext {
   bool AreThere(const std::set<uint32_t>& shards, absl::Time now) const {
     return placement.shards.ThereSince(shards, worker_lease(), now) <= now;
   }
+  // Returns the seal by which shards, and later chiefs, know a lease of training.
+  uint64_t SealOf(const SealedLease& lease) const;
   // Returns the checkpoints to return to, the newest last. If there is none, returns what the job
   // began with: a checkpoint of another job, or the initial values.
   std::vector<RecoverySource> Sources() const;

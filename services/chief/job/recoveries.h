@@ -21,7 +21,9 @@ struct Recoveries {
   Recoveries(uint64_t term, const v1::JobSpec& spec)
       : lost_updates(spec), next_timeline(term), first_timeline(term) {}
 
-  Recovery rollback;                             // Everybody returns to a checkpoint.
+  // Reads a checkpoint and has shards load it: all of them where everybody returns, and those of
+  // `partial` alone where they do.
+  Recovery restoration;
   std::map<uint32_t, v1::RecoveryLoss> partial;  // The shards that return alone.
   // What earlier returns have lost. A job that was only started again, and trains nothing again,
   // has lost nothing.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/base/member_states.h"
 #include "capstan/optim/schedule.h"
 #include "chief/shell/recommended_workers.h"
 
@@ -29,11 +30,6 @@ double HotShareLost(const v1::GetStatusReply& status, const std::string& name) {
   }
   return 0;
 }
-
-constexpr std::array<const char*, 7> kWorkerStates = {"active", "idle", "stuck", "draining",
-                                                      "silent", "lost", "parked"};
-constexpr std::array<const char*, 5> kShardStates = {"serving", "joining", "restoring", "draining",
-                                                     "lost"};
 
 constexpr char kExpected[] = "capstan_shards_expected";
 constexpr char kExpectedHelp[] =
@@ -122,7 +118,7 @@ void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
   for (const v1::WorkerStatus& worker : status.workers()) {
     ++counts[worker.state()];
     if (worker.straggler()) ++stragglers;
-    if (worker.state() == "lost") continue;
+    if (worker.state() == worker_state::kLost) continue;
     crew.insert(worker.name());
     const metrics::Labels labels = {{"worker", worker.name()}};
     WorkerSeries series;
@@ -152,7 +148,7 @@ void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
     if (series.lag != nullptr) registry_.Remove(*series.lag);
   }
   workers_ = std::move(present);
-  for (const char* state : kWorkerStates) {
+  for (const char* state : worker_state::kAll) {
     Set("capstan_workers", "Workers by state.", counts[state], {{"state", state}});
   }
   Set("capstan_straggler_workers",
@@ -169,7 +165,7 @@ void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
 void ChiefMetrics::UpdateShards(const v1::GetStatusReply& status) {
   std::map<std::string, int> counts;
   for (const v1::ShardStatus& shard : status.shards()) ++counts[shard.state()];
-  for (const char* state : kShardStates) {
+  for (const char* state : shard_state::kAll) {
     Set("capstan_shards", "Shards by state.", counts[state], {{"state", state}});
   }
   const auto owners = std::count_if(status.shards().begin(), status.shards().end(),
@@ -187,7 +183,7 @@ void ChiefMetrics::UpdatePartitions(const v1::GetStatusReply& status) {
         &registry_.AddGauge("capstan_shard_partitions", "Partitions that the shard owns.", labels);
     owned->Set(shard.partitions());
     // A shard that is lost or owns nothing does not count in the mean load.
-    if (shard.state() != "serving" && shard.partitions() == 0) continue;
+    if (shard.state() != shard_state::kServing && shard.partitions() == 0) continue;
     metrics::Gauge*& load = loads[shard.index()];
     load = &registry_.AddGauge(
         "capstan_shard_load_rows",

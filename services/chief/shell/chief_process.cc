@@ -97,7 +97,6 @@ void TellOfData(const JobPlan& plan, const Source& files, ControlLoop& control) 
   }
   control.Run([&warnings](ChiefMachine& chief, absl::Time) {
     for (const DataWarning& warning : *warnings) chief.NoteWarning(warning.about, warning.sentence);
-    return true;
   });
 }
 
@@ -116,10 +115,8 @@ absl::Status Serve(const ProcessOptions& options, const Running& running, Contro
         options.job, [&] { return ReadAgain(options, running.spec); }, running.spec,
         running.data_note);
     teller.emplace(std::move(watch), [&control](std::string change) {
-      control.Run([&change](ChiefMachine& chief, absl::Time) {
-        chief.NoteJobChange(std::move(change));
-        return true;
-      });
+      control.Run(
+          [&change](ChiefMachine& chief, absl::Time) { chief.NoteJobChange(std::move(change)); });
     });
   }
   absl::Time ended_at = absl::InfiniteFuture();
@@ -203,7 +200,6 @@ FailureDetector::Parts DetectorOf(ControlLoop& control, const Clock& clock, View
               [&control](const Process& process) {
                 control.Run([&process](ChiefMachine& chief, absl::Time now) {
                   chief.OnShardGone(process.shard, process.incarnation, now);
-                  return true;
                 });
               }};
 }

@@ -186,10 +186,8 @@ grpc::ServerUnaryReactor* ChiefService::StopJob(grpc::CallbackServerContext* con
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
   log::Info("asked to stop the job", {{"by", CallerOf(*context)}});
-  control->Run([request](ChiefMachine& chief, absl::Time now) {
-    chief.StopJob(request->reason(), now);
-    return true;
-  });
+  control->Run(
+      [request](ChiefMachine& chief, absl::Time now) { chief.StopJob(request->reason(), now); });
   return FinishOk(context);
 }
 

@@ -174,10 +174,7 @@ template <typename Work, typename Report>
 void ControlLoop::Commit(Work work, Report report) {
   const bool posted = commits_.Post([this, work = std::move(work), report]() mutable {
     auto result = work();
-    Run([&](ChiefMachine& chief, absl::Time now) {
-      report(chief, std::move(result), now);
-      return true;
-    });
+    Run([&](ChiefMachine& chief, absl::Time now) { report(chief, std::move(result), now); });
   });
   CAPSTAN_CHECK(posted);
 }

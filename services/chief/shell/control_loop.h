@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,13 +47,18 @@ class ControlLoop {
   ControlLoop(const ControlLoop&) = delete;
   ControlLoop& operator=(const ControlLoop&) = delete;
 
-  // Does `event(machine, now)` under the mutex and returns its result.
+  // Does `event(machine, now)` under the mutex and returns its result, if it has one.
   template <typename Event>
   auto Run(Event event) {
     absl::MutexLock lock(&mu_);
-    auto result = event(machine_, parts_.clock.Now());
-    TakeActions();
-    return result;
+    if constexpr (std::is_void_v<std::invoke_result_t<Event&, ChiefMachine&, absl::Time>>) {
+      event(machine_, parts_.clock.Now());
+      TakeActions();
+    } else {
+      auto result = event(machine_, parts_.clock.Now());
+      TakeActions();
+      return result;
+    }
   }
 
   v1::GetStatusReply Status();

@@ -15,6 +15,7 @@
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/data/tasks/measure_data.h"
 #include "chief/shell/job_difference.h"
+#include "chief/state/state_format.h"
 #include "chief/work/held_out.h"
 #include "chief/work/work.h"
 
@@ -30,7 +31,7 @@ const std::string& BeginsWith(const ClaimOptions& options) {
 
 v1::ChiefState NewState(uint64_t term, uint64_t first_timeline, const ClaimOptions& options) {
   v1::ChiefState state;
-  state.set_format(1);
+  state.set_format(kStateFormat);
   state.set_term(term);
   state.set_first_timeline(first_timeline);
   state.set_from(BeginsWith(options));
@@ -42,7 +43,7 @@ v1::ChiefState NewState(uint64_t term, uint64_t first_timeline, const ClaimOptio
 // Returns a state for a job of which only checkpoints are left.
 v1::ChiefState StateOf(const v1::Manifest& manifest) {
   v1::ChiefState state;
-  state.set_format(1);
+  state.set_format(kStateFormat);
   *state.mutable_job() = manifest.job();
   *state.mutable_progress() = manifest.progress();
   state.mutable_view()->set_timeline(manifest.timeline());

@@ -36,6 +36,7 @@ class JobStore {
   // ---- state/chief.json ----
 
   // Returns the state in the store; nothing if there is none. DATA_LOSS: it is damaged.
+  // FAILED_PRECONDITION: a later version has written it in a format that is not known here.
   absl::StatusOr<std::optional<v1::ChiefState>> ReadState();
   // Writes the state over the one that this object has read or written last. ABORTED: another chief
   // has written since. UNAVAILABLE: this chief's own earlier write has succeeded after all; call it

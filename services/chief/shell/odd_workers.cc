@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/member_states.h"
 #include "chief/state/warnings.h"
 
 namespace capstan::chief {
@@ -32,7 +33,7 @@ void OddWorkers::AddTo(v1::GetStatusReply& status) const {
     absl::MutexLock lock(&mu_);
     for (const v1::WorkerStatus& worker : status.workers()) {
       const auto found = sentences_.find(worker.name());
-      if (found == sentences_.end() || worker.state() == "lost") continue;
+      if (found == sentences_.end() || worker.state() == worker_state::kLost) continue;
       names[found->second].push_back(worker.name());
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/base/member_states.h"
 #include "capstan/consistency/job_lanes.h"
 
 namespace capstan::chief {
@@ -14,7 +15,7 @@ constexpr double kMostGrowth = 2;
 uint64_t WorkersThere(const v1::GetStatusReply& status) {
   uint64_t count = 0;
   for (const v1::WorkerStatus& worker : status.workers()) {
-    if (worker.state() != "lost" && worker.state() != "draining") ++count;
+    if (worker.state() != worker_state::kLost && worker.state() != worker_state::kDraining) ++count;
   }
   return count;
 }

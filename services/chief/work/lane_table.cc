@@ -92,10 +92,7 @@ ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::Le
     result.failure = TaskFailure{std::string(numbers.message()), false, ++lane->failures};
     return result;
   }
-  result.examples = report.examples() - std::min(lane->examples, report.examples());
-  result.loss_sum = report.loss_sum() - lane->loss_sum;
-  lane->examples = std::max(lane->examples, report.examples());
-  lane->loss_sum = report.loss_sum();
+  TakeInTrained(report, *lane, result);
   lane->cursor = std::max(lane->cursor, report.batches_done());
   Count(l);
   if (report.round() > 0) rounds_ = std::max(rounds_, report.round() - 1);

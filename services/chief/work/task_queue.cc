@@ -74,10 +74,7 @@ ReportResult TaskQueue::Report(std::span<const TrainerId> trainers, const v1::Le
     Return(Take(*held));
     return result;
   }
-  result.examples = report.examples() - std::min(held->examples, report.examples());
-  result.loss_sum = report.loss_sum() - held->loss_sum;
-  held->examples = std::max(held->examples, report.examples());
-  held->loss_sum = report.loss_sum();
+  TakeInTrained(report, *held, result);
   held->batches_done = std::max(held->batches_done, report.batches_done());
   Open& open = open_[stream];
   if (held->batches_done > open.prefix) {

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_CHIEF_WORK_WORK_REPORT_H_
 #define CAPSTAN_CHIEF_WORK_WORK_REPORT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -43,6 +44,16 @@ struct ReportResult {
   std::vector<TaskBadRecords> bad_records;  // The bad records of the tasks that have some.
   std::optional<TaskFailure> failure;
 };
+
+// Adds to `result` what `report` tells beyond what was heard of its lease before, and makes it what
+// has been heard. `heard` has `examples` and `loss_sum`, as reported under this generation.
+template <typename Heard>
+void TakeInTrained(const v1::LeaseReport& report, Heard& heard, ReportResult& result) {
+  result.examples = report.examples() - std::min(heard.examples, report.examples());
+  result.loss_sum = report.loss_sum() - heard.loss_sum;
+  heard.examples = std::max(heard.examples, report.examples());
+  heard.loss_sum = report.loss_sum();
+}
 
 // How much work is done. Each record counts once, however often its task was leased.
 struct WorkTotals {

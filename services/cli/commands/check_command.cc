@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "capstan/base/member_states.h"
 #include "capstan/base/status.h"
 #include "capstan/http/http.h"
 #include "capstan/rpc/channel.h"
@@ -100,7 +101,7 @@ absl::StatusOr<Findings> LookAtAll(ChiefClient& chief, const CheckOptions& optio
   const bool serve =
       !status.shards().empty() &&
       std::all_of(status.shards().begin(), status.shards().end(),
-                  [](const v1::ShardStatus& one) { return one.state() == "serving"; });
+                  [](const v1::ShardStatus& one) { return one.state() == shard_state::kServing; });
   if (!serve) absl::StrAppend(&findings.lines, "not every shard serves\n");
   // A shard that has not registered yet is not in the status.
   const std::string& awaited = status.waiting_for();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "capstan/base/member_states.h"
 #include "cli/terminal/text_table.h"
 
 namespace capstan::cli {
@@ -26,18 +27,23 @@ std::string LongestPhase(const v1::WorkerReport& report) {
 
 bool IsTroubled(const v1::WorkerStatus& worker) {
   return worker.straggler() ||
-         (worker.state() != "active" && worker.state() != "idle" && worker.state() != "parked");
+         (worker.state() != worker_state::kActive && worker.state() != worker_state::kIdle &&
+          worker.state() != worker_state::kParked);
 }
 
 std::string StateCell(const std::string& state, const Paint& paint) {
   const std::string text = Printable(state);
-  if (state == "lost") return paint.Bad(text);
-  if (state == "draining" || state == "silent") return paint.Warn(text);
-  return state == "active" || state == "serving" ? paint.Good(text) : text;
+  if (state == worker_state::kLost || state == shard_state::kLost) return paint.Bad(text);
+  if (state == worker_state::kDraining || state == shard_state::kDraining ||
+      state == worker_state::kSilent) {
+    return paint.Warn(text);
+  }
+  const bool well = state == worker_state::kActive || state == shard_state::kServing;
+  return well ? paint.Good(text) : text;
 }
 
 std::string RemarkOn(const v1::WorkerStatus& worker, const Paint& paint) {
-  if (worker.state() == "silent") return paint.Warn(NothingHeard(worker));
+  if (worker.state() == worker_state::kSilent) return paint.Warn(NothingHeard(worker));
   return worker.straggler() ? paint.Warn("straggler") : "";
 }
 
@@ -57,9 +63,10 @@ std::string NothingHeard(const v1::WorkerStatus& worker) {
 }
 
 bool NoShardIsThere(const v1::GetStatusReply& status) {
-  return !status.shards().empty() &&
-         std::all_of(status.shards().begin(), status.shards().end(),
-                     [](const v1::ShardStatus& shard) { return shard.state() == "lost"; });
+  return !status.shards().empty() && std::all_of(status.shards().begin(), status.shards().end(),
+                                                 [](const v1::ShardStatus& shard) {
+                                                   return shard.state() == shard_state::kLost;
+                                                 });
 }
 
 std::vector<std::string> WorkerTable(const v1::GetStatusReply& status, int rows,

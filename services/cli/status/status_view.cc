@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "capstan/base/member_states.h"
 #include "capstan/base/metric_name.h"
 #include "capstan/consistency/staleness.h"
 #include "capstan/model/metrics.h"
@@ -170,9 +171,10 @@ std::string WorkersInLine(const v1::GetStatusReply& status) {
   }
   return absl::StrJoin(status.workers(), ", ", [](std::string* out, const auto& worker) {
     absl::StrAppend(out, Printable(worker.name()), " ");
-    if (worker.state() == "silent") return absl::StrAppend(out, NothingHeard(worker));
+    if (worker.state() == worker_state::kSilent) return absl::StrAppend(out, NothingHeard(worker));
     absl::StrAppend(out, Rate(worker.examples_per_second()));
-    if (worker.state() != "active") absl::StrAppend(out, " ", Printable(worker.state()));
+    if (worker.state() != worker_state::kActive)
+      absl::StrAppend(out, " ", Printable(worker.state()));
     if (worker.straggler()) absl::StrAppend(out, " straggler");
   });
 }
@@ -180,7 +182,7 @@ std::string WorkersInLine(const v1::GetStatusReply& status) {
 std::string ShardsInLine(const v1::GetStatusReply& status) {
   return absl::StrJoin(status.shards(), ", ", [](std::string* out, const auto& shard) {
     absl::StrAppend(out, "ps-", shard.index(), " ", Short(shard.pushes_per_second()), " pushes/s");
-    if (shard.state() != "serving") absl::StrAppend(out, " ", Printable(shard.state()));
+    if (shard.state() != shard_state::kServing) absl::StrAppend(out, " ", Printable(shard.state()));
   });
 }
 

@@ -4,37 +4,26 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "capstan/base/bounded_seconds.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
+#include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/base/worth_repeating.h"
 #include "capstan/metrics/process_metrics.h"
-#include "capstan/process/reminder.h"
+#include "capstan/process/await_chief.h"
+#include "ps/process/shard_heartbeat.h"
 
 namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kAttempt = absl::Seconds(3);
-constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kWatchPause = absl::Milliseconds(500);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
-// Whatever the chief says: between two heartbeats, and what one of them may grant.
-constexpr absl::Duration kShortestBeat = absl::Milliseconds(10);
-constexpr absl::Duration kLongestBeat = absl::Seconds(60);
+// What one heartbeat may grant, whatever the chief says.
 constexpr absl::Duration kLongestLease = absl::Hours(1);
-
-// With replicas a shard serves only while it has a lease, which a heartbeat renews in good time.
-absl::Duration HeartbeatOf(const v1::JobSpec& job) {
-  const absl::Duration beat =
-      BoundedSeconds(job.lease().heartbeat_seconds(), kShortestBeat, kLongestBeat);
-  if (job.replicas() == 0) return beat;
-  return std::min(
-      beat, BoundedSeconds(job.lease().shard_lease_seconds() / 4, kShortestBeat, kLongestBeat));
-}
 
 // A steady time: the time of day may jump.
 absl::Time Now() { return SteadyClock().Now(); }
@@ -68,30 +57,21 @@ ChiefLink::ChiefLink(EventLoop& loop, const ChiefLinkOptions& options)
     : loop_(loop), options_(options), channel_(NewChannel(options.chief, Role::kChief)) {}
 
 absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutdown) {
-  const absl::Time began = Now();
-  Reminder reminder(began);
-  absl::Duration pause = kFirstPause;
-  for (;;) {
+  absl::StatusOr<v1::RegisterShardReply> answer;
+  const auto try_once = [&] {
     std::optional<absl::StatusOr<v1::RegisterShardReply>> reply;
     loop_.Call<v1::RegisterShardReply>(
         channel_, kRegister, RegistrationOf(options_, /*loaded_timeline=*/0), kAttempt,
         [&reply](absl::StatusOr<v1::RegisterShardReply> r) { reply = std::move(r); });
     while (!reply) loop_.Poll(kAttempt);
-    if (reply->ok()) SetHeartbeat((*reply)->job());
-    if (reply->ok() || !IsWorthRepeating(reply->status())) return *std::move(reply);
-    const absl::Time now = Now();
-    if (now - began >= options_.give_up_after) {
-      return absl::DeadlineExceededError(absl::StrCat("no chief at ", options_.chief, " after ",
-                                                      absl::FormatDuration(options_.give_up_after),
-                                                      ": ", reply->status().message()));
-    }
-    if (reminder.Due(now)) {
-      log::Info("waiting for the chief",
-                {{"chief", options_.chief}, {"waited", now - began}, {"error", reply->status()}});
-    }
-    if (shutdown.WaitFor(pause)) return absl::CancelledError("asked to stop");
-    pause = std::min(2 * pause, kLongestPause);
-  }
+    answer = *std::move(reply);
+    return answer.status();
+  };
+  CAPSTAN_RETURN_IF_ERROR(
+      AwaitChief({.address = options_.chief, .give_up_after = options_.give_up_after},
+                 SteadyClock(), shutdown, try_once));
+  SetHeartbeat(answer->job());
+  return answer;
 }
 
 void ChiefLink::Follow(Shard& shard, Learn learn, See see) {
@@ -123,7 +103,7 @@ void ChiefLink::Watch() {
       },
       [this](const absl::Status&) {
         watching_ = false;
-        next_watch_ = Now() + kLongestPause / 2;
+        next_watch_ = Now() + kWatchPause;
       });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capstan/base/failpoint.h"
+#include "capstan/placement/view_epoch.h"
 
 namespace capstan::ps {
 
@@ -73,8 +74,7 @@ void BackupLink::Release(const absl::Status& status) const {
 v1::Operation BackupLink::NewOperation() const {
   v1::Operation operation;
   operation.set_partition(static_cast<uint32_t>(Raw(partition_)));
-  operation.mutable_pair()->set_term(pair_.term);
-  operation.mutable_pair()->set_n(pair_.n);
+  ToProto(pair_, *operation.mutable_pair());
   return operation;
 }
 

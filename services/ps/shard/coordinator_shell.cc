@@ -8,6 +8,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
+#include "capstan/placement/view_epoch.h"
 #include "ps/shard/coordinator_start.h"
 #include "ps/shard/traced_rounds.h"
 
@@ -287,8 +288,7 @@ ReplicaWait CoordinatorShell::TellBackup() {
   if (backup_ == nullptr || !machine_) return wait;
   const CoordinatorState state = machine_->whole_state();
   v1::Operation operation;
-  operation.mutable_pair()->set_term(pair_.term);
-  operation.mutable_pair()->set_n(pair_.n);
+  ToProto(pair_, *operation.mutable_pair());
   ToProto(state, *operation.mutable_coordinator()->mutable_state());
   ToProto(*state.open, *operation.mutable_coordinator()->mutable_open());
   std::string told = operation.coordinator().SerializeAsString();

@@ -10,6 +10,7 @@
 #include "capstan/base/trace.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/partition_encoder.h"
+#include "capstan/placement/view_epoch.h"
 #include "ps/shard/coordinator_start.h"
 #include "ps/shard/machine_state.h"
 #include "ps/shard/move_file.h"
@@ -176,11 +177,9 @@ v1::TakePartitionRequest MoveJob::Piece(const File& file, size_t offset) const {
   header.set_wire_version(kWireVersion);
   header.set_timeline(order_.timeline);
   header.set_target_incarnation(Raw(order_.move.incarnation));
-  header.mutable_epoch()->set_term(shard_.moves()->epoch().term);
-  header.mutable_epoch()->set_n(shard_.moves()->epoch().n);
+  ToProto(shard_.moves()->epoch(), *header.mutable_epoch());
   piece.set_partition(static_cast<uint32_t>(Raw(order_.partition)));
-  piece.mutable_move()->set_term(order_.move.id.term);
-  piece.mutable_move()->set_n(order_.move.id.n);
+  ToProto(order_.move.id, *piece.mutable_move());
   piece.set_file(file.number);
   piece.set_rest(file.kind == Kind::kRest);
   piece.set_offset(offset);

@@ -9,16 +9,9 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/placement/view_epoch.h"
 
 namespace capstan::ps {
-namespace {
-
-ViewEpoch IdOf(const v1::MovePartitionsRequest& request) {
-  return {request.id().term(), request.id().n()};
-}
-
-}  // namespace
-
 Mover::~Mover() {
   // Ends them after `lock` is released.
   std::vector<std::unique_ptr<Background::Work>> works;
@@ -43,7 +36,7 @@ absl::StatusOr<OutgoingMove> Mover::Named(const v1::MovePartitionsRequest& reque
                                           PartitionIndex partition) const {
   const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
   const std::optional<OutgoingMove> named = moves->Outgoing(partition);
-  const ViewEpoch id = IdOf(request);
+  const ViewEpoch id = ViewEpochFromProto(request.id());
   if (named && named->id == id && moves->timeline() == request.header().timeline()) return *named;
   const std::string what =
       absl::StrCat("view ", moves->epoch().term, ".", moves->epoch().n, " names no move ", id.term,

@@ -7,6 +7,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/base/trace.h"
+#include "capstan/placement/view_epoch.h"
 #include "ps/shard/partition.h"
 #include "ps/shard/traced.h"
 
@@ -108,7 +109,7 @@ std::optional<absl::Duration> Partition::StandDown(ViewEpoch move, ViewEpoch pai
 absl::Status Partition::Replay(const v1::Operation& operation, const PushShare& share,
                                absl::Time now) {
   absl::MutexLock lock(&mu_);
-  if (standby_ != ViewEpoch{operation.pair().term(), operation.pair().n()}) {
+  if (standby_ != ViewEpochFromProto(operation.pair())) {
     return absl::FailedPreconditionError(
         absl::StrCat("this is not the backup of partition ", operation.partition(), " in pair ",
                      operation.pair().term(), ".", operation.pair().n()));

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/placement/view_epoch.h"
 #include "ps/shard/replicate_message.h"
 
 namespace capstan::ps {
@@ -18,7 +19,7 @@ constexpr char kEnds[] = "the shard ends before a backup has said that it has th
 
 bool IsOf(const v1::Operation& operation, PartitionIndex partition, ViewEpoch pair) {
   return operation.partition() == static_cast<uint32_t>(Raw(partition)) && operation.has_pair() &&
-         ViewEpoch{operation.pair().term(), operation.pair().n()} == pair;
+         ViewEpochFromProto(operation.pair()) == pair;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
+#include "capstan/placement/view_epoch.h"
 
 namespace capstan::ps {
 namespace {
@@ -54,7 +55,7 @@ std::shared_ptr<Replicator::Source> Replicator::Find(Incarnation source) {
 
 bool Replicator::IsEarly(const v1::Operation& operation) const {
   if (!operation.has_pair() || operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
-  return shard_.followed() < ViewEpoch{operation.pair().term(), operation.pair().n()};
+  return shard_.followed() < ViewEpochFromProto(operation.pair());
 }
 
 absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& message) {

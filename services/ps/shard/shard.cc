@@ -264,7 +264,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   reply.set_retry_after_seconds(absl::ToDoubleSeconds(hint));
   // A step whose push must come again is not finished: other trainers must not run ahead of it yet.
   if (settled && head.header().trainer() != 0 && head.header().clock() != 0) {
-    const ViewEpoch by{head.header().epoch().term(), head.header().epoch().n()};
+    const ViewEpoch by = ViewEpochFromProto(head.header().epoch());
     pushed.released =
         clocks_.OnFinished(TrainerId{head.header().trainer()}, head.header().clock(), by);
   }

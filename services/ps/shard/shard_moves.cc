@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/trace.h"
+#include "capstan/placement/view_epoch.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
@@ -58,7 +59,7 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
 absl::Status Shard::CheckClock(const v1::RequestHeader& header) const {
   if (!clocks_.needed() || header.trainer() == 0 || header.clock() == 0) return absl::OkStatus();
   const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  const ViewEpoch by{header.epoch().term(), header.epoch().n()};
+  const ViewEpoch by = ViewEpochFromProto(header.epoch());
   if (by <= moves->epoch() || !moves->AwaitsAny()) return absl::OkStatus();
   return absl::UnavailableError("partitions are on their way here, and their view is, too");
 }

@@ -11,6 +11,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/trace.h"
+#include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/status.h"
 #include "ps/shard/coordinator_start.h"
 #include "ps/shard/shard.h"
@@ -19,10 +20,6 @@ namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kNoLeaseHint = absl::Milliseconds(100);
-
-ViewEpoch PairOf(const v1::Operation& operation) {
-  return {operation.pair().term(), operation.pair().n()};
-}
 
 }  // namespace
 
@@ -59,7 +56,7 @@ ViewEpoch Shard::followed() const {
 
 absl::Status Shard::CheckFollowed(const v1::RequestHeader& header) const {
   absl::MutexLock lock(&view_mu_);
-  if (ViewEpoch{header.epoch().term(), header.epoch().n()} <= followed_) return absl::OkStatus();
+  if (ViewEpochFromProto(header.epoch()) <= followed_) return absl::OkStatus();
   return absl::UnavailableError("the view that the order goes by is on its way");
 }
 
@@ -170,8 +167,7 @@ void Shard::AddBroken(v1::ShardReport& report) const {
     if (!named || partitions_[i]->standby() == named->id) continue;
     v1::BrokenPair& broken = *report.add_broken_pairs();
     broken.set_partition(static_cast<uint32_t>(i));
-    broken.mutable_pair()->set_term(named->id.term);
-    broken.mutable_pair()->set_n(named->id.n);
+    ToProto(named->id, *broken.mutable_pair());
   }
 }
 
@@ -219,7 +215,7 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
   }
   const auto index = static_cast<PartitionIndex>(operation.partition());
   Partition& standby = partition(index);
-  if (standby.standby() != PairOf(operation)) {
+  if (standby.standby() != ViewEpochFromProto(operation.pair())) {
     return absl::FailedPreconditionError("this is not the backup of the pair");
   }
   const absl::Status replayed = !share.ok() ? share.status()
@@ -227,7 +223,7 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
                                     ? ReplayCoordinator(operation)
                                     : standby.Replay(operation, *share, clock_.Now());
   // SpoilStandby fails if this process has become the owner meanwhile.
-  if (replayed.ok() || !standby.SpoilStandby(PairOf(operation))) return replayed;
+  if (replayed.ok() || !standby.SpoilStandby(ViewEpochFromProto(operation.pair()))) return replayed;
   // The copy can never take its owner's place. The next report tells the chief.
   log::Warn("a backup is of no use any more",
             {{"partition", operation.partition()}, {"error", replayed}});
@@ -242,7 +238,7 @@ absl::Status Shard::ReplayCoordinator(const v1::Operation& operation) {
                                                    " lanes, the job has ", catalog_.lanes()));
   }
   const bool noted = coordinator_.StandBy(std::move(state), [this, &operation] {
-    return partition(PartitionIndex{0}).standby() == PairOf(operation);
+    return partition(PartitionIndex{0}).standby() == ViewEpochFromProto(operation.pair());
   });
   if (noted) return absl::OkStatus();
   return absl::FailedPreconditionError("this is not the backup of the pair any more");

@@ -7,6 +7,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/trace.h"
+#include "capstan/placement/view_epoch.h"
 #include "ps/shard/coordinator_start.h"
 #include "ps/shard/machine_state.h"
 
@@ -29,7 +30,7 @@ absl::Status StagedPartitions::Check(const v1::TakePartitionRequest& request) co
         absl::StrCat("a piece of ", request.piece().size(), " bytes"));
   }
   const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
-  const ViewEpoch id = {request.move().term(), request.move().n()};
+  const ViewEpoch id = ViewEpochFromProto(request.move());
   const bool named = moves->timeline() == request.header().timeline() &&
                      moves->Incoming(static_cast<PartitionIndex>(request.partition())) == id;
   if (named) return absl::OkStatus();
@@ -44,8 +45,7 @@ absl::StatusOr<v1::TakePartitionReply> StagedPartitions::Take(
   CAPSTAN_RETURN_IF_ERROR(Check(request));
   Reap();
   Entry& entry = Find({static_cast<PartitionIndex>(request.partition()),
-                       Timeline{request.header().timeline()},
-                       {request.move().term(), request.move().n()}});
+                       Timeline{request.header().timeline()}, ViewEpochFromProto(request.move())});
   // Whoever is let in above the limit is let in until it has come: if another took its place, both
   // would be above the limit, and it might never come to its end.
   if (first_ == nullptr || !first_->stage.receiving()) first_ = &entry;

@@ -7,8 +7,6 @@
 namespace capstan::ps {
 namespace {
 
-ViewEpoch FromProto(const v1::ViewEpoch& epoch) { return {epoch.term(), epoch.n()}; }
-
 template <typename Map>
 std::optional<typename Map::mapped_type> Find(const Map& map, PartitionIndex partition) {
   const auto found = map.find(partition);
@@ -40,10 +38,10 @@ ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
     const auto partition = static_cast<PartitionIndex>(move.partition());
     const v1::ShardInfo* const target = FindShard(view, move.to());
     if (move.to() == index && move.to_incarnation() == Raw(self.incarnation)) {
-      if (!move.hand_over()) incoming_[partition] = FromProto(move.id());
+      if (!move.hand_over()) incoming_[partition] = ViewEpochFromProto(move.id());
     } else if (Owns(partition) && target != nullptr &&
                target->incarnation() == move.to_incarnation()) {
-      outgoing_[partition] = {FromProto(move.id()), target->address(),
+      outgoing_[partition] = {ViewEpochFromProto(move.id()), target->address(),
                               Incarnation{move.to_incarnation()}, move.replica(), move.hand_over()};
     }
   }
@@ -52,11 +50,11 @@ ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
     const v1::ShardInfo* const backup = FindShard(view, pair.backup());
     const bool there = backup != nullptr && backup->incarnation() == pair.backup_incarnation();
     if (pair.backup() == index && pair.backup_incarnation() == Raw(self.incarnation)) {
-      standbys_[partition] = {FromProto(pair.id()), FromProto(pair.move()),
+      standbys_[partition] = {ViewEpochFromProto(pair.id()), ViewEpochFromProto(pair.move()),
                               OwnerOf(view, pair.partition())};
       // The pair lasts until a view drops it, even if the backup's process is gone.
     } else if (Owns(partition)) {
-      pairs_[partition] = {FromProto(pair.id()), there ? backup->address() : "",
+      pairs_[partition] = {ViewEpochFromProto(pair.id()), there ? backup->address() : "",
                            Incarnation{pair.backup_incarnation()}};
     }
   }
@@ -64,7 +62,7 @@ ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
     incarnations_.insert(Incarnation{shard.incarnation()});
   }
   for (const v1::PartitionCopy& copy : view.copies()) {
-    copies_[static_cast<PartitionIndex>(copy.partition())] = FromProto(copy.move());
+    copies_[static_cast<PartitionIndex>(copy.partition())] = ViewEpochFromProto(copy.move());
   }
 }
 

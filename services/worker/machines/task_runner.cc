@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "worker/machines/overloaded.h"
+#include "capstan/base/overloaded.h"
 
 namespace capstan::worker {
 std::unique_ptr<RunnerMachine> NewTaskRunner(const TaskLease& lease) {

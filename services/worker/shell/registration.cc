@@ -10,9 +10,10 @@
 #include "absl/time/clock.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
+#include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/base/worth_repeating.h"
-#include "capstan/process/reminder.h"
+#include "capstan/process/await_chief.h"
 #include "capstan/rpc/status.h"
 #include "capstan/v1/chief.grpc.pb.h"
 
@@ -20,8 +21,6 @@ namespace capstan::worker {
 namespace {
 
 constexpr absl::Duration kAttempt = absl::Seconds(3);
-constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDeclaration = absl::Minutes(10);  // Gibibytes, to a store far away.
 constexpr absl::Duration kWatchTurn = absl::Milliseconds(50);
 constexpr size_t kPieceFloats = size_t{1} << 18;
@@ -67,26 +66,15 @@ absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel&
   request.set_incarnation(Raw(options.incarnation));
   request.set_former(Raw(options.former));
   if (options.declaration != nullptr) *request.mutable_declaration() = *options.declaration;
-  const SteadyClock clock;
-  const absl::Time began = clock.Now();
-  Reminder reminder(began);
-  absl::Duration pause = kFirstPause;
-  for (;;) {
-    absl::StatusOr<v1::RegisterWorkerReply> reply = TryOnce(loop, channel, request);
-    if (reply.ok() || !IsWorthRepeating(reply.status())) return reply;
-    const absl::Time now = clock.Now();
-    if (now - began >= options.give_up_after) {
-      return absl::DeadlineExceededError(absl::StrCat("no chief at ", options.chief, " after ",
-                                                      absl::FormatDuration(options.give_up_after),
-                                                      ": ", reply.status().message()));
-    }
-    if (reminder.Due(now)) {
-      log::Info("waiting for the chief",
-                {{"chief", options.chief}, {"waited", now - began}, {"error", reply.status()}});
-    }
-    if (shutdown.WaitFor(pause)) return absl::CancelledError("asked to stop");
-    pause = std::min(2 * pause, kLongestPause);
-  }
+  absl::StatusOr<v1::RegisterWorkerReply> answer;
+  const auto try_once = [&] {
+    answer = TryOnce(loop, channel, request);
+    return answer.status();
+  };
+  CAPSTAN_RETURN_IF_ERROR(
+      AwaitChief({.address = options.chief, .give_up_after = options.give_up_after}, SteadyClock(),
+                 shutdown, try_once));
+  return answer;
 }
 
 void TellFailure(EventLoop& loop, const Channel& channel, const std::string& name,

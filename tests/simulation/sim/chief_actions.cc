@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/overloaded.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "tests/simulation/sim/checks.h"
@@ -81,47 +82,52 @@ v1::LoadPartitionsRequest ChiefProcess::Distorted(v1::LoadPartitionsRequest load
 }
 
 void ChiefProcess::Do(const chief::CallShard& action) {
-  if (const auto* hold = std::get_if<v1::HoldRoundsRequest>(&action.request)) {
-    Call<v1::HoldRoundsReply>(
-        action, [hold = *hold](ShardProcess& shard, const auto& answer, absl::Time deadline) {
-          shard.HoldRounds(hold, deadline, answer);
-        });
-  }
-  if (const auto* commit = std::get_if<v1::CommitRoundRequest>(&action.request)) {
-    Call<v1::CommitRoundReply>(
-        action, [commit = *commit](ShardProcess& shard, const auto& answer, absl::Time) {
-          shard.CommitRound(commit, answer);
-        });
-  }
-  if (const auto* close = std::get_if<v1::CloseStreamsRequest>(&action.request)) {
-    Call<v1::CloseStreamsReply>(
-        action, [close = *close](ShardProcess& shard, const auto& answer, absl::Time) {
-          shard.CloseStreams(close, answer);
-        });
-  }
-  if (const auto* flush = std::get_if<v1::FlushRequest>(&action.request)) {
-    Call<v1::FlushReply>(action, [flush = *flush](ShardProcess& shard, const auto& answer,
-                                                  absl::Time) { shard.Flush(flush, answer); });
-  }
-  if (const auto* save = std::get_if<v1::SavePartitionsRequest>(&action.request)) {
-    Call<v1::SavePartitionsReply>(
-        action, [save = *save](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.SavePartitions(save));
-        });
-  }
-  if (const auto* load = std::get_if<v1::LoadPartitionsRequest>(&action.request)) {
-    cast_.checks().OnLoadOrdered(*load);
-    Call<v1::LoadPartitionsReply>(action, [load = Distorted(*load, action.shard)](
+  std::visit(
+      Overloaded{
+          [&](const v1::HoldRoundsRequest& hold) {
+            Call<v1::HoldRoundsReply>(
+                action, [hold](ShardProcess& shard, const auto& answer, absl::Time deadline) {
+                  shard.HoldRounds(hold, deadline, answer);
+                });
+          },
+          [&](const v1::CommitRoundRequest& commit) {
+            Call<v1::CommitRoundReply>(
+                action, [commit](ShardProcess& shard, const auto& answer, absl::Time) {
+                  shard.CommitRound(commit, answer);
+                });
+          },
+          [&](const v1::CloseStreamsRequest& close) {
+            Call<v1::CloseStreamsReply>(
+                action, [close](ShardProcess& shard, const auto& answer, absl::Time) {
+                  shard.CloseStreams(close, answer);
+                });
+          },
+          [&](const v1::FlushRequest& flush) {
+            Call<v1::FlushReply>(action, [flush](ShardProcess& shard, const auto& answer,
+                                                 absl::Time) { shard.Flush(flush, answer); });
+          },
+          [&](const v1::SavePartitionsRequest& save) {
+            Call<v1::SavePartitionsReply>(
+                action, [save](ShardProcess& shard, const auto& answer, absl::Time) {
+                  answer(shard.SavePartitions(save));
+                });
+          },
+          [&](const v1::LoadPartitionsRequest& load) {
+            cast_.checks().OnLoadOrdered(load);
+            Call<v1::LoadPartitionsReply>(action,
+                                          [distorted = Distorted(load, action.shard)](
                                               ShardProcess& shard, const auto& answer, absl::Time) {
-      answer(shard.LoadPartitions(load));
-    });
-  }
-  if (const auto* move = std::get_if<v1::MovePartitionsRequest>(&action.request)) {
-    Call<v1::MovePartitionsReply>(
-        action, [move = *move](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.MovePartitions(move));
-        });
-  }
+                                            answer(shard.LoadPartitions(distorted));
+                                          });
+          },
+          [&](const v1::MovePartitionsRequest& move) {
+            Call<v1::MovePartitionsReply>(
+                action, [move](ShardProcess& shard, const auto& answer, absl::Time) {
+                  answer(shard.MovePartitions(move));
+                });
+          },
+      },
+      action.request);
 }
 
 // ---- the store ----

@@ -9,6 +9,7 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/base/worth_repeating.h"
 #include "capstan/placement/view_epoch.h"
+#include "ps/process/shard_heartbeat.h"
 #include "tests/simulation/sim/chief.h"
 #include "tests/simulation/sim/shard_peer.h"
 
@@ -26,13 +27,6 @@ constexpr absl::Duration kGrace = absl::Seconds(10);
 constexpr size_t kPieceBytes = 700;
 constexpr size_t kUndecodedBytes = 2000;
 constexpr size_t kUntakenBytes = 20000;  // By a backup.
-
-// As ps/process/ps_process has it.
-absl::Duration HeartbeatOf(const v1::JobSpec& job) {
-  const absl::Duration beat = absl::Seconds(job.lease().heartbeat_seconds());
-  if (job.replicas() == 0) return beat;
-  return std::min(beat, absl::Seconds(job.lease().shard_lease_seconds()) / 4);
-}
 
 }  // namespace
 
@@ -170,7 +164,7 @@ void ShardProcess::Heartbeat() {
       cast_, life_, kAttempt,
       [request](ChiefProcess& chief, const auto& answer) { answer(chief.ShardHeartbeat(request)); },
       [this, sent = cast_.schedule().Now()](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
-        const absl::Duration every = HeartbeatOf(cast_.job().spec());
+        const absl::Duration every = ps::HeartbeatOf(cast_.job().spec());
         cast_.network().After(life_, draining_ ? kDrainingBeat : every, [this] { Heartbeat(); });
         if (!reply.ok()) return;
         heard_ = cast_.schedule().Now();

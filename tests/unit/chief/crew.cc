@@ -3,9 +3,37 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/overloaded.h"
 #include "capstan/model/auc.h"
 
 namespace capstan::chief {
+namespace {
+
+// Returns the name by which the tests know a call.
+std::string NameOf(const ShardRequest& request) {
+  return std::visit(Overloaded{
+                        [](const v1::HoldRoundsRequest& hold) -> std::string {
+                          return hold.hold() ? "Hold" : "Release";
+                        },
+                        [](const v1::CommitRoundRequest& commit) {
+                          return absl::StrCat("Commit ", commit.closed().round());
+                        },
+                        [](const v1::CloseStreamsRequest&) -> std::string { return "Close"; },
+                        [](const v1::FlushRequest&) -> std::string { return "Flush"; },
+                        [](const v1::SavePartitionsRequest&) -> std::string { return "Save"; },
+                        [](const v1::LoadPartitionsRequest& load) {
+                          return absl::StrCat(load.partitions().empty() ? "Join " : "Load ",
+                                              load.header().timeline());
+                        },
+                        [](const v1::MovePartitionsRequest& move) -> std::string {
+                          return move.finish() ? "Finish" : "Copy";
+                        },
+                    },
+                    request);
+}
+
+}  // namespace
+
 Crew::Crew(const CrewOptions& options)
     : Crew(options, NewHistory(options), absl::UnixEpoch() + absl::Hours(1), /*term=*/1) {}
 
@@ -90,26 +118,30 @@ absl::StatusOr<v1::Manifest> Crew::ManifestAt(const std::string& uri) const {
 }
 
 void Crew::Perform(Action& action, std::vector<CallShard>& calls) {
-  if (auto* view = std::get_if<PublishView>(&action)) views.push_back(view->view);
-  if (auto* call = std::get_if<CallShard>(&action)) calls.push_back(*call);
-  if (auto* point = std::get_if<AppendCurve>(&action)) curve.push_back(*point);
-  if (auto* line = std::get_if<LogEvent>(&action)) log.push_back(*line);
-  if (auto* gone = std::get_if<DeleteCheckpoints>(&action)) {
-    deleted.insert(deleted.end(), gone->ids.begin(), gone->ids.end());
-  }
-  if (auto* answer = std::get_if<AnswerCheckpoint>(&action)) checkpoint_answers.push_back(*answer);
-  if (auto* store = std::get_if<StoreState>(&action)) {
-    if (state_status.ok()) states.push_back(store->state);
-    if (!hold_states) machine.OnStateStored(state_status, now);
-  }
-  if (auto* read = std::get_if<ReadManifest>(&action)) {
-    machine.OnManifestRead(read->uri, ManifestAt(read->uri), now);
-  }
-  if (auto* manifest = std::get_if<WriteManifest>(&action)) {
-    manifest->manifest.set_created_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(now)));
-    if (manifest_status.ok()) manifests.push_back(*manifest);
-    if (!hold_manifests) machine.OnManifestWritten(manifest->uri, manifest_status, now);
-  }
+  std::visit(Overloaded{
+                 [&](const PublishView& view) { views.push_back(view.view); },
+                 [&](const CallShard& call) { calls.push_back(call); },
+                 [&](const AppendCurve& point) { curve.push_back(point); },
+                 [&](const LogEvent& line) { log.push_back(line); },
+                 [&](const DeleteCheckpoints& gone) {
+                   deleted.insert(deleted.end(), gone.ids.begin(), gone.ids.end());
+                 },
+                 [&](const AnswerCheckpoint& answer) { checkpoint_answers.push_back(answer); },
+                 [&](const StoreState& store) {
+                   if (state_status.ok()) states.push_back(store.state);
+                   if (!hold_states) machine.OnStateStored(state_status, now);
+                 },
+                 [&](const ReadManifest& read) {
+                   machine.OnManifestRead(read.uri, ManifestAt(read.uri), now);
+                 },
+                 [&](WriteManifest& write) {
+                   write.manifest.set_created_unix_seconds(
+                       static_cast<uint64_t>(absl::ToUnixSeconds(now)));
+                   if (manifest_status.ok()) manifests.push_back(write);
+                   if (!hold_manifests) machine.OnManifestWritten(write.uri, manifest_status, now);
+                 },
+             },
+             action);
 }
 
 void Crew::TakeActions(std::vector<CallShard>& calls) {
@@ -140,69 +172,73 @@ void Crew::TakeCheckpoint() {
 }
 
 void Crew::Answer(const CallShard& call) {
-  std::string name;
-  ShardReply reply;
-  if (const auto* hold = std::get_if<v1::HoldRoundsRequest>(&call.request)) {
-    name = hold->hold() ? "Hold" : "Release";
-    v1::HoldRoundsReply answer;
-    answer.mutable_last()->set_round(round);
-    for (uint64_t cursor : lane_cursors) answer.add_lanes()->set_cursor(cursor);
-    reply = answer;
+  absl::StatusOr<ShardReply> reply = std::visit(
+      [&](const auto& request) -> absl::StatusOr<ShardReply> {
+        return ReplyOf(call.shard, request);
+      },
+      call.request);
+  if (reply.ok()) {
+    const std::string name = NameOf(call.request);
+    ++answered[name];
+    if (!std::holds_alternative<v1::LoadPartitionsRequest>(call.request)) order.push_back(name);
   }
-  if (const auto* commit = std::get_if<v1::CommitRoundRequest>(&call.request)) {
-    name = absl::StrCat("Commit ", commit->closed().round());
-    reply = v1::CommitRoundReply();
+  machine.OnShardReply(call.call, std::move(reply), now);
+}
+
+v1::HoldRoundsReply Crew::ReplyOf(uint32_t, const v1::HoldRoundsRequest&) const {
+  v1::HoldRoundsReply reply;
+  reply.mutable_last()->set_round(round);
+  for (uint64_t cursor : lane_cursors) reply.add_lanes()->set_cursor(cursor);
+  return reply;
+}
+
+v1::CommitRoundReply Crew::ReplyOf(uint32_t, const v1::CommitRoundRequest&) const { return {}; }
+
+v1::CloseStreamsReply Crew::ReplyOf(uint32_t shard, const v1::CloseStreamsRequest& close) {
+  for (const v1::StreamClose& stream : close.streams()) {
+    closed[shard][stream.stream()] = stream.batches();
   }
-  if (const auto* close = std::get_if<v1::CloseStreamsRequest>(&call.request)) {
-    name = "Close";
-    for (const v1::StreamClose& stream : close->streams()) {
-      closed[call.shard][stream.stream()] = stream.batches();
-    }
-    reply = v1::CloseStreamsReply();
+  return {};
+}
+
+v1::FlushReply Crew::ReplyOf(uint32_t, const v1::FlushRequest&) const { return {}; }
+
+absl::StatusOr<v1::SavePartitionsReply> Crew::ReplyOf(uint32_t shard,
+                                                      const v1::SavePartitionsRequest& save) {
+  saves.push_back(save);
+  if (!save_status.ok()) return save_status;
+  v1::SavePartitionsReply reply;
+  int& asked = saves_asked_[{save.id(), shard}];
+  reply.set_done(++asked >= saves_until_done);
+  reply.set_partitions_saved(static_cast<uint64_t>(asked * partitions_saved_each));
+  v1::SavedFile& file = *reply.add_files();
+  file.set_name(absl::StrCat("partition-", shard));
+  file.set_delta(!save.parent().empty());
+  return reply;
+}
+
+absl::StatusOr<v1::LoadPartitionsReply> Crew::ReplyOf(uint32_t shard,
+                                                      const v1::LoadPartitionsRequest& load) {
+  loads.push_back(load);
+  if (const auto why = damaged_parts.find(load.uri()); why != damaged_parts.end()) {
+    return why->second;
   }
-  if (std::holds_alternative<v1::FlushRequest>(call.request)) {
-    name = "Flush";
-    reply = v1::FlushReply();
-  }
-  if (const auto* save = std::get_if<v1::SavePartitionsRequest>(&call.request)) {
-    saves.push_back(*save);
-    if (!save_status.ok()) return machine.OnShardReply(call.call, save_status, now);
-    name = "Save";
-    v1::SavePartitionsReply answer;
-    int& asked = saves_asked_[{save->id(), call.shard}];
-    answer.set_done(++asked >= saves_until_done);
-    answer.set_partitions_saved(static_cast<uint64_t>(asked * partitions_saved_each));
-    v1::SavedFile& file = *answer.add_files();
-    file.set_name(absl::StrCat("partition-", call.shard));
-    file.set_delta(!save->parent().empty());
-    reply = answer;
-  }
-  if (const auto* load = std::get_if<v1::LoadPartitionsRequest>(&call.request)) {
-    loads.push_back(*load);
-    if (const auto why = damaged_parts.find(load->uri()); why != damaged_parts.end()) {
-      return machine.OnShardReply(call.call, why->second, now);
-    }
-    shards[call.shard].loaded_timeline = load->header().timeline();
-    name = absl::StrCat(load->partitions().empty() ? "Join " : "Load ", load->header().timeline());
-    v1::LoadPartitionsReply answer;
-    answer.set_done(true);
-    if (load->has_partial()) answer.set_batches_lost(batches_lost);
-    reply = answer;
-  }
-  if (const auto* move = std::get_if<v1::MovePartitionsRequest>(&call.request)) {
-    move_orders.emplace_back(call.shard, *move);
-    if (!move_status.ok()) return machine.OnShardReply(call.call, move_status, now);
-    name = move->finish() ? "Finish" : "Copy";
-    const bool done =
-        ++moves_asked_[{move->id().n(), call.shard, move->finish()}] >= moves_until_done;
-    v1::MovePartitionsReply answer;
-    answer.set_copied(done || move->finish());
-    answer.set_done(done && move->finish());
-    reply = answer;
-  }
-  ++answered[name];
-  if (!std::holds_alternative<v1::LoadPartitionsRequest>(call.request)) order.push_back(name);
-  machine.OnShardReply(call.call, reply, now);
+  shards[shard].loaded_timeline = load.header().timeline();
+  v1::LoadPartitionsReply reply;
+  reply.set_done(true);
+  if (load.has_partial()) reply.set_batches_lost(batches_lost);
+  return reply;
+}
+
+absl::StatusOr<v1::MovePartitionsReply> Crew::ReplyOf(uint32_t shard,
+                                                      const v1::MovePartitionsRequest& move) {
+  move_orders.emplace_back(shard, move);
+  if (!move_status.ok()) return move_status;
+  const bool done = ++moves_asked_[{move.id().n(), shard, move.finish()}] >= moves_until_done;
+  v1::MovePartitionsReply reply;
+  reply.set_copied(done || move.finish());
+  reply.set_done(done && move.finish());
+  return reply;
 }
 
 uint64_t Crew::RegisterWorker(const std::string& name, uint64_t incarnation,

@@ -114,6 +114,18 @@ class Crew {
   void Perform(Action& action, std::vector<CallShard>& calls);
   absl::StatusOr<v1::Manifest> ManifestAt(const std::string& uri) const;
 
+  // What a shard answers to each order of the chief.
+  v1::HoldRoundsReply ReplyOf(uint32_t shard, const v1::HoldRoundsRequest& hold) const;
+  v1::CommitRoundReply ReplyOf(uint32_t shard, const v1::CommitRoundRequest& commit) const;
+  v1::CloseStreamsReply ReplyOf(uint32_t shard, const v1::CloseStreamsRequest& close);
+  v1::FlushReply ReplyOf(uint32_t shard, const v1::FlushRequest& flush) const;
+  absl::StatusOr<v1::SavePartitionsReply> ReplyOf(uint32_t shard,
+                                                  const v1::SavePartitionsRequest& save);
+  absl::StatusOr<v1::LoadPartitionsReply> ReplyOf(uint32_t shard,
+                                                  const v1::LoadPartitionsRequest& load);
+  absl::StatusOr<v1::MovePartitionsReply> ReplyOf(uint32_t shard,
+                                                  const v1::MovePartitionsRequest& move);
+
   uint32_t shards_;
   uint64_t shard_memory_ = 0;
   std::map<std::string, std::pair<uint64_t, std::vector<uint64_t>>> workers_;

@@ -48,6 +48,21 @@ TEST(LabelLossesTest, ALabelHasItsOwnLossOrElseThatOfTheModel) {
   EXPECT_THAT(DescribeJob(*job, {}).lines, Contains(EndsWith("; labels bought, amount (squared)")));
 }
 
+TEST(LossOfModelTest, IsThatOfThePresetWhereTheFileLeavesItOpen) {
+  v1::ModelSpec model;
+  model.set_preset("lr");
+  EXPECT_EQ(LossOfModel(model), v1::LOSS_LOGISTIC);
+  model.set_preset("mf");
+  EXPECT_EQ(LossOfModel(model), v1::LOSS_SQUARED);
+  model.set_preset("softmax");
+  EXPECT_EQ(LossOfModel(model), v1::LOSS_SOFTMAX);
+  model.set_preset("mlp");
+  model.set_outputs(3);
+  EXPECT_EQ(LossOfModel(model), v1::LOSS_SOFTMAX) << "several outputs are classes";
+  model.set_loss(v1::LOSS_SQUARED);
+  EXPECT_EQ(LossOfModel(model), v1::LOSS_SQUARED) << "the file says so";
+}
+
 TEST(LabelLossesTest, AreRefusedWithTheirKeyAndWhatWasExpected) {
   EXPECT_THAT(Refusal(Orders("hinge")),
               StartsWith("job.yaml:2: data.schema.labels.amount.loss: \"hinge\" is not one of "

@@ -2,10 +2,13 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "capstan/base/hash.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/model/auc.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -158,6 +161,32 @@ TEST(EvaluationTest, ThereIsNoMaeWhereAnEarlierWorkerHasToldNoAbsoluteErrors) {
   v1::EvaluationResult exact;
   AddToEvaluation({v1::LOSS_SQUARED, 1, labels, labels}, exact);
   EXPECT_EQ(MetricsOf(v1::LOSS_SQUARED, exact).at("mae"), 0) << "of a model without errors";
+}
+
+// What a job may stop by is refused or taken before anything is measured (capstan/config).
+TEST(EvaluationTest, EarlyStoppingMayNameWhatIsMeasuredAndNothingElse) {
+  const std::vector<float> logits = {1, -2, 2, -1}, labels = {1, 0, 0, 1};
+  const std::vector<uint64_t> groups = {7, 7, 8, 8};
+  struct Case {
+    v1::Loss loss;
+    int outputs;
+    bool groups;
+    std::set<std::string> told_alone;  // Metrics by which no job is stopped.
+  };
+  for (const Case& c :
+       {Case{v1::LOSS_LOGISTIC, 1, false, {"loss", "calibration"}},
+        Case{v1::LOSS_LOGISTIC, 1, true, {"loss", "calibration", "group_share"}},
+        Case{v1::LOSS_SQUARED, 1, false, {"loss"}}, Case{v1::LOSS_SOFTMAX, 2, false, {"loss"}}}) {
+    Scores scores = {.loss = c.loss, .outputs = c.outputs, .logits = logits};
+    scores.labels = std::span(labels).first(logits.size() / static_cast<size_t>(c.outputs));
+    if (c.groups) scores.groups = groups;
+    v1::EvaluationResult sums;
+    AddToEvaluation(scores, sums);
+    std::set<std::string> measured, expected = c.told_alone;
+    for (const auto& [name, value] : MetricsOf(c.loss, sums)) measured.insert(name);
+    for (const auto name : MeasuredWith(c.loss, c.groups)) expected.emplace(name);
+    EXPECT_EQ(measured, expected) << v1::Loss_Name(c.loss);
+  }
 }
 
 TEST(EvaluationTest, RefusesAHistogramOfAnotherSizeAndLeavesTheSumsAlone) {

@@ -16,10 +16,10 @@ class LoadDutyTest : public DutyTest {
       job_.checkpoints.catalog.Add(
           {.id = id, .timeline = job_.placement.timeline(), .step = ++steps_});
     }
-    job_.recovery.rollback.Begin(job_.Sources(), now_);
-    if (job_.recovery.rollback.TakeRead(now_))
-      (void)job_.recovery.rollback.OnManifestRead(manifest, now_);
-    job_.recovery.rollback.BeginLoading(shards);
+    job_.recovery.restoration.Begin(job_.Sources(), now_);
+    if (job_.recovery.restoration.TakeRead(now_))
+      (void)job_.recovery.restoration.OnManifestRead(manifest, now_);
+    job_.recovery.restoration.BeginLoading(shards);
   }
   bool Answer(const CallShard& call, absl::StatusOr<ShardReply> reply) {
     return duty_.OnAnswer(*job_.calls.OnReply(call.call, std::move(reply), now_), now_);
@@ -99,7 +99,7 @@ TEST_F(LoadDutyTest, AShardThatIsNotDoneIsAskedAgainUntilItIs) {
   ASSERT_THAT(calls, testing::SizeIs(1));
   reply.set_done(true);
   EXPECT_TRUE(Answer(calls[0], ShardReply(reply)));
-  EXPECT_TRUE(job_.recovery.rollback.loaded());
+  EXPECT_TRUE(job_.recovery.restoration.loaded());
 }
 
 TEST_F(LoadDutyTest, AShardThatCannotLoadForNowIsAskedAgainASecondLater) {
@@ -122,8 +122,8 @@ TEST_F(LoadDutyTest, DamageThatAShardFindsLeadsToTheCheckpointBeforeAndNoFurther
   ASSERT_THAT(calls, testing::SizeIs(2));
   EXPECT_FALSE(Answer(calls[0], absl::DataLossError("checksum")));
   EXPECT_EQ(job_.checkpoints.catalog.Find("b"), nullptr);
-  EXPECT_EQ(job_.recovery.rollback.phase(), Recovery::Phase::kReading);
-  EXPECT_EQ(job_.recovery.rollback.source().id, "a");
+  EXPECT_EQ(job_.recovery.restoration.phase(), Recovery::Phase::kReading);
+  EXPECT_EQ(job_.recovery.restoration.source().id, "a");
   EXPECT_FALSE(job_.calls.Pending(Purpose::kLoad)) << "what is loaded of the other is of no use";
 
   Load({}, {0, 1});
@@ -189,7 +189,7 @@ TEST_F(PartialLoadDutyTest, WhereItFindsDamageEverybodyReturnsAndNotItAloneToAnE
   EXPECT_FALSE(Answer(calls[0], absl::DataLossError("checksum")));
   EXPECT_THAT(orders_.orders, testing::ElementsAre("give up partial recovery: checksum"));
   EXPECT_EQ(job_.checkpoints.catalog.Find("b"), nullptr);
-  EXPECT_EQ(job_.recovery.rollback.phase(), Recovery::Phase::kLoading);
+  EXPECT_EQ(job_.recovery.restoration.phase(), Recovery::Phase::kLoading);
 }
 
 }  // namespace

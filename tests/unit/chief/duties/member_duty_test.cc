@@ -133,7 +133,7 @@ TEST_F(MemberDutyTest, NobodyIsGivenUpWhereNobodyCouldTakeItsPartitions) {
 
 TEST_F(MemberDutyTest, WhoLeavesOnTheWayToACheckpointIsDoneWithoutAndNowhereElse) {
   Run(2);
-  job_.recovery.rollback.Begin(job_.Sources(), now_);
+  job_.recovery.restoration.Begin(job_.Sources(), now_);
   shard(1).draining = true;
   now_ += absl::Seconds(31);
   shard(0).heard = now_;

@@ -35,7 +35,7 @@ TEST_F(PartialRecoveryDutyTest, AShardReturnsAloneAndTrainingGoesOn) {
   duty_.Begin(1, now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
   EXPECT_EQ(job_.placement.timeline(), job_.recovery.first_timeline);
-  EXPECT_EQ(job_.recovery.rollback.source().id, "c");
+  EXPECT_EQ(job_.recovery.restoration.source().id, "c");
   EXPECT_FALSE(job_.checkpoints.checkpointer.running())
       << "nothing is saved of a shard that has nothing";
   EXPECT_EQ(job_.checkpoints.checkpointer.failures(), 0u);
@@ -44,11 +44,11 @@ TEST_F(PartialRecoveryDutyTest, AShardReturnsAloneAndTrainingGoesOn) {
 
 TEST_F(PartialRecoveryDutyTest, AnotherJoinsTheReturnThatIsUnderWay) {
   duty_.Begin(1, now_);
-  job_.recovery.rollback.BeginLoading({1});
+  job_.recovery.restoration.BeginLoading({1});
   duty_.Begin(0, now_ + absl::Seconds(5));
-  EXPECT_TRUE(job_.recovery.rollback.Awaits(0));
-  EXPECT_TRUE(job_.recovery.rollback.Awaits(1));
-  EXPECT_EQ(job_.recovery.rollback.begun(), now_);
+  EXPECT_TRUE(job_.recovery.restoration.Awaits(0));
+  EXPECT_TRUE(job_.recovery.restoration.Awaits(1));
+  EXPECT_EQ(job_.recovery.restoration.begun(), now_);
 }
 
 TEST_F(PartialRecoveryDutyTest, WhatHadMovedToTheShardIsLoadedLikeAllThatItOwns) {

@@ -287,10 +287,10 @@ TEST_F(PromotionDutyTest, WithAShardThatOwnsNothingNothingIsLost) {
 
 TEST_F(PromotionDutyTest, AShardThatIsReplacedOnTheWayToACheckpointLoadsAsWell) {
   job_.state = v1::JOB_STATE_RESTORING;
-  job_.recovery.rollback.Begin(job_.Sources(), now_);
-  job_.recovery.rollback.BeginLoading({0});
+  job_.recovery.restoration.Begin(job_.Sources(), now_);
+  job_.recovery.restoration.BeginLoading({0});
   duty_.OnReplaced(1, now_);
-  EXPECT_TRUE(job_.recovery.rollback.Awaits(1));
+  EXPECT_TRUE(job_.recovery.restoration.Awaits(1));
   EXPECT_THAT(orders_.orders, testing::IsEmpty());
 }
 

@@ -18,7 +18,7 @@ class RecoveryDutyTest : public DutyTest {
   }
   // What was found where the checkpoint that is returned to now should be.
   void Read(absl::StatusOr<v1::Manifest> manifest) {
-    duty_.OnManifestRead(job_.recovery.rollback.source().uri, std::move(manifest), now_);
+    duty_.OnManifestRead(job_.recovery.restoration.source().uri, std::move(manifest), now_);
   }
   // The folders whose manifests are to be read, since the last call.
   std::vector<std::string> Reads() {
@@ -28,7 +28,7 @@ class RecoveryDutyTest : public DutyTest {
   }
   void AllLoad() {
     for (uint32_t index : job_.placement.Owners())
-      job_.recovery.rollback.OnLoaded(index, v1::LoadPartitionsReply());
+      job_.recovery.restoration.OnLoaded(index, v1::LoadPartitionsReply());
   }
   // A job that has trained so many examples returns to a checkpoint of 60.
   void ReturnToSixtyExamples(uint64_t from) {
@@ -242,7 +242,7 @@ TEST_F(RecoveryDutyTest, DamageThatMeetsOneThatReturnsAloneIsGivenUpAndFailsNoth
   Run(2);
   job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
   job_.recovery.partial[1].set_shard(1);
-  job_.recovery.rollback.Begin(job_.Sources(), now_);
+  job_.recovery.restoration.Begin(job_.Sources(), now_);
   duty_.Advance(now_);
   Read(absl::DataLossError("checksum"));
   EXPECT_THAT(orders_.orders, testing::ElementsAre("give up partial recovery: checksum"));
@@ -256,8 +256,8 @@ TEST_F(RecoveryDutyTest, AnotherMapIsMadeOverThoseThatItWasToBeMadeOver) {
   job_.placement.next_map = {0};
   duty_.Advance(now_);
   EXPECT_THAT(job_.placement.Owners(), testing::ElementsAre(0u));
-  EXPECT_TRUE(job_.recovery.rollback.Awaits(0));
-  EXPECT_FALSE(job_.recovery.rollback.Awaits(1));
+  EXPECT_TRUE(job_.recovery.restoration.Awaits(0));
+  EXPECT_FALSE(job_.recovery.restoration.Awaits(1));
   EXPECT_THAT(job_.placement.next_map, testing::IsEmpty())
       << "the next one is over the quorum again";
 }

@@ -55,8 +55,8 @@ TEST_F(StatusReportTest, TheEndIsToldWhenItIsStored) {
 
 TEST_F(StatusReportTest, EachShardIsShownByWhatItDoes) {
   Run(3);
-  job_.recovery.rollback.Begin({RecoverySource()}, now_);  // The initial values.
-  job_.recovery.rollback.BeginLoading({1});
+  job_.recovery.restoration.Begin({RecoverySource()}, now_);  // The initial values.
+  job_.recovery.restoration.BeginLoading({1});
   shard(2).draining = true;
   AddShard(3);
   AddShard(4);

@@ -42,8 +42,8 @@ TEST_F(WaitingTest, ABegunJobWaitsForTheShardsThatItHadWhereTheyAreMoreThanThose
 TEST_F(WaitingTest, AShardIsNamedThatHasFallenSilentOrStillLoads) {
   Run(2);
   EXPECT_EQ(WaitingFor(job_, now_), "");
-  job_.recovery.rollback.Begin({RecoverySource{}}, now_);
-  job_.recovery.rollback.BeginLoading({0, 1});
+  job_.recovery.restoration.Begin({RecoverySource{}}, now_);
+  job_.recovery.restoration.BeginLoading({0, 1});
   now_ += absl::Seconds(11);
   shard(1).heard = now_;
   EXPECT_EQ(WaitingFor(job_, now_), "shard 0; shard 1, which loads its partitions");
@@ -60,7 +60,7 @@ TEST_F(WaitingTest, WhereNoShardIsThereAllAreWaitedFor) {
 
 TEST_F(WaitingTest, TheCheckpointIsNamedWhoseManifestIsNotThereYet) {
   Run(2);
-  job_.recovery.rollback.Begin({RecoverySource{.uri = "/models/test/checkpoints/x"}}, now_);
+  job_.recovery.restoration.Begin({RecoverySource{.uri = "/models/test/checkpoints/x"}}, now_);
   EXPECT_EQ(WaitingFor(job_, now_), "the object store, for /models/test/checkpoints/x");
 }
 

@@ -15,6 +15,19 @@ class JobContextTest : public DutyTest {
   }
 };
 
+TEST_F(JobContextTest, ALeaseIsSealedAsThatOfItsLaneOrElseOfItsTaskInThisTimeline) {
+  job_.training.sealer = Sealer("the key");
+  SealedLease lease{.trainer = TrainerId{7},
+                    .generation = {.term = 1, .count = 2},
+                    .stream = StreamId::Task(/*data_epoch=*/1, /*task=*/3)};
+  EXPECT_EQ(job_.SealOf(lease),
+            job_.training.sealer.OfTask(job_.placement.timeline(), lease.trainer, lease.stream,
+                                        lease.generation));
+  lease.lane = 5;
+  EXPECT_EQ(job_.SealOf(lease), job_.training.sealer.OfLane(job_.placement.timeline(),
+                                                            lease.trainer, 5, lease.generation));
+}
+
 TEST_F(JobContextTest, ACheckpointIsDueWhenItsTimeHasComeAndWhenSomebodyAsks) {
   EXPECT_FALSE(job_.CheckpointDue(now_));
   EXPECT_TRUE(job_.CheckpointDue(now_ + absl::Minutes(1)));
