@@ -1,7 +1,9 @@
 """Jobs for tests on a cluster, as values of the chart: one whose model is a ledger of records, and synthetic ones."""
 
+import cluster_store
 from authority import ROLES
 from ledger import RATE as LEDGER_RATE
+from s3 import documented_policies
 
 RECORDS = 12000
 
@@ -37,18 +39,18 @@ def ledger(update, every=None):
     }
 
 
-def in_bucket(bucket, every):
-    """A job's checkpoints in a bucket of the cluster's object store, which knows the keys of chief and shards and not those
-    of the workers, who have no data there; `secrets` are to be applied, and are no values."""
-    def secret(name, key, value):
-        return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
-                "stringData": {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": value}}
-
+def in_bucket(bucket, every, data="train", models="models"):
+    """A job's checkpoints in the folder `models` of a bucket of the cluster's object store, which is there. The chief and the shards
+    have keys under their policy of docs/s3.md, and the workers under theirs, by which they may read the folder `data`. `secrets`
+    are to be applied, and are no values."""
+    policies = dict(zip(("bucket", "reader"), documented_policies(bucket, data, models)))
+    secrets = [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": cluster_store.keys_for(policy)}
+               for name, policy in policies.items()]
     return {
-        "secrets": [secret("bucket", "capstan", "capstan-secret"), secret("reader", "a-worker", "another-secret")],
-        "s3": {"endpoint": "http://s3.capstan-s3.svc.cluster.local:9000", "region": "us-east-1",
+        "secrets": secrets,
+        "s3": {"endpoint": cluster_store.ENDPOINT, "region": "us-east-1",
                "existingSecret": "bucket", "workerSecret": "reader", "allowHttp": True},
-        "job": {"checkpoint": {"uri": f"s3://{bucket}/models", "every": every}},
+        "job": {"checkpoint": {"uri": f"s3://{bucket}/{models}", "every": every}},
     }
 
 
@@ -78,10 +80,10 @@ def records(text):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "records"}, "data": {"records.csv": text}}
 
 
-def ledger_times(release, model):
-    """How often each record was trained: {times: records}."""
+def ledger_times(release, model, data="/data/records.csv"):
+    """How often each record of `data` was trained, as a command in the chief's pod says it: {times: records}."""
     scores = [float(line.split(",")[-1]) for line in
-              release.command("predict", model.removeprefix("file://"), "/data/records.csv").stdout.splitlines()]
+              release.command("predict", model.removeprefix("file://"), data).stdout.splitlines()]
     # A weight is rate / 2 for each time; the score is 1 / (1 + e^-weight), near 1/2 + weight / 4.
     times = [round((score - 0.5) * 8 / LEDGER_RATE) for score in scores]
     return {count: times.count(count) for count in set(times)}

@@ -3,14 +3,13 @@ completes, every record counts once, and what a deletion cost is told. Skips, lo
 
 import pathlib
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
-from cluster import KUBE, Namespace, Release, merged, require_cluster, run, store_up
+from cluster import Namespace, Release, merged, require_cluster
 from cluster_hit import hit
-from cluster_jobs import RECORDS, claim, in_bucket, ledger, ledger_times, record_lines, records, steady, synthetic
+from cluster_jobs import RECORDS, claim, ledger, ledger_times, record_lines, records
 
 EVERY = 3  # Seconds between checkpoints.
 HEARTBEAT = 0.2  # Seconds; a worker's acknowledged batches are known to the chief this much later.
@@ -171,53 +170,6 @@ class RecoveryTest(unittest.TestCase):
             release.until(lambda status: int(status["term"]) > term + 1, "the chief that starts over")
             self.assertLess(int(release.goes_on()["examples"]), half)
             self.check_ledger(release)
-
-    def uninstall(self, release):
-        """The seconds until the last pod has gone."""
-        begin = time.monotonic()
-        release.helm("uninstall", "--wait", "--timeout=150s")
-        release.namespace.kubectl("wait", "--for=delete", "pod", "--all", "--timeout=120s")
-        return time.monotonic() - begin
-
-    @unittest.skipUnless(KUBE, "no $CAPSTAN_KUBE to start an object store in the cluster with")
-    def test_a_bucket_keeps_the_job_through_an_outage_and_an_uninstall(self):
-        """MinIO of $CAPSTAN_KUBE; the store is away for a while, and everything is taken down and installed again."""
-        with Namespace("capstan-e2e-bucket") as namespace:
-            bucket = f"ctr-{int(time.time())}"
-            store_up(bucket)
-            values = merged(synthetic(400000, train={"batch_size": 64}), in_bucket(bucket, every="3s"),
-                            {"worker": steady(20)})
-            release = Release(namespace, "ctr", values)
-            namespace.apply(*release.values.pop("secrets"))
-            release.install()
-            for role, keys in (("worker", "reader"), ("ps", "bucket"), ("chief", "bucket")):
-                for pod in release.pods(role):
-                    mounted = {one["secret"]["secretName"] for one in pod["spec"]["volumes"] if "secret" in one}
-                    self.assertEqual(mounted, {keys}, "the store does not know the workers' keys: they cannot write")
-            saved = int(release.until(lambda status: int(status["checkpoint"]["taken"]) > 0, "a checkpoint")
-                        ["checkpoint"]["taken"])
-            run(KUBE, "s3", "down")
-            release.until(lambda status: int(status["checkpoint"]["failures"]) > 0, "a checkpoint that fails")
-            self.assertEqual(release.status()["state"], "JOB_STATE_RUNNING", "training does not wait for the store")
-            store_up(bucket)
-            before = release.until(lambda status: int(status["checkpoint"]["taken"]) > saved, "the next checkpoint")
-            took = self.uninstall(release)
-            release.install()
-            status = release.goes_on()
-            print(f"uninstalled within {took:.1f} s, at {before['examples']} examples or later; goes on at "
-                  f"{status['examples']}", flush=True)
-            self.assertGreaterEqual(int(status["examples"]), int(before["checkpoint"]["examples"]))
-            self.assertEqual(status["state"], "JOB_STATE_RUNNING", "the job was over before it was taken down")
-            release.hurry()
-            release.wait_job("complete", timeout=300)
-            status = release.status()
-            self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", 400000))
-            self.assertGreater(status["evaluations"][-1]["metrics"]["auc"], 0.70)
-            self.uninstall(release)
-            for folder, file in (("state", "chief.json"), ("checkpoints", "MANIFEST.json")):
-                # A page of at most 1000.
-                left = run(KUBE, "s3", "curl", f"/{bucket}?list-type=2&prefix=models%2Fctr%2F{folder}%2F").stdout
-                self.assertIn(file, left)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,28 @@ def find_program():
     home = os.environ.get("CAPSTAN_KUBE_HOME", os.path.expanduser("~/.cache/capstan-kube"))
     built = sorted(glob.glob(f"{home}/bin-*/minio"))
     return os.environ.get("CAPSTAN_TEST_S3_SERVER") or (built[-1] if built else None)
+
+
+def documented_policies(bucket, data="train", models="models"):
+    """Those of docs/s3.md, as JSON, for data in one folder of a bucket and the jobs of another: of the chief and the shards, of
+    workers, and of who serves."""
+    names = {"ads": bucket, "train": data, "ctr": models}
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "s3.md").read_text()
+    policies = re.findall(r"```json\n(\{\"Version.*?)```", text, re.DOTALL)
+    if len(policies) != 3:
+        raise AssertionError(f"docs/s3.md has {len(policies)} policies, expected three")
+    return [re.sub(r'(?<=:::)ads\b|(?<=["/])(?:train|ctr)(?=/\*")', lambda name: names[name[0]], policy) for policy in policies]
+
+
+def asked_for_keys(policy, seconds=3600):
+    """The form of a request for keys that last so long and may do what the policy says; `given_keys` reads its answer."""
+    return urllib.parse.urlencode({"Action": "AssumeRole", "Version": "2011-06-15", "DurationSeconds": seconds, "Policy": policy})
+
+
+def given_keys(answer):
+    """{variable: value}"""
+    return {variable: answer.split(f"<{name}>")[1].split("<")[0] for variable, name in (
+        ("AWS_ACCESS_KEY_ID", "AccessKeyId"), ("AWS_SECRET_ACCESS_KEY", "SecretAccessKey"), ("AWS_SESSION_TOKEN", "SessionToken"))}
 
 
 class S3Server:
@@ -79,12 +102,8 @@ class S3Server:
 
     def keys_for(self, policy):
         """Temporary keys that may do what this policy (JSON) says and no more: {variable: value}."""
-        form = urllib.parse.urlencode({"Action": "AssumeRole", "Version": "2011-06-15", "DurationSeconds": 3600, "Policy": policy})
-        answer = self.request("POST", "/", form.encode(), service="sts",
-                              headers={"Content-Type": "application/x-www-form-urlencoded"}).decode()
-        found = {name: answer.split(f"<{name}>")[1].split("<")[0] for name in ("AccessKeyId", "SecretAccessKey", "SessionToken")}
-        return {"AWS_ACCESS_KEY_ID": found["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": found["SecretAccessKey"],
-                "AWS_SESSION_TOKEN": found["SessionToken"]}
+        return given_keys(self.request("POST", "/", asked_for_keys(policy).encode(), service="sts",
+                                       headers={"Content-Type": "application/x-www-form-urlencoded"}).decode())
 
     def request(self, method, path, content=b"", query="", service="s3", keys=None, headers=None):
         """Signed as AWS wants it, with the server's own keys or those of keys_for; the answer's body."""

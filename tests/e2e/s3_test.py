@@ -3,7 +3,6 @@ no secret in any log."""
 
 import gzip
 import pathlib
-import re
 import signal
 import sys
 import tempfile
@@ -19,7 +18,6 @@ from ledger import ledger_job, ledger_times, write_ledger_file
 from model_server import Server, column
 
 RECORDS = 3000  # In each of two files.
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECKPOINTS = "models/ledger/checkpoints/"
 PACE = 5  # Milliseconds a step: a run takes several checkpoints.
 
@@ -94,15 +92,8 @@ class S3Test(unittest.TestCase):
             for name in ("curve.csv", "events.out.tfevents.1.capstan"):
                 self.assertIn(f"models/ledger/{name}", self.server.keys("models/ledger/"))
 
-    def policies(self):
-        """Those of docs/s3.md, of the chief and the shards, of workers, and of who serves, for this bucket and its folders."""
-        text = (ROOT / "docs" / "s3.md").read_text().replace("ads/ctr", f"{s3.BUCKET}/models").replace("ctr/*", "models/*")
-        texts = re.findall(r"```json\n(\{\"Version.*?)```", text.replace("ads", s3.BUCKET), re.DOTALL)
-        self.assertEqual(len(texts), 3)
-        return texts
-
     def test_with_the_documented_policies_a_job_trains_its_workers_can_write_nothing_and_its_model_is_served(self):
-        writer, reader, server = (self.server.keys_for(policy) for policy in self.policies())
+        writer, reader, server = (self.server.keys_for(policy) for policy in s3.documented_policies(s3.BUCKET))
         crew = self.crew()
         crew.environment.update({name: reader if name.startswith("worker") else writer
                                  for name in ("chief", "ps-0", "ps-1", "worker-0", "worker-1")})

@@ -35,7 +35,7 @@ class TlsCrew(Crew):
             self.certificates(name).mkdir()
             self.issue("ps")
         own = self.certificates(name if binary == "ps" else binary)
-        self.environment.setdefault(name, {"CAPSTAN_TLS": str(own)})
+        self.environment.setdefault(name, {}).setdefault("CAPSTAN_TLS", str(own))
         super().start(name, binary, *arguments)
 
     def connect(self, role, address):

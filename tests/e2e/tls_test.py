@@ -59,8 +59,10 @@ class TlsTest(LedgerCase):
             code, said = run_to_end("capstan", *status)
             self.assertEqual(code, 1, said)
             self.assertIn(crew.address, said)
+            crew.call("Rebalance", chief_pb2.RebalanceRequest(plan_only=True), chief_pb2.RebalanceReply)
+            self.assertRegex(crew.log("chief"), r"asked for a plan of moves.*admin\.ledger\.capstan ipv4:127\.0\.0\.1:\d+")
             crew.call("StopJob", chief_pb2.StopJobRequest(reason="enough"), chief_pb2.StopJobReply)
-            self.assertRegex(crew.log("chief"), r"asked to stop the job.*admin\.ledger\.capstan ipv4:127\.0\.0\.1:\d+")
+            self.assertRegex(crew.log("chief"), r"asked to stop the job reason=enough .*admin\.ledger\.capstan ipv4:127\.0\.0\.1:\d+")
 
     def test_strangers_are_kept_out_and_the_job_goes_on(self):
         with self.crew(workers=1, **UNTIL_A_SECOND_COMES) as crew:

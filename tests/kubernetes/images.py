@@ -12,6 +12,7 @@ import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
+import cluster_store
 import drill_table
 from cluster import KUBE, ROOT, Namespace, Release, merged, require_cluster, require_torch_image, run, store_up
 from cluster_jobs import in_bucket
@@ -54,25 +55,23 @@ def upload(count):
         (folder / "done").touch()
     tars = sorted(folder.glob("*.tar"))
     for tar in tars:
-        run(KUBE, "s3", "curl", "--fail", "-T", tar, f"/{BUCKET}/{tar.name}")
+        run(KUBE, "s3", "curl", "--fail", "-T", tar, f"/{BUCKET}/data/{tar.name}")
     return Set(count, files, sum(tar.stat().st_size for tar in tars if tar.name.startswith("train")))
 
 
 def values(name, given):
     """Chart values of the job; `secrets` are to be applied, and are no values."""
     lanes = {"policy": "sync", "lanes": LANES}
-    store = in_bucket(BUCKET, every="20s")
+    store = in_bucket(BUCKET, every="20s", data="data", models=f"models-{int(time.time())}/{name}")
     return merged(store, {
-        "s3": {"workerSecret": "bucket"},  # Workers read their data there.
-        "job": {"data": {"format": "tar", "train": f"s3://{BUCKET}/train-*.tar", "eval": f"s3://{BUCKET}/eval-*.tar",
+        "job": {"data": {"format": "tar", "train": f"s3://{BUCKET}/data/train-*.tar", "eval": f"s3://{BUCKET}/data/eval-*.tar",
                          "synthetic": None,
                          "image": {"height": given.side, "width": given.side, "random_crop": True, "random_flip": True}},
                 "model": {"preset": None, "embedding_dim": None, "hidden": None, "user": PROGRAM.name, "loss": "softmax",
                           "outputs": CLASSES},
                 "optimizer": {"sparse": None, "dense": {"kind": "momentum", "learning_rate": 0.02, "weight_decay": 0.0001}},
                 "update": {"sparse": lanes, "dense": lanes}, "replicas": 1,
-                "train": {"batch_size": BATCH, "epochs": 1, "max_steps": given.steps},
-                "checkpoint": {"uri": f"s3://{BUCKET}/models-{int(time.time())}/{name}"}},
+                "train": {"batch_size": BATCH, "epochs": 1, "max_steps": given.steps}},
         "ps": {"replicas": SHARDS},
         "worker": {"replicas": WORKERS, "code": {PROGRAM.name: PROGRAM.read_text()},
                    "resources": {"limits": {"memory": f"{WORKER_MEMORY}Mi"}}}})
@@ -138,8 +137,8 @@ def train(name, given, disturbed):
 def compared(one, other):
     """How many numbers the two models have, and how many differ in any bit, optimizer state included."""
     program = pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan"
-    keys = ["AWS_ACCESS_KEY_ID=capstan", "AWS_SECRET_ACCESS_KEY=capstan-secret", "AWS_REGION=us-east-1",
-            "AWS_ENDPOINT_URL_S3=http://s3.capstan-s3.svc.cluster.local:9000", "CAPSTAN_S3_ALLOW_HTTP=true"]
+    keys = [*(f"{variable}={value}" for variable, value in cluster_store.OWNER.items()), "AWS_REGION=us-east-1",
+            f"AWS_ENDPOINT_URL_S3={cluster_store.ENDPOINT}", "CAPSTAN_S3_ALLOW_HTTP=true"]
     said = run(KUBE, "exec", "--", "env", *keys, program, "checkpoint", "diff", one, other).stdout
     rows = [[int(cell.replace(",", "")) for cell in line.split()[2:7]] for line in said.splitlines()[1:]]
     return sum(row[0] for row in rows), sum(sum(row[1:]) for row in rows)

@@ -3,6 +3,7 @@
 import re
 import time
 
+import cluster_store
 from cluster import CHART, KUBE, Namespace, Release, kubectl, merged, run, store_up
 from cluster_jobs import claim, in_bucket, ledger, record_lines, records, steady, synthetic
 from drill_table import Row
@@ -126,10 +127,11 @@ class WrongKeys(StoreAway):
                 self.namespace.kubectl("annotate", "--overwrite", "pod", pod["metadata"]["name"], f"example.com/keys={secret}")
 
     def strike(self):
+        self.right = cluster_store.keys_of(self.namespace, self.release.pods("chief")[0])["AWS_SECRET_ACCESS_KEY"]
         self.change_keys("not-the-secret")
 
     def mend(self):
-        self.change_keys("capstan-secret")
+        self.change_keys(self.right)
         self.before = int(self.release.status()["checkpoint"]["taken"])
 
 

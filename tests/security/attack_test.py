@@ -5,7 +5,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from town import Town
+from town import Town, find_program
 
 
 class AttackTest(unittest.TestCase):
@@ -28,6 +28,11 @@ class AttackTest(unittest.TestCase):
         self.assertIn("100 of 100 refused", got["streams without end"])
         for attack in ("tell the clock of another trainer", "tell it in a session of its own"):
             self.assertIn("the clock of trainer 1, told under no lease", got[attack], attack)
+
+    @unittest.skipIf(find_program() is None, "there is no S3 server on this machine; CAPSTAN_TEST_S3_SERVER names a minio program")
+    def test_nor_can_it_write_the_bucket_from_which_it_reads_its_data(self):
+        got = self.attacked("ssp", "worker", tls=True)
+        self.assertEqual(got["write the bucket"], "7 of 7 refused; read its data: done, the chief's state: AccessDenied")
 
     def test_nor_can_one_that_pushes_act_for_a_worker(self):
         got = self.attacked("ssp", "pusher", tls=True)

@@ -41,11 +41,11 @@ class Attacker:
     """`connect(role, address)`: a channel to a process in that role, with whatever certificate the attacker has.
     `honest_connect`: with a worker's. `view`: of the job, which everybody in it knows. `elsewhere`: a folder that is not
     the job's. `cramp(process)`: it may open few more files meanwhile. `look(command...)`: what an admin sees on the
-    terminal."""
+    terminal. `bucket`: town.Bucket, or None."""
 
-    def __init__(self, connect, honest_connect, address, view, elsewhere, cramp, look):
+    def __init__(self, connect, honest_connect, address, view, elsewhere, cramp, look, bucket):
         self.connect, self.honest_connect, self.address, self.view = connect, honest_connect, address, view
-        self.elsewhere, self.cramp, self.look = elsewhere, cramp, look
+        self.elsewhere, self.cramp, self.look, self.bucket = elsewhere, cramp, look, bucket
         self.seed = random.Random()
         self.chief_channel = connect("chief", address)
         self.shard_channels = [connect("ps", shard.address) for shard in view.shards]
@@ -273,6 +273,23 @@ class Attacker:
     def load_from_elsewhere(self):
         request = ps_pb2.LoadPartitionsRequest(uri=str(self.elsewhere), partitions=[0])
         return in_words(self.to_shard("LoadPartitions", request, ps_pb2.LoadPartitionsReply))
+
+    def write_the_bucket(self):
+        """With the keys of a worker, whatever the attacker's certificate: beside a checkpoint, over it, over the chief's state and
+        over the data, and each of them away."""
+        if self.bucket is None:
+            return "not tried: this machine has no S3 server; CAPSTAN_TEST_S3_SERVER names a minio program"
+        deadline = time.monotonic() + PATIENCE
+        while not (manifests := self.bucket.found("MANIFEST.json")):
+            if time.monotonic() > deadline:
+                return "not tried: the job has taken no checkpoint"
+            time.sleep(0.1)
+        there = [manifests[-1], *self.bucket.found("chief.json"), "train/records.csv"]
+        writes = [("PUT", key) for key in [manifests[-1].replace("MANIFEST", "mine"), *there]] + [("DELETE", key) for key in there]
+        written = [f"{method} {key}" for method, key in writes if self.bucket.try_to(method, key) != "AccessDenied"]
+        state = self.bucket.try_to("GET", there[1])
+        return (f"{'WRITTEN: ' + ', '.join(written) if written else f'{len(writes)} of {len(writes)} refused'}; "
+                f"read its data: {self.bucket.try_to('GET', 'train/records.csv')}, the chief's state: {state}")
 
     def escape_sequences_for_the_terminal(self):
         """In all words that the chief is told and people are shown."""

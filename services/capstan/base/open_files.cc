@@ -1,6 +1,8 @@
 #include "capstan/base/open_files.h"
 
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -28,5 +30,18 @@ int64_t OpenFilesLimit() {
   getrlimit(RLIMIT_NOFILE, &files);
   return Bounded(files.rlim_cur);
 }
+
+int64_t OpenFiles() {
+  const int next = eventfd(0, EFD_CLOEXEC);
+  if (next < 0) return OpenFilesLimit();
+  close(next);
+  return next;
+}
+
+int64_t RoomForConnections(int64_t limit) {
+  return limit - std::clamp<int64_t>(limit / 4, /*lo=*/8, /*hi=*/256);
+}
+
+bool IsNearlyFull(int64_t open, int64_t room) { return open > room - room / 10; }
 
 }  // namespace capstan

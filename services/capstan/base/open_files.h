@@ -1,4 +1,4 @@
-// How many files and connections a process may have open at a time (RLIMIT_NOFILE).
+// How many files and connections this process has open, and how many it may have (RLIMIT_NOFILE).
 #ifndef CAPSTAN_BASE_OPEN_FILES_H_
 #define CAPSTAN_BASE_OPEN_FILES_H_
 
@@ -12,6 +12,17 @@ int64_t RaiseOpenFilesLimit();
 
 // The present limit. Thread-safe.
 int64_t OpenFilesLimit();
+
+// Returns how many files and connections are open at the least: the system gives out the lowest
+// free descriptor, so all below that one are taken. Thread-safe.
+int64_t OpenFiles();
+
+// Returns how many descriptors may be taken before connections are turned away, where `limit` may
+// be open. The others are kept for files and for calls to other processes.
+int64_t RoomForConnections(int64_t limit);
+
+// Returns true if less than a tenth of `room` is free.
+bool IsNearlyFull(int64_t open, int64_t room);
 
 }  // namespace capstan
 

@@ -18,10 +18,6 @@
 namespace capstan {
 namespace {
 
-// With fewer open files there is a warning. A chief has two connections from each worker and shard,
-// and one to each shard.
-constexpr int64_t kFewOpenFiles = 1024;
-
 // Sets the limit of core files to 1 byte. A limit of 0 applies only to files: where the kernel
 // pipes cores to a program (core_pattern), as on many systems, only a limit of 1 prevents them, and
 // it is too little for a file as well. If the limit cannot be set, the process is made undumpable,
@@ -39,17 +35,13 @@ absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role
                           const std::string& id) {
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
   if (!options.core_dumps) ForbidCoreDumps();
-  const int64_t files = RaiseOpenFilesLimit();
+  RaiseOpenFilesLimit();
   LockWithoutSearch();
   WaitBySteadyClock();
   CAPSTAN_RETURN_IF_ERROR(UseTls(options.tls));
   log::Init({.format = format, .role = role, .id = id});
   if (!options.trace.empty()) {
     CAPSTAN_RETURN_IF_ERROR(trace::Open(options.trace, id.empty() ? role : id));
-  }
-  if (files < kFewOpenFiles) {
-    log::Warn("this process may open few files and connections; raise ulimit -n",
-              {{"limit", files}, {"enough for most jobs", kFewOpenFiles}});
   }
   return absl::OkStatus();
 }

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -27,11 +26,6 @@ namespace {
 
 // The pause before a listening socket is tried again from which no connection could be accepted.
 constexpr absl::Duration kPause = absl::Milliseconds(100);
-
-// Returns how many of the process's descriptors connections may not take.
-int64_t DescriptorsKept(int64_t limit) {
-  return std::clamp<int64_t>(limit / 4, /*lo=*/8, /*hi=*/256);
-}
 
 // Returns whether `error` means that this machine has no such address, or no addresses of this
 // kind.
@@ -148,18 +142,24 @@ void Listener::Run() {
 
 bool Listener::AcceptFrom(int listening) {
   const int64_t limit = OpenFilesLimit();
+  const int64_t room = RoomForConnections(limit);
   while (true) {
     if (is_full_()) return false;
     const int fd = accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (fd < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
     // The system gives out the lowest free descriptor, so all below `fd` are taken.
-    if (fd >= limit - DescriptorsKept(limit)) {
+    if (fd >= room) {
       close(fd);
       log_.Warn(
           "a connection is closed at once: the process has too many files and connections open",
           {{"port", port_}, {"limit", limit}});
       continue;
+    }
+    if (IsNearlyFull(fd + 1, room)) {
+      nearly_full_log_.Warn(
+          "nearly as many files and connections are open as this process may have; raise ulimit -n",
+          {{"port", port_}, {"open", fd + 1}, {"room", room}, {"limit", limit}});
     }
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.listener_fd = listening;

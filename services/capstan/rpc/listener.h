@@ -63,6 +63,7 @@ class Listener {
   std::thread thread_;
   SteadyClock clock_;
   log::RateLimit log_{clock_, absl::Seconds(5)};
+  log::RateLimit nearly_full_log_{clock_, absl::Minutes(5)};
 };
 
 }  // namespace capstan

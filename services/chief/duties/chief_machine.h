@@ -75,6 +75,9 @@ class ChiefMachine final {
   // Sets what the status says of differences between the job file and the running job; empty: none.
   void NoteJobChange(std::string change) { duties_.watch.NoteJobChange(std::move(change)); }
 
+  // Sets how many files and connections this process has open, and how many it may have.
+  void NoteOpenFiles(int64_t open, int64_t limit) { duties_.watch.WatchOpenFiles(open, limit); }
+
   // Sets the warning `about` something; see Outbox::Warn.
   void NoteWarning(std::string_view about, std::string sentence) {
     job_.outbox.Warn(about, std::move(sentence));

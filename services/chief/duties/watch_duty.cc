@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/open_files.h"
 #include "capstan/config/quantity.h"
 #include "chief/duties/waiting.h"
 
@@ -76,6 +77,23 @@ void WatchDuty::WatchMemory(absl::Time now) {
     if (!full.contains(about)) job_->outbox.Warn(about, "");
   }
   full_ = std::move(full);
+}
+
+void WatchDuty::WatchOpenFiles(int64_t open, int64_t limit) {
+  const int64_t room = RoomForConnections(limit);
+  // The warning ends when a fifth of the room is free, so that connections that come and go do not
+  // make it come and go as well.
+  const bool lasts = short_of_files_ && open > room - room / 5;
+  short_of_files_ = !job_->ended() && (IsNearlyFull(open, room) || lasts);
+  std::string sentence;
+  if (short_of_files_) {
+    sentence = absl::StrCat(
+        "the chief has ", open, " files and connections open, and turns connections away above ",
+        room, ": it may open ", limit, " (ulimit -n), of which it keeps ", limit - room,
+        " for files, and has one connection with each of ", job_->training.workers.live().size(),
+        " workers and two with each of ", job_->placement.shards.shards().size(), " shards");
+  }
+  job_->outbox.Warn("open files", std::move(sentence));
 }
 
 void WatchDuty::WatchStragglers(absl::Time now) {

@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_CHIEF_DUTIES_WATCH_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_WATCH_DUTY_H_
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -22,6 +23,8 @@ class WatchDuty : public Duty {
   void WatchIdleWorkers();
   // Warns of shards that turn requests away because a share of their memory is full.
   void WatchMemory(absl::Time now);
+  // Warns if the chief has nearly as many files and connections open as `limit` lets it have.
+  void WatchOpenFiles(int64_t open, int64_t limit);
   void WatchStragglers(absl::Time now);
   void LogWaiting(absl::Time now);
 
@@ -30,6 +33,7 @@ class WatchDuty : public Duty {
  private:
   std::string job_change_;
   std::set<std::string> full_;                   // What WatchMemory warns of.
+  bool short_of_files_ = false;                  // WatchOpenFiles warns.
   absl::Time looked_at_ = absl::InfinitePast();  // When LogWaiting last looked.
 };
 

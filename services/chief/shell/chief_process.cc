@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
+#include "capstan/base/open_files.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "capstan/base/version.h"
@@ -70,7 +71,8 @@ struct Glance {
 };
 
 Glance LookAt(ControlLoop& control) {
-  return control.Run([](ChiefMachine& chief, absl::Time) {
+  return control.Run([open = OpenFiles()](ChiefMachine& chief, absl::Time) {
+    chief.NoteOpenFiles(open, OpenFilesLimit());
     return Glance{
         .ended = chief.state() == v1::JOB_STATE_COMPLETED || chief.state() == v1::JOB_STATE_FAILED,
         .stored = chief.stored(),

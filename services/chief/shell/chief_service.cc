@@ -18,6 +18,8 @@
 namespace capstan::chief {
 namespace {
 
+constexpr size_t kMostLoggedReason = 1024;  // Bytes.
+
 template <typename Reply>
 grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, absl::StatusOr<Reply> result,
                                  Reply* reply) {
@@ -185,7 +187,8 @@ grpc::ServerUnaryReactor* ChiefService::StopJob(grpc::CallbackServerContext* con
                                                 v1::StopJobReply*) {
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
-  log::Info("asked to stop the job", {{"by", CallerOf(*context)}});
+  log::Info("asked to stop the job", {{"reason", request->reason().substr(0, kMostLoggedReason)},
+                                      {"by", CallerOf(*context)}});
   control->Run(
       [request](ChiefMachine& chief, absl::Time now) { chief.StopJob(request->reason(), now); });
   return FinishOk(context);

@@ -63,6 +63,26 @@ TEST_F(WatchDutyTest, WorkersForWhomThereIsNoTaskAreToldOfUntilTheJobHasEnded) {
   EXPECT_EQ(Warning("idle workers"), "");
 }
 
+TEST_F(WatchDutyTest, ALimitOfOpenFilesThatIsNearlyReachedIsToldOfWithTheCrewUntilAFifthIsFree) {
+  AddWorkers(3);
+  const auto warning = [this](int64_t open) {
+    duty_.WatchOpenFiles(open, /*limit=*/400);  // 300 of them for connections.
+    return Warning("open files");
+  };
+  EXPECT_EQ(warning(270), "");
+  EXPECT_EQ(
+      warning(271),
+      "the chief has 271 files and connections open, and turns connections away above 300: it "
+      "may open 400 (ulimit -n), of which it keeps 100 for files, and has one connection with "
+      "each of 3 workers and two with each of 2 shards");
+  EXPECT_THAT(warning(241), testing::HasSubstr("the chief has 241 files"));
+  EXPECT_EQ(warning(240), "");
+  EXPECT_EQ(warning(241), "");
+  EXPECT_NE(warning(300), "");
+  job_.Fail(v1::FAILURE_KIND_ERROR, "for another reason");
+  EXPECT_EQ(warning(300), "");
+}
+
 TEST_F(LaneWatchDutyTest, WhereWorkersShareLanesTheCureIsMoreLanes) {
   AddWorkers(3);
   duty_.WatchIdleWorkers();

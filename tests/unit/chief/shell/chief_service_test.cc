@@ -1,5 +1,6 @@
 #include "chief/shell/chief_service.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -21,6 +22,8 @@
 namespace capstan::chief {
 namespace {
 
+using ::testing::ContainsRegex;
+
 // A chief on loopback whose job is not stored, and for which no time passes.
 class ChiefServiceTest : public testing::Test {
  protected:
@@ -37,6 +40,35 @@ class ChiefServiceTest : public testing::Test {
     grpc::ClientContext context;
     v1::RegisterWorkerReply reply;
     return FromGrpcStatus(stub_->RegisterWorker(&context, request, &reply)).code();
+  }
+
+  // What the log says while `order(context)` is called.
+  template <typename Order>
+  static std::string LoggedBy(Order order) {
+    grpc::ClientContext context;
+    testing::internal::CaptureStderr();
+    order(&context);
+    return testing::internal::GetCapturedStderr();
+  }
+
+  std::string LoggedByStop(const std::string& reason) {
+    v1::StopJobRequest request;
+    request.set_reason(reason);
+    return LoggedBy([&](grpc::ClientContext* context) {
+      v1::StopJobReply reply;
+      EXPECT_TRUE(stub_->StopJob(context, request, &reply).ok());
+    });
+  }
+
+  // The job has not begun, so the order is refused; that it was given is logged all the same.
+  std::string LoggedByRebalance(bool plan_only) {
+    v1::RebalanceRequest request;
+    request.set_plan_only(plan_only);
+    return LoggedBy([&](grpc::ClientContext* context) {
+      v1::RebalanceReply reply;
+      EXPECT_EQ(FromGrpcStatus(stub_->Rebalance(context, request, &reply)).code(),
+                absl::StatusCode::kFailedPrecondition);
+    });
   }
 
   const CrewOptions options_;
@@ -80,6 +112,22 @@ TEST_F(ChiefServiceTest, AnAddressMayTakeOnlySoManyNumbersInAShortTime) {
   }
   EXPECT_EQ(answer, absl::StatusCode::kResourceExhausted);
   EXPECT_GE(given, 1024u);
+}
+
+TEST_F(ChiefServiceTest, TheLogSaysWhoHasAskedToMovePartitionsOrHowTheyWouldMove) {
+  EXPECT_THAT(LoggedByRebalance(/*plan_only=*/false),
+              ContainsRegex("asked to move partitions by=\"?ipv4:127\\.0\\.0\\.1:[0-9]+"));
+  EXPECT_THAT(LoggedByRebalance(/*plan_only=*/true),
+              ContainsRegex("asked for a plan of moves by=\"?ipv4:127\\.0\\.0\\.1:[0-9]+"));
+}
+
+TEST_F(ChiefServiceTest, TheLogSaysWhoHasStoppedTheJobAndWhy) {
+  EXPECT_THAT(LoggedByStop("enough"), ContainsRegex("asked to stop the job reason=enough "
+                                                    "by=\"?ipv4:127\\.0\\.0\\.1:[0-9]+"));
+}
+
+TEST_F(ChiefServiceTest, AReasonWithoutEndIsLoggedInPart) {
+  EXPECT_THAT(LoggedByStop(std::string(1024, 'a') + "bcd"), ContainsRegex("reason=a+ by="));
 }
 
 }  // namespace
