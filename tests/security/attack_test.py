@@ -59,6 +59,7 @@ class AttackTest(unittest.TestCase):
         got = self.attacked("sync", "none", tls=False)
         self.assertIn("the job has 2", got["a lane that there is not"])
         self.assertIn("there are none for shard", got["a shard that the job has not"])
+        self.assertIn("UNAVAILABLE: there is a shard 0 at ", got["take the place of a shard"])
         self.assertIn("is not host:port", got["a shard at an address that is none"])
         for attack in ("open a round with the last generation", "close a round that is open"):
             self.assertIn("its seal is wrong", got[attack], attack)

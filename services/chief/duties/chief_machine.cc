@@ -22,9 +22,10 @@ ChiefMachine::ChiefMachine(const ChiefMachine& other) : job_(other.job_) {
 // ---- shards ----
 
 absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
-    const v1::RegisterShardRequest& request, absl::Time now) {
+    const v1::RegisterShardRequest& request, absl::Time now, bool watched) {
   if (duties_.shards.Replaces(request)) {
     duties_.promotion.Listen(now);
+    CAPSTAN_RETURN_IF_ERROR(duties_.shards.CheckFree(request.index(), watched, now));
     CAPSTAN_RETURN_IF_ERROR(duties_.promotion.MayTakePlace(request.index(), now));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival,
@@ -32,6 +33,11 @@ absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
   if (arrival == ShardTable::Arrival::kReplaced) duties_.promotion.OnReplaced(request.index(), now);
   duties_.Advance(now);
   return duties_.shards.Welcome();
+}
+
+uint64_t ChiefMachine::ShardIncarnation(uint32_t index) const {
+  const Shard* shard = job_.placement.shards.Find(index);
+  return shard == nullptr ? 0 : Raw(shard->incarnation);
 }
 
 v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatRequest& request,

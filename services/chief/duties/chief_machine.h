@@ -51,10 +51,14 @@ class ChiefMachine final {
 
   // FAILED_PRECONDITION: another wire version, or an incarnation that was replaced or given up.
   // RESOURCE_EXHAUSTED: the index is not below partition_count. INVALID_ARGUMENT: no address or
-  // incarnation, or a zone that is too long. UNAVAILABLE: ask again, for the backups of the shard's
-  // partitions may yet be heard of, and are to take over before another process gets its index.
+  // incarnation, or a zone that is too long. UNAVAILABLE: ask again, for the present process of the
+  // shard is there; or the backups of the shard's partitions may yet be heard of, and are to take
+  // over before another process gets its index. `watched`: the process of ShardIncarnation() has a
+  // stream that watches the view, which ends with the process.
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
-      const v1::RegisterShardRequest& request, absl::Time now);
+      const v1::RegisterShardRequest& request, absl::Time now, bool watched = false);
+  // Returns the incarnation of the shard's present process; 0: there is no such shard.
+  uint64_t ShardIncarnation(uint32_t index) const;
 
   // A new incarnation replaces the process of the same name once that is silent or drains. `peer`
   // is the address that the call comes from; empty: not known. FAILED_PRECONDITION: another wire

@@ -37,6 +37,18 @@ bool ShardDuty::Replaces(const v1::RegisterShardRequest& request) const {
   return CheckWireVersion(request.wire_version()).ok() && job_->placement.shards.Replaces(request);
 }
 
+absl::Status ShardDuty::CheckFree(uint32_t index, bool watched, absl::Time now) const {
+  const Shard& shard = *job_->placement.shards.Find(index);
+  // Who only says that it leaves is not free to be replaced: what it owns would be lost.
+  const bool has_left = shard.draining && !job_->placement.views.Owns(index);
+  if (!watched || has_left || job_->placement.hearing.IsSilent(shard, now)) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      "there is a shard ", index, " at ", shard.address, ", heard of ",
+      absl::FormatDuration(now - shard.heard),
+      " ago; another process may take its place once it has ended, or has been silent for ",
+      absl::FormatDuration(job_->placement.hearing.patience()), "; ask again"));
+}
+
 v1::RegisterShardReply ShardDuty::Welcome() const {
   v1::RegisterShardReply reply;
   *reply.mutable_job() = job_->plan.spec;

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/v1/chief.pb.h"
@@ -24,6 +25,11 @@ class ShardDuty : public Duty {
                                                absl::Time now);
   // Returns true if Register would return kReplaced.
   bool Replaces(const v1::RegisterShardRequest& request) const;
+  // UNAVAILABLE: no other process may register as this shard now, for the present one is there: it
+  // is `watched` (see ChiefMachine::RegisterShard), and not silent. One that leaves and owns
+  // nothing any more may be replaced. REQUIRES: there is such a shard, and the job's ShardHearing
+  // listens.
+  absl::Status CheckFree(uint32_t index, bool watched, absl::Time now) const;
   // Returns the reply to a shard that has registered.
   v1::RegisterShardReply Welcome() const;
   // Takes in a heartbeat, and returns its shard. Null: the process is not known, and is to

@@ -1,8 +1,10 @@
 #include "chief/duties/training_duty.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "capstan/model/oddness.h"
+#include "chief/machines/applied_batches.h"
 
 namespace capstan::chief {
 
@@ -24,10 +26,18 @@ void TrainingDuty::Advance(absl::Time now) {
     job_->training.progress.Settle(totals.examples);
     job_->BeginEnd("");
   }
-  // In a job with lanes only the coordinator's word counts. It is asked once workers say that the
-  // last round is closed: see StandstillDuty.
-  const uint64_t sure = job_->training.work.has_lanes() ? barrier.round() : steps;
-  if (max_steps > 0 && sure >= max_steps) job_->BeginEnd("");
+  if (max_steps > 0 && steps >= max_steps && SureSteps(steps) >= max_steps) job_->BeginEnd("");
+}
+
+// Returns how many of the `steps` that workers tell of have been done by the word of others. In a
+// job with lanes only the coordinator's word counts. It is asked once workers say that the last
+// round is closed: see StandstillDuty. In other jobs shards tell in their heartbeats what they have
+// applied.
+uint64_t TrainingDuty::SureSteps(uint64_t steps) const {
+  if (job_->training.work.has_lanes()) return job_->training.barrier.round();
+  const std::optional<uint64_t> applied =
+      MostBatchesApplied(job_->plan.spec, job_->placement.shards);
+  return std::min(steps, applied.value_or(steps));
 }
 
 void TrainingDuty::DrawCurve(absl::Time now) {

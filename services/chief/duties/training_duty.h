@@ -3,6 +3,8 @@
 #ifndef CAPSTAN_CHIEF_DUTIES_TRAINING_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_TRAINING_DUTY_H_
 
+#include <cstdint>
+
 #include "absl/time/time.h"
 #include "chief/duties/duty.h"
 
@@ -16,6 +18,9 @@ class TrainingDuty : public Duty {
   void Advance(absl::Time now);
   // Adds a point to the learning curve if one is due (Progress::TakeCurveDue) and there is a loss.
   void DrawCurve(absl::Time now);
+
+ private:
+  uint64_t SureSteps(uint64_t steps) const;
 };
 
 }  // namespace capstan::chief

@@ -86,8 +86,9 @@ grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContex
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
   if (!MayActForShard(*context, request->index())) return OfAnotherShard(context, request->index());
-  auto result = control->Run([request](ChiefMachine& chief, absl::Time now) {
-    return chief.RegisterShard(*request, now);
+  auto result = control->Run([this, request](ChiefMachine& chief, absl::Time now) {
+    const bool watched = views_.IsWatching(chief.ShardIncarnation(request->index()));
+    return chief.RegisterShard(*request, now, watched);
   });
   CAPSTAN_FAILPOINT("shard.register_answer");
   return Finish(context, std::move(result), reply);

@@ -1,5 +1,6 @@
 #include "tests/simulation/sim/chief.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -81,7 +82,8 @@ v1::JobState ChiefProcess::state() const {
 
 absl::StatusOr<v1::RegisterShardReply> ChiefProcess::RegisterShard(
     const v1::RegisterShardRequest& request) {
-  auto reply = machine_->RegisterShard(request, Now());
+  const bool watched = IsWatching(machine_->ShardIncarnation(request.index()));
+  auto reply = machine_->RegisterShard(request, Now(), watched);
   Perform();
   return reply;
 }
@@ -131,18 +133,28 @@ void ChiefProcess::OnShardGone(uint32_t index, uint64_t incarnation) {
   Perform();
 }
 
-void ChiefProcess::Watch(const Life& watcher, std::function<void(const v1::View&)> on_view,
+// The connection of a process ends with it.
+bool ChiefProcess::IsWatching(uint64_t shard) const {
+  return shard != 0 &&
+         std::any_of(watchers_.begin(), watchers_.end(), [this, shard](const Watcher& watcher) {
+           return watcher.shard == shard && !watcher.stream->broken &&
+                  cast_.network().Lives(watcher.stream->to);
+         });
+}
+
+void ChiefProcess::Watch(const Life& watcher, uint64_t shard,
+                         std::function<void(const v1::View&)> on_view,
                          std::function<void()> on_end) {
   auto stream = std::make_shared<Network::Stream>();
   stream->from = life_;
   stream->to = watcher;
   stream->on_broken = std::move(on_end);
-  watchers_.push_back({stream, std::move(on_view)});
+  watchers_.push_back({stream, shard, std::move(on_view)});
   SendView(watchers_.back(), machine_->view());
 }
 
-void Watch(Cast& cast, const Life& life, std::function<void(const v1::View&)> on_view,
-           std::function<void()> on_end) {
+void Watch(Cast& cast, const Life& life, uint64_t shard,
+           std::function<void(const v1::View&)> on_view, std::function<void()> on_end) {
   // The stream may end, and its call may fail: the watcher hears of one of them.
   auto told = std::make_shared<bool>(false);
   const auto end = [told, on_end = std::move(on_end)] {
@@ -150,8 +162,9 @@ void Watch(Cast& cast, const Life& life, std::function<void(const v1::View&)> on
   };
   CallChief<bool>(
       cast, life, kWatchTimeout,
-      [life, on_view = std::move(on_view), end](ChiefProcess& chief, const Done<bool>& answer) {
-        chief.Watch(life, on_view, end);
+      [life, shard, on_view = std::move(on_view), end](ChiefProcess& chief,
+                                                       const Done<bool>& answer) {
+        chief.Watch(life, shard, on_view, end);
         answer(true);
       },
       [end](const absl::StatusOr<bool>& begun) {

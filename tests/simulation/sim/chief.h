@@ -42,7 +42,8 @@ class ChiefProcess {
   absl::StatusOr<v1::RegisterWorkerReply> RegisterWorker(const v1::RegisterWorkerRequest& request);
   v1::ShardHeartbeatReply ShardHeartbeat(const v1::ShardHeartbeatRequest& request);
   v1::WorkerHeartbeatReply WorkerHeartbeat(const v1::WorkerHeartbeatRequest& request);
-  void Watch(const Life& watcher, std::function<void(const v1::View&)> on_view,
+  // `shard`: the incarnation of the shard that watches; 0: it is not a shard.
+  void Watch(const Life& watcher, uint64_t shard, std::function<void(const v1::View&)> on_view,
              std::function<void()> on_end);
   void TakeCheckpoint();
   void Rebalance();
@@ -58,6 +59,7 @@ class ChiefProcess {
  private:
   struct Watcher {
     std::shared_ptr<Network::Stream> stream;
+    uint64_t shard = 0;
     std::function<void(const v1::View&)> on_view;
   };
   void Claim();
@@ -83,6 +85,7 @@ class ChiefProcess {
   void Reassign(v1::Lease& lease) const;
   v1::LoadPartitionsRequest Distorted(v1::LoadPartitionsRequest load, uint32_t shard) const;
   void SendView(const Watcher& watcher, const v1::View& view);
+  bool IsWatching(uint64_t shard) const;  // As chief/shell/view_feed.
   absl::Time Now() const { return cast_.schedule().Now(); }
 
   Cast& cast_;
@@ -122,8 +125,8 @@ void CallChief(Cast& cast, const Life& life, absl::Duration timeout,
 }
 
 // The client's side of WatchView: every view until the stream ends, which is told once.
-void Watch(Cast& cast, const Life& life, std::function<void(const v1::View&)> on_view,
-           std::function<void()> on_end);
+void Watch(Cast& cast, const Life& life, uint64_t shard,
+           std::function<void(const v1::View&)> on_view, std::function<void()> on_end);
 
 }  // namespace capstan::sim
 

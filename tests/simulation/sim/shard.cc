@@ -128,7 +128,7 @@ void ShardProcess::WatchCoordinator() {
 
 void ShardProcess::WatchView() {
   Watch(
-      cast_, life_,
+      cast_, life_, incarnation_,
       [this](const v1::View& view) {
         if (EpochOf(view) > EpochOf(view_)) OnView(view);
       },

@@ -126,7 +126,7 @@ void WorkerProcess::WatchView() {
     });
   };
   Watch(
-      cast_, life_,
+      cast_, life_, /*shard=*/0,
       [this, watch](const v1::View& view) {
         if (watch != watch_) return;
         machine_->OnView(view);

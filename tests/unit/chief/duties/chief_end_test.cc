@@ -138,6 +138,7 @@ TEST(ChiefEndTest, FailsWhenTheModelCannotBeSavedForTooLong) {
 TEST(ChiefEndTest, StopsAfterSoManySteps) {
   Crew crew({.tasks = 50, .max_steps = 20});
   crew.RegisterShards();
+  crew.reports[0].set_version(20);
   crew.RegisterWorker("a");
   crew.WorkToTheEnd({"a"});
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);

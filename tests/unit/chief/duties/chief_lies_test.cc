@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/unit/chief/crew.h"
@@ -148,6 +149,29 @@ TEST(ChiefLiesTest, ATaskHasNoMoreBatchesThanItsRecordsFill) {
     EXPECT_EQ(crew.Status().global_step(), 0u);
     EXPECT_EQ(crew.Status().tasks().retries(), 1u);
   }
+}
+
+TEST(ChiefLiesTest, BatchesThatNobodyHasPushedDoNotReachMaxSteps) {
+  Crew crew({.tasks = 50, .text = true, .max_steps = 10, .dense_floats = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar");
+  std::vector<v1::LeaseReport> done;
+  for (int i = 0; i < 20 && crew.Status().global_step() < 10; ++i) {
+    const v1::WorkerHeartbeatReply reply = crew.Heartbeat("liar", done);
+    done.clear();
+    for (const v1::Lease& lease : reply.leases()) done.push_back(Crew::Done(lease));
+  }
+  ASSERT_GE(crew.Status().global_step(), 10u);
+  crew.Advance(absl::Seconds(5));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  crew.reports[1].set_version(9);
+  crew.ShardsHeartbeat();
+  for (int i = 0; i < 3; ++i) crew.Heartbeat("liar");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  crew.reports[1].set_version(10);  // Others have trained so many by now.
+  crew.ShardsHeartbeat();
+  for (int i = 0; i < 3; ++i) crew.Heartbeat("liar");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
 }
 
 TEST(ChiefLiesTest, ARoundThatCannotHaveClosedIsNotTakenAndItsLaneGoesToAnother) {

@@ -30,6 +30,29 @@ TEST(ChiefMachineTest, ACopyGoesOnAsTheOriginalWouldAndLeavesItAsItIs) {
   EXPECT_NE(crew.Status().DebugString(), before);
 }
 
+TEST(ChiefMachineTest, AProcessThatWatchesTheViewAndIsHeardOfKeepsItsPlace) {
+  Crew crew(TenTasks());
+  crew.RegisterShards();
+  const uint64_t timeline = crew.machine.view().timeline();
+  EXPECT_EQ(crew.machine.ShardIncarnation(0), 1u);
+  EXPECT_EQ(crew.machine.ShardIncarnation(7), 0u);
+  v1::RegisterShardRequest other;
+  other.set_wire_version(1);
+  other.set_index(0);
+  other.set_address("elsewhere:1");
+  other.set_incarnation(77);
+  const absl::Status refused =
+      crew.machine.RegisterShard(other, crew.now, /*watched=*/true).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  crew.AnswerCalls();
+  EXPECT_EQ(crew.machine.ShardIncarnation(0), 1u);
+  EXPECT_EQ(crew.machine.view().timeline(), timeline);
+  EXPECT_TRUE(crew.ShardHeartbeat(0).known());
+
+  EXPECT_TRUE(crew.machine.RegisterShard(other, crew.now, /*watched=*/false).ok());
+  EXPECT_EQ(crew.machine.ShardIncarnation(0), 77u);
+}
+
 TEST(ChiefMachineTest, TheStatusOfAJobWithoutReplicasSaysThatItKeepsNone) {
   Crew crew;
   ASSERT_TRUE(crew.Status().has_replicas());

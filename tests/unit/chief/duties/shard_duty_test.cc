@@ -63,6 +63,45 @@ TEST_F(ShardDutyTest, OnlyTheProcessThatHasRegisteredIsHeard) {
   EXPECT_TRUE(job_.placement.heard_of_shards);
 }
 
+TEST_F(ShardDutyTest, OfAProcessThatIsHeardOfAndWatchesTheViewTheIndexIsNotFree) {
+  Run(2);
+  job_.placement.hearing.Listen(job_.placement.shards, now_);
+  const absl::Status taken = duty_.CheckFree(1, /*watched=*/true, now_);
+  EXPECT_EQ(taken.code(), absl::StatusCode::kUnavailable) << "it is to ask again";
+  EXPECT_THAT(std::string(taken.message()), testing::HasSubstr("there is a shard 1 at shard-1:1"));
+  EXPECT_TRUE(duty_.CheckFree(1, /*watched=*/false, now_).ok()) << "its process has ended";
+  shard(1).gone = true;
+  EXPECT_TRUE(duty_.CheckFree(1, /*watched=*/true, now_).ok());
+}
+
+TEST_F(ShardDutyTest, AProcessThatIsFrozenIsReplacedWhenItHasBeenSilentForALease) {
+  Run(2);
+  const absl::Time heard = now_;
+  const absl::Duration patience = job_.placement.hearing.patience();
+  for (; now_ <= heard + patience; now_ += patience / 8) {
+    job_.placement.hearing.Listen(job_.placement.shards, now_);
+    EXPECT_FALSE(duty_.CheckFree(1, /*watched=*/true, now_).ok()) << now_ - heard;
+    (void)duty_.Hear(HeartbeatOf(0, 100), now_);
+  }
+  job_.placement.hearing.Listen(job_.placement.shards, now_);
+  EXPECT_TRUE(duty_.CheckFree(1, /*watched=*/true, now_).ok());
+}
+
+// Whoever may act for the shard can say that it leaves.
+TEST_F(ShardDutyTest, OneThatLeavesIsNotReplacedBeforeOthersHaveWhatItOwns) {
+  Run(2);
+  AddShard(2);
+  job_.placement.hearing.Listen(job_.placement.shards, now_);
+  for (const uint32_t index : {1u, 2u}) {
+    EXPECT_FALSE(duty_.CheckFree(index, /*watched=*/true, now_).ok());
+    v1::ShardHeartbeatRequest leaves = HeartbeatOf(index, 100 + index);
+    leaves.set_draining(true);
+    (void)duty_.Hear(leaves, now_);
+  }
+  EXPECT_FALSE(duty_.CheckFree(1, /*watched=*/true, now_).ok());
+  EXPECT_TRUE(duty_.CheckFree(2, /*watched=*/true, now_).ok()) << "it owns nothing";
+}
+
 TEST_F(ShardDutyTest, AShardThatIsToLeaveIsSeenOffForAsLongAsItIsHeardOf) {
   Run(2);
   EXPECT_FALSE(duty_.SeesShardsOff(now_));

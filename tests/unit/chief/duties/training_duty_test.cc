@@ -5,11 +5,11 @@
 namespace capstan::chief {
 namespace {
 
-// A job of one task, which has 2 batches of 10 examples.
+// A job of one task, which has 2 batches of 10 examples, and of a tensor that each batch changes.
 class TrainingDutyTest : public DutyTest {
  protected:
   explicit TrainingDutyTest(uint32_t lanes = 0)
-      : DutyTest(CrewOptions{.tasks = 1, .lanes = lanes}) {
+      : DutyTest(CrewOptions{.tasks = 1, .lanes = lanes, .dense_floats = 1}) {
     Run(2);
   }
 
@@ -48,10 +48,50 @@ TEST_F(TrainingDutyTest, TheLastOfMaxStepsEndsTheJob) {
   Worker& a = AddWorker("a");
   const v1::Lease task = Task(a);
   job_.plan.spec.mutable_train()->set_max_steps(2);
+  shard(0).report.set_version(2);
   job_.training.work.Report(a.trainer_ids(), Crew::Partly(task, 1));
   duty_.Advance(now_);
   EXPECT_FALSE(job_.training.end.begun());
   job_.training.work.Report(a.trainer_ids(), Crew::Partly(task, 2));
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.training.end.begun());
+}
+
+TEST_F(TrainingDutyTest, BatchesEndTheJobOnlyAsFarAsShardsHaveAppliedThem) {
+  Worker& a = AddWorker("a");
+  job_.plan.spec.mutable_train()->set_max_steps(2);
+  job_.training.work.Report(a.trainer_ids(), Crew::Partly(Task(a), 2));
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.training.progress.steps(), 2u);
+  EXPECT_FALSE(job_.training.end.begun()) << "no shard has told of any";
+  shard(0).report.set_version(1);
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.training.end.begun());
+  shard(1).report.set_version(2);  // Its next heartbeat.
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.training.end.begun());
+}
+
+TEST_F(TrainingDutyTest, AProcessThatTakesTheLastShardsPlaceEndsTheJobWithItsFirstHeartbeat) {
+  Worker& a = AddWorker("a");
+  job_.plan.spec.mutable_train()->set_max_steps(2);
+  shard(0).report.set_version(2);
+  AddShard(0, /*incarnation=*/200);
+  job_.training.work.Report(a.trainer_ids(), Crew::Partly(Task(a), 2));
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.training.end.begun());
+  v1::ShardHeartbeatRequest heartbeat;  // It has loaded what the one before had saved.
+  heartbeat.mutable_report()->set_version(2);
+  ShardTable::Hear(shard(0), heartbeat, now_);
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.training.end.begun());
+}
+
+TEST_F(TrainingDutyTest, WherePartitionsDropStaleGradientsTheWordOfWorkersCounts) {
+  Worker& a = AddWorker("a");
+  job_.plan.spec.mutable_train()->set_max_steps(2);
+  job_.plan.spec.mutable_dense_update()->set_stale_gradients(v1::STALE_GRADIENTS_DROP);
+  job_.training.work.Report(a.trainer_ids(), Crew::Partly(Task(a), 2));
   duty_.Advance(now_);
   EXPECT_TRUE(job_.training.end.begun());
 }

@@ -8,6 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/metrics/registry.h"
@@ -71,6 +73,26 @@ class ChiefServiceTest : public testing::Test {
     });
   }
 
+  absl::StatusCode RegisterShard(uint32_t index, uint64_t incarnation) {
+    v1::RegisterShardRequest request;
+    request.set_wire_version(kWireVersion);
+    request.set_index(index);
+    request.set_address("127.0.0.1:7000");
+    request.set_incarnation(incarnation);
+    grpc::ClientContext context;
+    v1::RegisterShardReply reply;
+    return FromGrpcStatus(stub_->RegisterShard(&context, request, &reply)).code();
+  }
+
+  // The feed learns of a stream's beginning and end on threads of gRPC's.
+  void UntilWatching(uint64_t incarnation, bool watching) {
+    const absl::Time deadline = absl::Now() + absl::Minutes(1);
+    while (views_.IsWatching(incarnation) != watching) {
+      ASSERT_LT(absl::Now(), deadline);
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+
   const CrewOptions options_;
   const FakeClock clock_;
   metrics::Registry registry_;
@@ -128,6 +150,24 @@ TEST_F(ChiefServiceTest, TheLogSaysWhoHasStoppedTheJobAndWhy) {
 
 TEST_F(ChiefServiceTest, AReasonWithoutEndIsLoggedInPart) {
   EXPECT_THAT(LoggedByStop(std::string(1024, 'a') + "bcd"), ContainsRegex("reason=a+ by="));
+}
+
+TEST_F(ChiefServiceTest, AShardKeepsItsPlaceForAsLongAsItWatchesTheView) {
+  ASSERT_EQ(RegisterShard(0, 1), absl::StatusCode::kOk);
+  grpc::ClientContext watch;
+  v1::WatchViewRequest request;
+  request.set_shard(0);
+  request.set_shard_incarnation(1);
+  const auto stream = stub_->WatchView(&watch, request);
+  UntilWatching(1, true);
+  EXPECT_EQ(RegisterShard(0, 2), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(RegisterShard(0, 1), absl::StatusCode::kOk) << "it is the one that has the place";
+  watch.TryCancel();
+  v1::View view;
+  while (stream->Read(&view)) continue;
+  EXPECT_FALSE(stream->Finish().ok());
+  UntilWatching(1, false);
+  EXPECT_EQ(RegisterShard(0, 2), absl::StatusCode::kOk);
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+#include "chief/machines/applied_batches.h"
+
+#include <algorithm>
+
+#include "capstan/consistency/decisions.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr uint64_t kMost = uint64_t{1} << 60;  // Higher counts count as this.
+// A queue holds at most so many times the gradients that one update takes.
+constexpr uint64_t kUpdatesInQueue = 2;
+
+uint64_t Times(uint64_t count, uint64_t factor) { return std::min(count, kMost / factor) * factor; }
+
+bool HasTensorsThatChange(const v1::JobSpec& spec) {
+  return std::any_of(
+      spec.tensors().begin(), spec.tensors().end(),
+      [](const v1::TensorSpec& tensor) { return tensor.role() != v1::TENSOR_ROLE_FROZEN; });
+}
+
+// Returns the most batches that any one of the shard's partitions can have been sent. A partition
+// that has returned to a checkpoint alone lacks the updates of the batches that it counts as lost.
+uint64_t MostOfAPartition(const v1::ShardReport& report, uint64_t aggregate) {
+  const uint64_t waiting = aggregate > 1 ? kUpdatesInQueue : 0;
+  const uint64_t updates = std::min(report.version(), kMost) + waiting;
+  return Times(updates, aggregate) + std::min(report.batches_lost(), kMost);
+}
+
+}  // namespace
+
+std::optional<uint64_t> MostBatchesApplied(const v1::JobSpec& spec, const ShardTable& shards) {
+  const bool dense = HasTensorsThatChange(spec);
+  const v1::UpdatePolicy& policy = dense ? spec.dense_update() : spec.sparse_update();
+  if (policy.stale_gradients() == v1::STALE_GRADIENTS_DROP) return std::nullopt;
+  uint64_t most = 0;
+  for (const auto& [index, shard] : shards.shards()) {
+    most = std::max(most, MostOfAPartition(shard.report, AggregateOf(policy)));
+  }
+  return dense ? most : Times(most, std::max(spec.partition_count(), 1u));
+}
+
+}  // namespace capstan::chief
