@@ -78,7 +78,7 @@ DASHBOARD = dashboard(
                "refused for a while.", "percentunit",
                target(f"max by (use) (capstan_memory_held_bytes{{{ONE}}} / (capstan_memory_limit_bytes{{{ONE}}} > 0))", "{{use}}"), width=12, min=0),
          lines("Turned away", "Requests a second for which a use had no room, and that come again. 0; gradients that wait: rounds or aggregates need "
-               "more than half of a shard's memory.", "cps",
+               "more than a shard's memory has room for.", "cps",
                target(f"sum by (shard, use) (rate(capstan_memory_refused_requests_total{{{ONE}}}[$I])) > 0", "{{shard}} {{use}}"), width=12, min=0,
                noValue="none"),
      ]),

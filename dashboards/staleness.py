@@ -45,7 +45,7 @@ DASHBOARD = dashboard(
                "partition.", "none", target("sum by (shard) (capstan_aggregation_queued_gradients{$S})",
                                             "{{shard}}"), width=12, min=0),
          lines("Memory of waiting gradients", "Of gradients that wait for the end of their round (sync), or to be applied together. "
-               "A few gradients; with backup workers one of each lane. Near half of a shard's memory: pushes are held up.", "bytes",
+               "A few gradients; with backup workers one of each lane. Near what a shard's memory has room for: pushes are held up.", "bytes",
                target("sum by (shard) (capstan_waiting_gradients_bytes{$S})", "{{shard}}"), width=12, min=0),
      ]),
      ("Who waits for whom", [

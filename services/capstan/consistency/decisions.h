@@ -76,6 +76,15 @@ struct StaleDecision {
   return IsSync(policy) || AggregateOf(policy) > 1;
 }
 
+// Returns whether gradients for which a shard has no room may be refused for ever, as no lane has a
+// turn in which its gradient is let in.
+[[nodiscard]] inline bool NeedsRoomForAll(const v1::UpdatePolicy& policy) {
+  return GathersGradients(policy) && !AddsAhead(policy);
+}
+[[nodiscard]] inline bool NeedsRoomForAll(const v1::JobSpec& job) {
+  return NeedsRoomForAll(job.dense_update()) || NeedsRoomForAll(job.sparse_update());
+}
+
 }  // namespace capstan
 
 #endif  // CAPSTAN_CONSISTENCY_DECISIONS_H_

@@ -16,16 +16,6 @@ namespace {
 
 constexpr char kGradientsThatWait[] = "gradients that wait";
 
-// Returns whether gradients without room may be refused for ever, as no lane has a turn in which it
-// is let in.
-bool WaitsForEver(const v1::UpdatePolicy& policy) {
-  return GathersGradients(policy) && !AddsAhead(policy);
-}
-
-bool WaitsForEver(const v1::JobSpec& job) {
-  return WaitsForEver(job.dense_update()) || WaitsForEver(job.sparse_update());
-}
-
 // Returns "3.8MiB", and the number of rows, if there are any.
 std::string PushText(const Share& busiest) {
   const std::string bytes = ByteSizeText(busiest.pushed_bytes);
@@ -43,7 +33,7 @@ ProcessMemory HeldTogether(const v1::JobSpec& job, const Share& busiest, uint64_
        dense},
       // All lanes may have the same keys.
       {"the sum of the round", RoundSumBytes(job, busiest, busiest.rows)},
-      {kGradientsThatWait, WaitsForEver(job) ? WaitingBytes(job, busiest) : 0},
+      {kGradientsThatWait, NeedsRoomForAll(job) ? WaitingBytes(job, busiest) : 0},
       {"a push on its way", busiest.largest_push_bytes}};
   std::erase_if(held.parts, [](const MemoryPart& part) { return part.bytes == 0; });
   return held;
@@ -66,22 +56,22 @@ absl::Status CheckTogether(const ProcessMemory& held, int shards, uint64_t shard
 
 }  // namespace
 
-std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory) {
+std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t limit) {
   const uint64_t waiting = WaitingBytes(job, busiest);
-  if (shard_memory == 0 || waiting == 0) return "";
-  const uint64_t budget = MemoryLimit(MemoryUse::kWaitingGradients, shard_memory);
-  if (waiting <= budget) return "";
+  if (waiting <= limit) return "";
   return absl::StrCat(ByteSizeText(waiting), " (", waiting / busiest.pushed_bytes, " of ",
-                      PushText(busiest), "), and ", ByteSizeText(budget),
-                      ", half of a shard's memory, may wait");
+                      PushText(busiest), "), and ", ByteSizeText(limit));
 }
 
 std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory) {
-  const std::string above = WaitingAbove(job, busiest, shard_memory);
-  if (above.empty() || !WaitsForEver(job)) return "";
+  if (shard_memory == 0 || !NeedsRoomForAll(job)) return "";
+  const std::string above =
+      WaitingAbove(job, busiest, MemoryLimit(MemoryUse::kWaitingGradients, shard_memory));
+  if (above.empty()) return "";
   return absl::StrCat("the gradients that wait on a shard are ", above,
-                      ": the round or aggregate would never be complete; take fewer lanes or a "
-                      "lower update.aggregate, more shards, or give them more memory");
+                      ", half of a shard's memory, may wait: the round or aggregate would never be "
+                      "complete; take fewer lanes or a lower update.aggregate, more shards, or "
+                      "give them more memory");
 }
 
 absl::Status CheckShardsFit(const v1::JobSpec& job, uint64_t keys, int shards,

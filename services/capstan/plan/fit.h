@@ -11,10 +11,10 @@
 
 namespace capstan {
 
-// Only a part of a shard's memory may hold gradients that wait for others. Returns in words, with
-// the sum, that a round or an aggregate of the job may need more than that; empty: it needs no
+// Only `limit` bytes of a shard's memory may hold gradients that wait for others. Returns in words,
+// with the sum, that a round or an aggregate of the job may need more than that; empty: it needs no
 // more. `busiest` is the shard's share of a batch, or a part of it.
-std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory);
+std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t limit);
 
 // A gradient for which there is no room is refused and sent again. Returns in words, with the sum
 // and what to do, that this may go on for ever: an aggregate is never full, or, with backup

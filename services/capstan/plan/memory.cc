@@ -119,54 +119,36 @@ uint64_t ShardMemoryOf(const Scale& scale) {
   return std::numeric_limits<uint64_t>::max();
 }
 
-// Returns the most bytes on their way to the shard or from it, where a batch has `batch_bytes` of
-// them and the shard keeps to `limit`.
-uint64_t MessageBytes(uint64_t batch_bytes, const Share& busiest, uint64_t clients,
-                      uint64_t limit) {
-  const uint64_t call = std::min<uint64_t>(busiest.largest_push_bytes, kMaxMessageBytes);
-  const uint64_t one = std::min<uint64_t>(batch_bytes, CallsInFlight(call));
-  return std::min(one * clients, limit);
-}
-
-// Returns the most bytes of pushes that are too large for a message and have not arrived whole yet.
-uint64_t PieceBytes(const Share& busiest, uint64_t clients, uint64_t limit) {
-  const uint64_t one = busiest.largest_push_bytes;
-  if (one <= uint64_t{kMaxMessageBytes}) return 0;
-  return std::min(one * clients, std::max(one, limit));
-}
-
-ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale,
-                          uint64_t dense, uint64_t row_bytes, uint64_t rows) {
+ShardNeeds NeedsOfShard(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale,
+                        uint64_t dense, uint64_t row_bytes, uint64_t rows) {
   const uint64_t shard_rows = DivideUp(rows, static_cast<uint64_t>(scale.shards));
   const uint64_t parameters = dense + shard_rows * row_bytes;
-  const uint64_t clients = ClientsOf(job, scale, traffic.worker.floats * kFloat);
-  const uint64_t shard = ShardMemoryOf(scale);
   const Share& busiest = traffic.busiest;
+  const uint64_t call = std::min<uint64_t>(busiest.largest_push_bytes, kMaxMessageBytes);
+  const bool in_pieces = busiest.largest_push_bytes > uint64_t{kMaxMessageBytes};
   // A checkpoint copies one partition after the other. In rounds all images, up to their limit, may
   // wait for the store. Elsewhere the bytes that wait for the store are read from the partition
   // already, and need no image.
   const bool in_rounds = LanesOf(job) > 0;
+  const bool twice = IsHeldTwice(job, scale.shards);
   const uint64_t partition =
       DivideUp(parameters * static_cast<uint64_t>(scale.shards), job.partition_count());
   const uint64_t read = in_rounds ? partition : std::min(partition, kWaitingForStoreLimit);
-  ProcessMemory memory;
-  memory.parts = {
-      {"dense parameters and slots", dense},
-      {"rows", shard_rows * row_bytes},
-      {"backups of other shards", IsHeldTwice(job, scale.shards) ? parameters : 0},
-      {"sum of the round", RoundSumBytes(job, busiest, shard_rows)},
-      {"gradients that wait, at most",
-       std::min(WaitingBytes(job, busiest), MemoryLimit(MemoryUse::kWaitingGradients, shard))},
-      {"pushes on their way, at most",
-       MessageBytes(busiest.pushed_bytes, busiest, clients, MessagesLimit(shard))},
-      {"replies to pulls, at most", MessageBytes(busiest.pulled_bytes, busiest, clients,
-                                                 MemoryLimit(MemoryUse::kReplies, shard))},
-      {"pushes that come in pieces, at most",
-       PieceBytes(busiest, clients, MemoryLimit(MemoryUse::kPushPieces, shard))},
-      {"images while a checkpoint is taken, at most",
-       in_rounds ? std::min(parameters, KeptImagesLimit(parameters)) : partition - read},
-      {"what is read and waits for the store, at most", read}};
-  return memory;
+  ShardNeeds needs;
+  needs.dense = dense;
+  needs.rows = shard_rows * row_bytes;
+  needs.round_sum = RoundSumBytes(job, busiest, shard_rows);
+  needs.backups = twice ? parameters + needs.round_sum : 0;
+  needs.images = in_rounds ? MostImages(parameters) : partition - read;
+  needs.read = read;
+  needs.clients = ClientsOf(job, scale, traffic.worker.floats * kFloat);
+  needs.pushed = std::min<uint64_t>(busiest.pushed_bytes, CallsInFlight(call));
+  needs.pulled = std::min<uint64_t>(busiest.pulled_bytes, CallsInFlight(call));
+  needs.push_in_pieces = in_pieces ? busiest.largest_push_bytes : 0;
+  needs.waiting = WaitingBytes(job, busiest);
+  needs.copies = twice ? 2 : 1;
+  needs.waiting_is_needed = NeedsRoomForAll(job);
+  return needs;
 }
 
 // Returns the memory of a worker. Each step under way, or lane at work, holds the pulled parameters
@@ -209,11 +191,6 @@ uint64_t ObjectsOf(uint64_t shard_bytes, const v1::JobSpec& job, const Scale& sc
 }
 
 }  // namespace
-
-uint64_t ProcessMemory::bytes() const {
-  return std::accumulate(parts.begin(), parts.end(), uint64_t{0},
-                         [](uint64_t sum, const MemoryPart& part) { return sum + part.bytes; });
-}
 
 uint64_t LanesOf(const v1::JobSpec& job) { return UsesLanes(job) ? LaneCount(job) : 0; }
 
@@ -270,15 +247,19 @@ absl::StatusOr<Sizes> SizesOf(const v1::JobSpec& job, const Traffic& traffic,
   const uint64_t rows = RowsOf(job, facts, row);
   Sizes sizes;
   sizes.row_bytes = row.held;
-  sizes.shard = ShardMemory(job, traffic, scale, most_dense, row.held, rows);
-  AddBase(rates.shard_bytes, sizes.shard);
+  ShardNeeds needs = NeedsOfShard(job, traffic, scale, most_dense, row.held, rows);
+  needs.process = static_cast<uint64_t>(rates.shard_bytes);
+  const uint64_t shard_memory = ShardMemoryOf(scale);
+  sizes.shard = ShardMemoryIn(needs, shard_memory);
+  sizes.least_shard_memory = LeastShardMemory(needs);
   sizes.worker = WorkerMemory(job, traffic, facts, scale);
   AddBase(rates.worker_bytes, sizes.worker);
   sizes.chief.parts = {{"ranges of the data", facts.range_bytes},
                        {"making and storing them", kListsWhileStored * facts.range_bytes},
                        {"which tasks are done", facts.tasks / kBitsAByte}};
   AddBase(rates.chief_bytes, sizes.chief);
-  sizes.waiting_bytes = WaitingBytes(job, traffic.busiest);
+  sizes.waiting_bytes = needs.waiting;
+  sizes.waiting_limit = WaitingLimitIn(needs, shard_memory);
   sizes.checkpoint_bytes =
       std::accumulate(dense.begin(), dense.end(), uint64_t{0}) + rows * row.stored;
   sizes.shard_checkpoint_bytes =

@@ -5,27 +5,16 @@
 #define CAPSTAN_PLAN_MEMORY_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "capstan/plan/rates.h"
 #include "capstan/plan/scale.h"
+#include "capstan/plan/shard_memory.h"
 #include "capstan/plan/traffic.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
-
-struct MemoryPart {
-  std::string what;  // "rows"
-  uint64_t bytes = 0;
-};
-
-// The memory of the fullest process of its kind.
-struct ProcessMemory {
-  std::vector<MemoryPart> parts;
-  uint64_t bytes() const;
-};
 
 // Returns the lanes of a round; 0: no part of the job is synchronous.
 uint64_t LanesOf(const v1::JobSpec& job);
@@ -59,8 +48,10 @@ struct Sizes {
   ProcessMemory shard;
   ProcessMemory chief;
   ProcessMemory worker;
-  // WaitingBytes, of which the shard's memory limit may allow only a part.
+  uint64_t least_shard_memory = 0;  // LeastShardMemory.
+  // WaitingBytes, of which the shard's memory may allow only waiting_limit.
   uint64_t waiting_bytes = 0;
+  uint64_t waiting_limit = 0;
   uint64_t checkpoint_bytes = 0;        // Bytes of a full checkpoint.
   uint64_t shard_checkpoint_bytes = 0;  // Bytes of it that the fullest shard writes.
   uint64_t checkpoint_objects = 0;      // The most objects of a full checkpoint, with the manifest.

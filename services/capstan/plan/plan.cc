@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/divide.h"
 #include "capstan/base/status.h"
 #include "capstan/config/quantity.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/plan/fit.h"
 
 namespace capstan {
@@ -42,29 +44,41 @@ double StoreSeconds(uint64_t shard_bytes, const Scale& scale) {
   return amount / std::min(scale.store_bytes_per_second, scale.network_bytes_per_second);
 }
 
+// Returns the size as a text that is no less when it is read again.
+std::string EnoughText(uint64_t bytes) {
+  constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+  constexpr uint64_t kGibibyte = uint64_t{1} << 30;
+  if (bytes < 10 * kGibibyte) return absl::StrCat(DivideUp(bytes, kMebibyte), "MiB");
+  return absl::StrCat(DivideUp(bytes, kGibibyte), "GiB");
+}
+
+// `takes`: what the process takes if it has `limit`; `needs`: with which memory it would fit.
+void CheckMemory(const std::string& who, uint64_t takes, uint64_t needs, uint64_t limit,
+                 std::vector<std::string>& refusals) {
+  if (limit == 0 || takes <= limit) return;
+  refusals.push_back(absl::StrCat(who, " takes ", EnoughText(needs), " at the least, and may have ",
+                                  ByteSizeText(limit)));
+}
+
 void CheckMemory(const std::string& who, const ProcessMemory& memory, uint64_t limit,
                  std::vector<std::string>& refusals) {
-  if (limit == 0 || memory.bytes() <= limit) return;
-  refusals.push_back(absl::StrCat(who, " takes ", ByteSizeText(memory.bytes()), ", and may have ",
-                                  ByteSizeText(limit)));
+  CheckMemory(who, memory.bytes(), memory.bytes(), limit, refusals);
 }
 
 void CheckWaiting(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
   const Share& busiest = plan.traffic.busiest;
-  const std::string above = WaitingAbove(job, busiest, scale.shard_memory_bytes);
-  if (above.empty()) return;
   const std::string never = NeverComplete(job, busiest, scale.shard_memory_bytes);
-  if (!never.empty()) {
-    plan.refusals.push_back(never);
-    return;
-  }
-  plan.warnings.push_back(
-      absl::StrCat("the gradients of a round that may wait on a shard are ", above,
-                   ": above it workers are told to come again, and rounds may take longer"));
+  if (!never.empty()) plan.refusals.push_back(never);
+  const std::string above = WaitingAbove(job, busiest, plan.sizes.waiting_limit);
+  if (above.empty() || NeedsRoomForAll(job)) return;
+  plan.warnings.push_back(absl::StrCat(
+      "the gradients of a round that may wait on a shard are ", above,
+      " may wait: above it workers are told to come again, and rounds may take longer"));
 }
 
 void CheckPlan(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
-  CheckMemory("a shard", plan.sizes.shard, scale.shard_memory_bytes, plan.refusals);
+  CheckMemory("a shard", plan.sizes.shard.bytes(), plan.sizes.least_shard_memory,
+              scale.shard_memory_bytes, plan.refusals);
   CheckMemory("a worker", plan.sizes.worker, scale.worker_memory_bytes, plan.refusals);
   CheckMemory("the chief", plan.sizes.chief, scale.chief_memory_bytes, plan.refusals);
   CheckWaiting(job, scale, plan);

@@ -115,6 +115,7 @@ void ChiefLink::Heartbeat() {
   request.set_loaded_timeline(shard_->timeline());
   shard_->ExpireSessions(shard_->clock().Now());
   *request.mutable_report() = shard_->Report();
+  shard_->LimitWaiting(request.report());
   request.mutable_report()->set_cpu_seconds(metrics::ProcessCpuSeconds());
   request.mutable_report()->set_cpu_cores(metrics::ProcessCpuCores());
   CAPSTAN_FAILPOINT("shard.heartbeat");

@@ -35,9 +35,18 @@ absl::string_view LabelOf(MemoryUse use) { return TextOf(use).label; }
 absl::string_view WordsOf(MemoryUse use) { return TextOf(use).what; }
 
 void MemoryBudget::SetMemory(uint64_t bytes) {
+  memory_.store(bytes, std::memory_order_relaxed);
   for (size_t i = 0; i < kMemoryUses; ++i) {
     accounts_[i].SetLimit(MemoryLimit(static_cast<MemoryUse>(i), bytes));
   }
+}
+
+void MemoryBudget::LimitWaiting(uint64_t held_bytes, uint64_t copies) {
+  const uint64_t memory = memory_.load(std::memory_order_relaxed);
+  if (memory == 0) return;
+  const uint64_t held =
+      held_bytes + of(MemoryUse::kPushPieces).held() + of(MemoryUse::kMoves).held();
+  of(MemoryUse::kWaitingGradients).SetLimit(WaitingForTurnLimit(memory, held, copies));
 }
 
 absl::StatusOr<Reservation> MemoryBudget::Reserve(MemoryUse use, size_t bytes) {

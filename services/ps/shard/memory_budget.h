@@ -38,6 +38,11 @@ class MemoryBudget {
   // (capstan/store/memory_limits). What is held already stays.
   void SetMemory(uint64_t bytes);
 
+  // Lowers the limit of gradients that wait for their turn to what the memory leaves for them
+  // beside `held_bytes` of parameters and beside what other uses hold now (WaitingForTurnLimit).
+  // Until SetMemory is called this does nothing.
+  void LimitWaiting(uint64_t held_bytes, uint64_t copies);
+
   // Counts `bytes` for the use. RESOURCE_EXHAUSTED, with a hint when to come again: the use has no
   // room for them now. The message says which use it is, what it holds, and its limit.
   absl::StatusOr<Reservation> Reserve(MemoryUse use, size_t bytes);
@@ -53,6 +58,7 @@ class MemoryBudget {
   const ByteBudget& of(MemoryUse use) const { return accounts_[static_cast<size_t>(use)]; }
 
  private:
+  std::atomic<uint64_t> memory_{0};  // 0: not known.
   std::array<ByteBudget, kMemoryUses> accounts_;
   std::array<std::atomic<uint64_t>, kMemoryUses> refused_{};
 };

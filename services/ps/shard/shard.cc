@@ -332,6 +332,15 @@ void Shard::SetMemory(uint64_t bytes) {
   streams_.SetLimit(memory_.of(MemoryUse::kReplicas).limit());
 }
 
+void Shard::LimitWaiting(const v1::ShardReport& report) {
+  if (NeedsRoomForAll(catalog_.job())) return;
+  const uint64_t parameters = report.parameter_bytes();
+  const uint64_t images = catalog_.HasSync() ? MostImages(parameters) : 0;
+  memory_.LimitWaiting(
+      kShardProcessBytes + parameters + report.backup_bytes() + images + streams_.bytes(),
+      /*copies=*/replicated_ ? 2 : 1);
+}
+
 // ---- housekeeping ----
 
 void Shard::ExpireSessions(absl::Time now) {

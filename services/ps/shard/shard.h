@@ -234,6 +234,9 @@ class Shard {
   // The shard may take `bytes`: each use gets its share of them (MemoryBudget). Before this call
   // only waiting pulls and operations on their way to backups have a limit.
   void SetMemory(uint64_t bytes);
+  // Leaves to gradients that wait for their turn what the memory has beside all that the shard
+  // holds by its report. Call it every heartbeat.
+  void LimitWaiting(const v1::ShardReport& report);
   MemoryBudget& memory() { return memory_; }
   // The account of gradients that wait for other gradients: in a stage or in a queue.
   ByteBudget& waiting_gradients() { return memory_.of(MemoryUse::kWaitingGradients); }

@@ -303,13 +303,21 @@ def shards(context):
     return Section("shards", [context.capstan("shards.py")], rows)
 
 
+def memory_by_the_plan(of=None):
+    """What a process of each role holds at the most, by what `capstan plan` says of it (turns/resident.py)."""
+    prefix, more = ("", {}) if of is None else (f"{of}: ", {"of": of})
+    return [Row(f"{prefix}memory of the largest {role}, by what `capstan plan` says", f"memory of the largest {role} by the plan", 1, 1,
+                less=True, **more) for role in ("ps", "worker", "chief")]
+
+
 CROWD = ("async", "aggregate", "ssp", "sync", "backup")
 
 
 def crowd(context):
     """A hundred light workers and ten shards, in every policy; and with a worker, a shard and the chief killed."""
-    rows = [Row(f"{policy}: all workers are ready after, s", "all workers are ready after", 90, 1, less=True, of=policy)
-            for policy in CROWD]
+    rows = [row for policy in CROWD for row in (
+        Row(f"{policy}: all workers are ready after, s", "all workers are ready after", 90, 1, less=True, of=policy),
+        *memory_by_the_plan(of=policy))]
     return Section("crowd", [context.capstan("crowd.py", policy, name=policy) for policy in CROWD], rows, wanted=1, bound=3)
 
 
@@ -317,8 +325,7 @@ def large(context):
     """A hundred lanes of a model of 102 MB on ten shards and 100,000 objects; and with a worker, a shard and the chief killed."""
     rows = [Row("all shards together, MiB", "memory of all shards together", 4096, 1, less=True),
             Row("the same, with kills, MiB", "memory of all shards together, with .*", 4096, 1, less=True),
-            *(Row(f"memory of the largest {role}, by what `capstan plan` says", f"memory of the largest {role} by the plan", 1, 1,
-                  less=True) for role in ("ps", "worker", "chief"))]
+            *memory_by_the_plan()]
     return Section("large", [context.capstan("large.py")], rows, wanted=1, bound=3)
 
 

@@ -12,14 +12,13 @@ import sys
 import tempfile
 import time
 
-from resident import Resident
+from resident import Resident, planned_memory, tell_memory
 from train import Point, pace, tell
 
 from crew import view_pb2
 from ledger import ledger_times, write_ledger_file
 from scale import POLICIES, crowd
 
-MIB = 1 << 20
 TASK_RECORDS = 128
 PATIENCE_SECONDS = 600
 
@@ -44,20 +43,20 @@ def undisturbed(options, data, records):
         first = Point(crew, crew.status().examples)
         crew.until_state("COMPLETED", "FAILED", timeout=PATIENCE_SECONDS)
         last = Point(crew, crew.status().examples)
+        plan = planned_memory(crew)
         until_over(crew, records, options.policy, data)
     rate, cpu = pace(first, last)
     tell("", "all workers are ready after", "s", ready)
     tell("", "pace", "examples/s", rate, cpu_per_unit=sum(cpu.values()),
          **{f"cpu_{role}": seconds for role, seconds in cpu.items()})
-    for role, bytes_ in resident.largest.items():
-        tell("", f"memory of the largest {role}", "MiB", bytes_ / MIB)
+    tell_memory(resident, plan)
 
 
 def with_kills(options, data, records):
     began = time.monotonic()
     with crowd(options.policy, data, options.shards, options.workers, ["checkpoint.every=5s"]) as crew:
         crew.until(lambda: len(crew.status().workers) == options.workers, "every worker", PATIENCE_SECONDS)
-        for part, name in ((0.2, "worker-7"), (0.4, "ps-3"), (0.6, "chief")):
+        for part, name in ((0.2, f"worker-{min(7, options.workers - 1)}"), (0.4, f"ps-{min(3, options.shards - 1)}"), (0.6, "chief")):
             crew.until_examples(part * records, PATIENCE_SECONDS)
             crew.kill(name)
             crew.hang_up()

@@ -5,10 +5,11 @@ worker, a shard and the chief killed: fails unless both end with the same bits. 
 in a container: what it cannot take of a round's gradients it refuses until there is room.
 
     CAPSTAN_BIN=build/bin CAPSTAN_PROTO=proto tests/bench/turns/large.py [--objects 100000] [--lanes 100] [--shards 10]
-        [--workers 10] [--rounds 5] [--shard-memory 384]"""
+        [--workers 10] [--rounds 5] [--shard-memory 384] [--width 5040]
+
+At least two workers and four rounds: a worker, a shard and the chief are killed in the first three."""
 
 import argparse
-import json
 import pathlib
 import random
 import shutil
@@ -17,13 +18,11 @@ import sys
 import tempfile
 import time
 
-from resident import Resident
+from resident import MIB, Resident, planned_memory, tell_memory
 from train import tell
 
 from crew import BINARIES, Crew, view_pb2
 
-MIB = 1 << 20
-WIDTH = 5040  # Two layers of it, on 16 numbers: 25.5 M parameters, 102 MB.
 JOB = """
 job: large
 data: {{format: csv, train: ["{files}"], schema: {{label: 0, numeric: "1-16"}}}}
@@ -47,21 +46,12 @@ def write_objects(folder, count):
 
 
 def job_of(options, folder):
-    return JOB.format(files=folder / "*.csv", width=WIDTH, lanes=options.lanes)
+    return JOB.format(files=folder / "*.csv", width=options.width, lanes=options.lanes)
 
 
 def crew_of(options, folder, name):
     return Crew(job_of(options, folder), shards=options.shards, workers=options.workers, name=name, exit_when_done=False,
                 overrides=[f"train.max_steps={options.rounds}"], shard_flags=["--memory", f"{options.shard_memory}MiB"])
-
-
-def planned(options, crew):
-    """{role: bytes of one process} by `capstan plan`."""
-    said = subprocess.run([BINARIES / "capstan", "plan", crew.job_file, "--workers", str(options.workers), "--shards",
-                           str(options.shards), "--shard-memory", f"{options.shard_memory}MiB", "--one-machine", "--step-seconds", "1",
-                           "--json"], check=True, capture_output=True, text=True).stdout
-    plan = json.loads(said)
-    return {"ps": plan["shard_bytes"], "worker": plan["worker_bytes"], "chief": plan["chief_bytes"]}
 
 
 def until_over(options, crew, name):
@@ -73,17 +63,14 @@ def until_over(options, crew, name):
 def undisturbed(options, folder, model):
     began = time.monotonic()
     with crew_of(options, folder, "undisturbed") as crew, Resident(crew) as resident:
-        plan = planned(options, crew)
+        plan = planned_memory(crew, "--shard-memory", f"{options.shard_memory}MiB")
         crew.until_examples(options.lanes, PATIENCE_SECONDS)
         tell("", f"the first round of {options.objects:,} objects is over after", "s", time.monotonic() - began)
         began = time.monotonic()
         until_over(options, crew, "undisturbed")
         tell("", "a round", "s", (time.monotonic() - began) / (options.rounds - 1))
         shutil.copytree(crew.manifest().parent, model)
-    for role in ("ps", "worker", "chief"):
-        tell("", f"memory of the largest {role}", "MiB", resident.largest[role] / MIB)
-        tell("", f"memory of the largest {role}, planned", "MiB", plan[role] / MIB)
-        tell("", f"memory of the largest {role} by the plan", "ratio", resident.largest[role] / plan[role])
+    tell_memory(resident, plan)
     tell("", "memory of all shards together", "MiB", resident.together["ps"] / MIB)
 
 
@@ -91,7 +78,7 @@ def with_kills(options, folder, model):
     """A worker, a shard and the chief are killed, each in a round of its own, and started again."""
     began = time.monotonic()
     with crew_of(options, folder, "killed") as crew, Resident(crew) as resident:
-        for round_, who in enumerate(("worker-1", "ps-4", "chief"), start=1):
+        for round_, who in enumerate(("worker-1", f"ps-{min(4, options.shards - 1)}", "chief"), start=1):
             crew.until_examples(round_ * options.lanes, PATIENCE_SECONDS)
             crew.kill(who)
             crew.hang_up()
@@ -113,6 +100,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("objects", 100_000), ("lanes", 100), ("shards", 10), ("workers", 10), ("rounds", 5), ("shard-memory", 384)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--width", type=int, default=5040, help="of two layers on 16 numbers: 25.5 M parameters, 102 MB")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

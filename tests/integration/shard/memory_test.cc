@@ -72,6 +72,26 @@ TEST_F(ShardMemoryTest, WhatIsHeldAndWhatMayBeIsShownByItsUse) {
   }
 }
 
+// Where the lane whose turn it is is always let in, gradients wait in what the parameters leave.
+TEST(ShardMemoryRoundsTest, GradientsWaitInWhatTheParametersLeaveUnlessTheRoundNeedsThemAll) {
+  constexpr uint64_t kMemory = uint64_t{300} << 20;
+  for (const uint32_t backup_workers : {0, 1}) {
+    LocalShards shards(SyncJob(/*lanes=*/2, backup_workers, /*dense_width=*/1 << 20), /*count=*/1);
+    ps::Shard& shard = shards.at(0).shard();
+    shard.SetMemory(kMemory);
+    const v1::ShardReport report = shard.Report();
+    ASSERT_GE(report.parameter_bytes(), size_t{4} << 20);
+    shard.LimitWaiting(report);
+    const size_t limit = shard.waiting_gradients().limit();
+    if (backup_workers > 0) {
+      EXPECT_EQ(limit, kMemory / 2);
+    } else {
+      EXPECT_LE(limit, kMemory / 2 - report.parameter_bytes());
+      EXPECT_GE(limit, kMemory / 8);
+    }
+  }
+}
+
 // What a round needs is never refused for ever, whatever else is full.
 TEST(ShardMemoryRoundsTest, ARoundClosesThoughItNeedsMoreThanItsShareAndAnotherUseIsFull) {
   constexpr uint32_t kFloats = 1 << 20;

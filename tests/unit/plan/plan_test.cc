@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <string>
 #include <string_view>
 
+#include "capstan/config/quantity.h"
 #include "capstan/plan/measured_run.h"
 #include "tests/lib/source_folder.h"
 #include "tests/unit/plan/dense_job.h"
@@ -224,6 +227,92 @@ TEST(PlanTest, WhatAProcessMayNotHaveIsRefused) {
   Scale scale = kFourWorkers;
   scale.worker_memory_bytes = 1 << 20;
   EXPECT_THAT(PlanOf(DenseJob(4), scale).refusals, ElementsAre(HasSubstr("a worker takes ")));
+}
+
+// The job of the section "A hundred lanes of 102 MB" of tests/bench/RESULTS.md.
+v1::JobSpec HundredLanes() {
+  v1::JobSpec job = DenseJob(100);
+  job.set_partition_count(256);
+  job.mutable_tensors(0)->set_shape(0, 25'500'000);
+  return job;
+}
+
+TEST(PlanTest, AHundredLanesOf102MbFitIntoTheShardsThatTheyHaveRunIn) {
+  Scale scale = kFourWorkers;
+  scale.workers = scale.shards = 10;
+  for (const uint64_t mebibytes : {320, 384, 448, 512, 560, 768}) {
+    scale.shard_memory_bytes = mebibytes << 20;
+    const Plan plan = PlanOf(HundredLanes(), scale, RecordedRates());
+    EXPECT_THAT(plan.refusals, IsEmpty()) << mebibytes;
+    EXPECT_LE(plan.sizes.shard.bytes(), scale.shard_memory_bytes) << mebibytes;
+    EXPECT_THAT(plan.warnings, ElementsAre(HasSubstr("rounds may take longer"))) << mebibytes;
+  }
+  scale.shard_memory_bytes = 128 << 20;
+  EXPECT_THAT(PlanOf(HundredLanes(), scale, RecordedRates()).refusals,
+              ElementsAre(HasSubstr("at the least, and may have 128MiB")))
+      << "messages and replies alone may take as much";
+}
+
+// The memory that the plan asks for a shard; 0: it does not.
+uint64_t AskedForAShard(const Plan& plan) {
+  constexpr std::string_view kAsked = "a shard takes ";
+  for (const std::string_view refusal : plan.refusals) {
+    if (!refusal.starts_with(kAsked)) continue;
+    const std::string_view from = refusal.substr(kAsked.size());
+    const std::optional<uint64_t> bytes =
+        ParseByteSize(std::string(from.substr(0, from.find(' '))));
+    EXPECT_TRUE(bytes) << refusal;
+    return bytes.value_or(0);
+  }
+  return 0;
+}
+
+// Plans with all sorts of memory: what is asked for is enough, and so is any more.
+void ExpectThatWhatIsAskedForIsEnough(const v1::JobSpec& job, Scale scale) {
+  SCOPED_TRACE(::testing::Message() << job.ShortDebugString() << "workers " << scale.workers
+                                    << " shards " << scale.shards);
+  for (const uint64_t mebibytes : {40, 384, 5000}) {
+    scale.shard_memory_bytes = mebibytes << 20;
+    const Plan plan = PlanOf(job, scale, RecordedRates());
+    const uint64_t asked = AskedForAShard(plan);
+    if (asked == 0) {
+      EXPECT_LE(plan.sizes.shard.bytes(), scale.shard_memory_bytes);
+    } else {
+      EXPECT_GT(asked, scale.shard_memory_bytes);
+      scale.shard_memory_bytes = asked;
+    }
+    if (asked == 0 && !plan.refusals.empty()) continue;  // Too little for gradients to wait.
+    for (int more = 0; more < 2; ++more) {
+      EXPECT_THAT(PlanOf(job, scale, RecordedRates()).refusals, IsEmpty())
+          << scale.shard_memory_bytes << " bytes";
+      scale.shard_memory_bytes += scale.shard_memory_bytes / 3;
+    }
+  }
+}
+
+TEST(PlanTest, WhatAPlanAsksForIsEnoughAndSoIsAnyMore) {
+  for (const uint32_t floats : {2'000'000, 200'000'000}) {
+    for (const int shards : {1, 7}) {
+      for (const int workers : {1, 100}) {
+        Scale scale = kFourWorkers;
+        scale.shards = shards;
+        scale.workers = workers;
+        v1::JobSpec job = DenseJob(/*lanes=*/100);
+        job.mutable_tensors(0)->set_shape(0, floats);
+        ExpectThatWhatIsAskedForIsEnough(job, scale);
+        job.set_replicas(1);
+        ExpectThatWhatIsAskedForIsEnough(job, scale);
+        job.mutable_dense_update()->set_backup_workers(5);
+        ExpectThatWhatIsAskedForIsEnough(job, scale);
+        job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+        job.mutable_dense_update()->set_aggregate(8);
+        ExpectThatWhatIsAskedForIsEnough(job, scale);
+        job.set_partition_count(10);  // Pushes come in pieces.
+        job.mutable_dense_update()->set_aggregate(1);
+        ExpectThatWhatIsAskedForIsEnough(job, scale);
+      }
+    }
+  }
 }
 
 TEST(RatesTest, AFileOfOnesOwnBeginsWithWhatIsRecordedAndMayTellOfBatches) {

@@ -143,6 +143,26 @@ TEST(MemoryBudgetTest, LessMemoryDropsNothingAndLetsNothingMoreIn) {
   EXPECT_TRUE(memory.Reserve(MemoryUse::kPushPieces, 10).ok());
 }
 
+TEST(MemoryBudgetTest, GradientsThatWaitLeaveRoomForTheParametersAndTheOtherUses) {
+  MemoryBudget memory;
+  const ByteBudget& waiting = memory.of(MemoryUse::kWaitingGradients);
+  memory.LimitWaiting(/*held_bytes=*/0, /*copies=*/1);
+  EXPECT_GT(waiting.limit(), kGibibyte << 10) << "it is not known how much memory there is";
+  memory.SetMemory(512 * kMebibyte);
+  memory.LimitWaiting(/*held_bytes=*/0, /*copies=*/1);
+  EXPECT_EQ(waiting.limit(), 256 * kMebibyte) << "what messages and replies leave, too";
+  memory.LimitWaiting(/*held_bytes=*/100 * kMebibyte, /*copies=*/1);
+  EXPECT_EQ(waiting.limit(), 156 * kMebibyte);
+  memory.LimitWaiting(/*held_bytes=*/100 * kMebibyte, /*copies=*/2);
+  EXPECT_EQ(waiting.limit(), 78 * kMebibyte);
+  const Reservation moved = memory.ReserveAnyway(MemoryUse::kMoves, 50 * kMebibyte);
+  memory.LimitWaiting(/*held_bytes=*/100 * kMebibyte, /*copies=*/1);
+  EXPECT_EQ(waiting.limit(), 106 * kMebibyte);
+  memory.LimitWaiting(/*held_bytes=*/400 * kMebibyte, /*copies=*/1);
+  EXPECT_EQ(waiting.limit(), 64 * kMebibyte) << "an eighth at the least";
+  EXPECT_EQ(memory.of(MemoryUse::kReplies).limit(), 128 * kMebibyte) << "as before";
+}
+
 TEST(MemoryBudgetTest, TheUsesHaveNamesOfTheirOwn) {
   std::set<std::string> labels;
   for (const MemoryUse use : kAllUses) labels.emplace(LabelOf(use));
