@@ -11,11 +11,11 @@ namespace capstan::ps {
 namespace {
 
 // The shard ends waits a little before the caller's patience does, so that the answer still reaches
-// the caller although the shard looks at waits only once a tick.
-const absl::Duration kAnswerMargin = 2 * Shard::kTick;
-
+// the caller although the shard looks at waits only once a tick. A hundredth more, for gRPC tells a
+// server of its caller's patience rounded up: below 10 s to 10 ms, below 100 s to 100 ms, and above
+// that to a second (Timeout::FromMillis of its chttp2 transport).
 absl::Time EndOfWait(const Shard& shard, absl::Duration patience) {
-  return shard.clock().Now() + patience - kAnswerMargin;
+  return shard.clock().Now() + patience - 2 * Shard::kTick - patience / 100;
 }
 
 v1::OpenRoundReply ToReply(const OpenAnswer& opened) {

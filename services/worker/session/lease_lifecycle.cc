@@ -33,7 +33,12 @@ void LeaseLifecycle::OnOpened(const OpenDone& done) {
   const uint64_t closed = done.closed.round;
   news_ = news_ || (max_rounds_ > 0 && closed >= max_rounds_ && round_ <= max_rounds_);
   round_ = std::max(round_, closed + 1);
-  if (done.answer != v1::OpenRoundReply::ANSWER_OPEN) return;
+  // A runner that begins when the lane has ended hears of no open round, but has tasks to tell of:
+  // a chief that began anew may not know them.
+  if (done.answer != v1::OpenRoundReply::ANSWER_OPEN &&
+      done.answer != v1::OpenRoundReply::ANSWER_ENDED) {
+    return;
+  }
   closed_ = std::max(closed_, done.cursor);
   news_ = news_ || tasks_.HasDone(closed_);
 }

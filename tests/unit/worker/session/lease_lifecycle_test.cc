@@ -58,8 +58,10 @@ class LeaseLifecycleTest : public ::testing::Test {
   // Whoever opens `round`, or waits for it, hears so of the one before.
   void Open(uint64_t round, uint64_t cursor,
             v1::OpenRoundReply::Answer answer = v1::OpenRoundReply::ANSWER_OPEN) {
-    lifecycle_.OnOpened(
-        {.answer = answer, .round = round, .closed = {round - 1, {}}, .cursor = cursor});
+    lifecycle_.OnOpened({.answer = answer,
+                         .round = round,
+                         .closed = {round > 0 ? round - 1 : 0, {}},
+                         .cursor = cursor});
   }
 
   RunnerProgress progress_;
@@ -120,6 +122,17 @@ TEST_F(LeaseLifecycleTest, ALaneIsFinishedOnceItsTasksAreReadToTheEnd) {
   lifecycle_.End();
   const v1::LeaseReport report = lifecycle_.Report();
   EXPECT_TRUE(report.finished());
+  EXPECT_EQ(report.lane_tasks_done_size(), 2);
+}
+
+TEST_F(LeaseLifecycleTest, ALaneThatHadEndedBeforeTellsOfItsTasksWhileItReadsOn) {
+  Open(/*round=*/0, /*cursor=*/4, v1::OpenRoundReply::ANSWER_ENDED);
+  EXPECT_TRUE(lifecycle_.HasNews());
+  progress_.total_batches = 4;
+  progress_.batches_done = 4;
+  EXPECT_FALSE(lifecycle_.OnFinished({.why = Finished::Why::kDone}));
+  const v1::LeaseReport report = lifecycle_.Report();
+  EXPECT_FALSE(report.finished()) << "the chief names further tasks only when it knows of these";
   EXPECT_EQ(report.lane_tasks_done_size(), 2);
 }
 
