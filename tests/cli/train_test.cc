@@ -181,6 +181,29 @@ TEST_F(TrainTest, StopsEverybodyOnCtrlC) {
   }
 }
 
+TEST_F(TrainTest, StopsEverybodyWhenTheTerminalIsClosed) {
+  signal(SIGHUP, SIG_DFL);  // The tests may run under nohup.
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  Process process = Start({"train", "job.yaml"});
+  AwaitTrace("start worker-0");
+  process.Signal(SIGHUP);
+  const Result result = Await(process);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("demo was stopped before its end"));
+  EXPECT_THAT(Trace(), HasSubstr("stop worker-0"));
+}
+
+TEST_F(TrainTest, WhatAScriptOfAWorkerHasStartedEndsWithARunThatIsKilled) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  Process process = Start({"train", "job.yaml", "--worker",
+                           "sh -c 'bin/worker --name $CAPSTAN_NAME; echo it has ended'"});
+  AwaitTrace("start ps-0");
+  AwaitTrace("start worker-0");
+  kill(process.pid(), SIGKILL);
+  AwaitTrace("stop ps-0");
+  AwaitTrace("stop worker-0");
+}
+
 TEST_F(TrainTest, KillsWhoDoesNotStop) {
   SetEnvironment("FAKE_WORKER", "deaf");
   const Result result = Run({"train", "job.yaml"});

@@ -49,14 +49,14 @@ void Handle(int signal) {
   const int64_t now = MonotonicMilliseconds();
   int64_t first = kNever;
   if (first_signal.compare_exchange_strong(first, now)) return Announce();
-  if (now - first < kOneSignalMilliseconds) return;
+  if (signal == SIGHUP || now - first < kOneSignalMilliseconds) return;
   if (const Action action = before_exit.load(); action != nullptr) action();
   _exit(128 + signal);
 }
 
 }  // namespace
 
-Shutdown::Shutdown() : Shutdown({SIGTERM, SIGINT}) {}
+Shutdown::Shutdown() : Shutdown({SIGTERM, SIGINT, SIGHUP}) {}
 
 Shutdown::Shutdown(std::vector<int> signals) : signals_(std::move(signals)) {
   CAPSTAN_CHECK(signal_fd.load() == -1);
@@ -66,7 +66,12 @@ Shutdown::Shutdown(std::vector<int> signals) : signals_(std::move(signals)) {
   struct sigaction action = {};
   action.sa_handler = Handle;
   action.sa_flags = SA_RESTART;
-  for (const int signal : signals_) sigaction(signal, &action, &former_actions[signal]);
+  for (const int signal : signals_) {
+    sigaction(signal, &action, &former_actions[signal]);
+    // `nohup` has a process go on after the end of its terminal.
+    const bool ignored = former_actions[signal].sa_handler == SIG_IGN;
+    if (signal == SIGHUP && ignored) sigaction(signal, &former_actions[signal], nullptr);
+  }
 }
 
 Shutdown::~Shutdown() {

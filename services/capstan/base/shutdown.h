@@ -1,7 +1,8 @@
-// SIGTERM and SIGINT as something to wait for. The first signal asks the process to end in good
-// order; a signal that comes half a second later or after that ends it at once with 128 + signal,
-// whatever it is doing. A signal that comes sooner counts as the first one: `timeout` and terminals
-// signal a process, and also its group.
+// SIGTERM, SIGINT and SIGHUP as something to wait for. The first signal asks the process to end in
+// good order; a signal that comes half a second later or after that ends it at once with 128 +
+// signal, whatever it is doing. A signal that comes sooner counts as the first one: `timeout` and
+// terminals signal a process, and also its group. SIGHUP ends nothing at once, as a terminal that
+// is closed and its shell send it one after the other; where it was ignored before it stays so.
 #ifndef CAPSTAN_BASE_SHUTDOWN_H_
 #define CAPSTAN_BASE_SHUTDOWN_H_
 

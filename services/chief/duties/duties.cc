@@ -68,6 +68,11 @@ void Duties::ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Ti
   recovery.Return(cause, shard, now);
 }
 
+void Duties::GoOnFromCheckpoint(std::string_view cause, absl::Time now) {
+  ReturnToCheckpoint(cause, 0, now);
+  recovery.GoesOn();
+}
+
 void Duties::RecoverPartially(uint32_t shard, absl::Time now) { partial.Begin(shard, now); }
 
 void Duties::GiveUpPartialRecovery(const absl::Status& why, absl::Time now) {

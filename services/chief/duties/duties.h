@@ -66,6 +66,7 @@ struct Duties final : Duty, private Orders {
 
  private:
   void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now) override;
+  void GoOnFromCheckpoint(std::string_view cause, absl::Time now) override;
   void RecoverPartially(uint32_t shard, absl::Time now) override;
   void GiveUpPartialRecovery(const absl::Status& why, absl::Time now) override;
   void CancelMoves(const absl::Status& why, absl::Time now) override;

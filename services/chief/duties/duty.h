@@ -17,6 +17,10 @@ class Orders {
   // Everybody returns to the last checkpoint, or begins with the initial values. `cause` tells
   // people why, and `shard` is the shard that it speaks of; an empty cause: the job starts.
   virtual void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now) = 0;
+  // The same for a job that an earlier chief has begun, and none of whose shards holds any more
+  // what it held then: it goes on, and has lost only what had been trained after the last
+  // checkpoint.
+  virtual void GoOnFromCheckpoint(std::string_view cause, absl::Time now) = 0;
   // One shard returns to the last checkpoint, while the others go on.
   virtual void RecoverPartially(uint32_t shard, absl::Time now) = 0;
   // The shards that are returning alone cannot: everybody returns.

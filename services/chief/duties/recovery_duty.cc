@@ -23,11 +23,12 @@ void RecoveryDuty::Start(absl::Time now) {
   std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
   if (!job_->AreThere(shards, now)) return;
   job_->placement.next_map = std::move(shards);
-  orders_->ReturnToCheckpoint(job_->recovery.begins_again ? "the job was started again" : "", 0,
-                              now);
+  if (!job_->recovery.begins_again) return orders_->ReturnToCheckpoint("", 0, now);
+  orders_->GoOnFromCheckpoint("the job was started again", now);
 }
 
 void RecoveryDuty::Return(std::string_view cause, uint32_t shard, absl::Time now) {
+  goes_on_ = false;
   loss_.Clear();
   loss_.set_cause(std::string(cause));
   loss_.set_shard(shard);
@@ -102,8 +103,7 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
     return;
   }
   CAPSTAN_FAILPOINT("timeline.begin");
-  if (job_->recovery.begins_again)
-    job_->recovery.resumed_from = own ? job_->recovery.restoration.source().uri : "";
+  if (goes_on_) job_->recovery.resumed_from = own ? job_->recovery.restoration.source().uri : "";
   // A new map is made only with a new timeline.
   if (!job_->placement.views.has_map()) {
     const std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
@@ -163,8 +163,7 @@ void RecoveryDuty::End(absl::Time now) {
   loss_.set_checkpoint(uri);
   loss_.set_seconds(absl::ToDoubleSeconds(took));
   // A job that was stopped in order, and goes on from where it was saved, has not recovered.
-  const bool goes_on = job_->recovery.begins_again && job_->recovery.restores == 1;
-  const bool lost_nothing = goes_on && loss_.examples() == 0;
+  const bool lost_nothing = goes_on_ && loss_.examples() == 0 && loss_.tables().empty();
   if (!lost_nothing) job_->recovery.losses.push_back(loss_);
   const auto level = lost_nothing ? LogEvent::Level::kInfo : LogEvent::Level::kWarning;
   job_->outbox.Log(level, "training goes on from a checkpoint",

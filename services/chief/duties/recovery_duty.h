@@ -26,6 +26,8 @@ class RecoveryDuty : public Duty {
   void Start(absl::Time now);
   // See Orders::ReturnToCheckpoint. REQUIRES: no partition is moving, and no backup is taking over.
   void Return(std::string_view cause, uint32_t shard, absl::Time now);
+  // The return that has just begun is that of Orders::GoOnFromCheckpoint.
+  void GoesOn() { goes_on_ = true; }
   void Advance(absl::Time now);
   void OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,
                       absl::Time now);
@@ -37,6 +39,7 @@ class RecoveryDuty : public Duty {
   void End(absl::Time now);
 
   v1::RecoveryLoss loss_;  // What the return under way has lost.
+  bool goes_on_ = false;   // It is one of a job that goes on after all of it had ended.
 };
 
 }  // namespace capstan::chief

@@ -154,6 +154,10 @@ void FillCheckpoint(const JobContext& job, v1::CheckpointStatus& status, absl::T
   status.set_running(job.checkpoints.checkpointer.running());
   status.set_taken(job.checkpoints.checkpointer.taken());
   status.set_failures(job.checkpoints.checkpointer.failures());
+  if (status.failures() > 0) {
+    status.set_failed_seconds(
+        absl::ToDoubleSeconds(now - job.checkpoints.checkpointer.failed_at()));
+  }
   if (!job.checkpoints.checkpointer.last_failure().ok()) {
     status.set_last_error(job.checkpoints.checkpointer.last_failure().ToString());
   } else if (!job.writer.last().ok()) {

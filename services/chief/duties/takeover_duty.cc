@@ -36,9 +36,10 @@ void TakeoverDuty::Advance(absl::Time now) {
   // If all shards come back without what they had, everybody returns: what is lost is trained
   // again.
   const std::set<uint32_t> changed = job_->takeover.Changed(job_->placement.shards);
-  if (!job_->MayRecoverPartially() || job_->takeover.AllChanged(job_->placement.shards)) {
-    return orders_->ReturnToCheckpoint("chief and shards were started anew", 0, now);
-  }
+  constexpr char kAnew[] = "chief and shards were started anew";
+  if (job_->takeover.AllChanged(job_->placement.shards))
+    return orders_->GoOnFromCheckpoint(kAnew, now);
+  if (!job_->MayRecoverPartially()) return orders_->ReturnToCheckpoint(kAnew, 0, now);
   // A shard that recovers partially is told how far the tasks are, which workers report.
   if (!job_->takeover.complete(now)) return;
   job_->takeover.Settle();

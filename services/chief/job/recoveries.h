@@ -34,7 +34,7 @@ struct Recoveries {
   uint64_t first_timeline;    // The timeline with which this run of the job began.
   bool begins_again = false;  // An earlier chief has begun this run.
   std::string from;           // The checkpoint of another job or run that this one began with.
-  // The checkpoint to which this chief, which goes on with a begun job, has returned last.
+  // The checkpoint from which this chief has gone on with a job that had ended as a whole.
   std::string resumed_from;
 };
 

@@ -114,6 +114,7 @@ std::optional<v1::Manifest> Checkpointer::OnManifestWritten(const absl::Status& 
 
 void Checkpointer::CountFailure(const absl::Status& why, absl::Time now) {
   ++failures_;
+  failed_at_ = now;
   last_failure_ = why;
   again_ = now + PauseAfter(failures_in_a_row_, kFirstAgain, kLongestAgain);
   ++failures_in_a_row_;

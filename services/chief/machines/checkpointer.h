@@ -100,6 +100,7 @@ class Checkpointer {
 
   uint64_t taken() const { return taken_; }
   uint64_t failures() const { return failures_; }
+  absl::Time failed_at() const { return failed_at_; }  // The last of failures().
   int failures_in_a_row() const { return failures_in_a_row_; }
   const absl::Status& last_failure() const { return last_failure_; }  // OK again after a success.
   absl::Duration last_took() const { return last_took_; }
@@ -132,6 +133,7 @@ class Checkpointer {
   uint64_t attempts_ = 0;
   uint64_t taken_ = 0;
   uint64_t failures_ = 0;
+  absl::Time failed_at_ = absl::InfinitePast();
   absl::Status last_failure_;
   int failures_in_a_row_ = 0;
   absl::Time again_ = absl::InfinitePast();

@@ -274,6 +274,11 @@ void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
   RaiseTo(kCommits, kCommitsHelp, static_cast<double>(checkpoint.taken()), {{"result", "ok"}});
   RaiseTo(kCommits, kCommitsHelp, static_cast<double>(checkpoint.failures()),
           {{"result", "failed"}});
+  if (std::exchange(checkpoints_failed_, checkpoint.failures()) != checkpoint.failures()) {
+    SetTime("capstan_checkpoint_last_failure_timestamp_seconds",
+            "When a checkpoint failed last, of this chief.",
+            absl::Now() - absl::Seconds(checkpoint.failed_seconds()));
+  }
   UpdateRecoveries(status, absl::Now());
   if (checkpoint.uri().empty()) return;
   Set("capstan_checkpoint_committed_version", "Global step of the last committed checkpoint.",

@@ -69,6 +69,7 @@ class ChiefMetrics {
   std::optional<std::set<std::string>> crew_;                         // Workers that are not lost.
   std::string checkpoint_;                                            // The newest one, which was
   uint64_t checkpoints_taken_ = 0;  // the checkpoints_taken_-th of this term.
+  uint64_t checkpoints_failed_ = 0;
   std::optional<int> recoveries_;
   bool loss_known_ = false;  // The training loss is known; it is 0 in the status before.
 };

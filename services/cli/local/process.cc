@@ -104,13 +104,15 @@ Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       ending_(other.ending_),
       signal_(other.signal_),
-      passed_on_(other.passed_on_) {}
+      passed_on_(other.passed_on_),
+      guard_(std::move(other.guard_)) {}
 
 Process& Process::operator=(Process&& other) noexcept {
   std::swap(pid_, other.pid_);  // The destructor of `other` ends the process that was ours.
   std::swap(ending_, other.ending_);
   std::swap(signal_, other.signal_);
   std::swap(passed_on_, other.passed_on_);
+  std::swap(guard_, other.guard_);
   return *this;
 }
 

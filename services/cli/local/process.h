@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/local/group_guard.h"
 
 namespace capstan::cli {
 
@@ -30,8 +31,8 @@ struct ProcessOptions {
 
 // A child process. It has a process group of its own, so that Ctrl-C on the terminal reaches only
 // us, and the kernel sends it SIGTERM when the thread that started it ends. What it starts itself,
-// as a shell script does, is in its group, too, and none of that outlives this object. Confined to
-// that thread.
+// as a shell script does, is in its group, too, and none of that outlives this object, or this
+// process by more than moments, whatever ends it (GroupGuard). Confined to that thread.
 class Process {
  public:
   // Starts a program. NOT_FOUND or PERMISSION_DENIED, with its path: it cannot be run. From the
@@ -58,13 +59,14 @@ class Process {
   std::optional<Ending> WaitFor(absl::Duration timeout);
 
  private:
-  explicit Process(pid_t pid) : pid_(pid) {}
+  explicit Process(pid_t pid) : pid_(pid), guard_(pid) {}
   bool HasOrphans() const;
 
   pid_t pid_ = -1;  // -1: moved from.
   std::optional<Ending> ending_;
   int signal_ = 0;          // That it was sent last; 0: none.
   bool passed_on_ = false;  // To what is left of its group.
+  GroupGuard guard_;
 };
 
 }  // namespace capstan::cli

@@ -29,6 +29,23 @@ TEST(ShutdownTest, SigintIsARequest) {
   EXPECT_TRUE(shutdown.requested());
 }
 
+TEST(ShutdownTest, TheEndOfTheTerminalIsARequest) {
+  signal(SIGHUP, SIG_DFL);  // The tests may run under nohup.
+  Shutdown shutdown;
+  raise(SIGHUP);
+  EXPECT_TRUE(shutdown.requested());
+}
+
+TEST(ShutdownTest, WhoIsToOutliveTheTerminalDoes) {
+  signal(SIGHUP, SIG_IGN);
+  {
+    Shutdown shutdown;
+    raise(SIGHUP);
+    EXPECT_FALSE(shutdown.requested());
+  }
+  EXPECT_EQ(signal(SIGHUP, SIG_DFL), SIG_IGN);
+}
+
 TEST(ShutdownTest, ARequestWakesEveryWaiter) {
   Shutdown shutdown;
   bool first = false;
@@ -62,16 +79,25 @@ TEST(ShutdownTest, ALaterOneBeginsAfresh) {
   EXPECT_TRUE(shutdown.requested());
 }
 
-void TerminateTwice(absl::Duration apart) {
+void SignalTwice(int first, absl::Duration apart, int second) {
+  signal(SIGHUP, SIG_DFL);
   Shutdown shutdown;
-  raise(SIGTERM);
+  raise(first);
   absl::SleepFor(apart);  // The handler reads the system's own clock.
-  raise(SIGTERM);
+  raise(second);
   _exit(shutdown.requested() ? 7 : 0);
 }
+void TerminateTwice(absl::Duration apart) { SignalTwice(SIGTERM, apart, SIGTERM); }
 
 TEST(ShutdownDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
   EXPECT_EXIT(TerminateTwice(absl::Milliseconds(600)), testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST(ShutdownDeathTest, TheEndOfTheTerminalCutsNothingShort) {
+  for (const int first : {SIGINT, SIGHUP}) {
+    EXPECT_EXIT(SignalTwice(first, absl::Milliseconds(600), SIGHUP), testing::ExitedWithCode(7),
+                "");
+  }
 }
 
 TEST(ShutdownDeathTest, ASignalThatArrivesTwiceWithinMomentsIsOne) {

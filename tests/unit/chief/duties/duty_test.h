@@ -29,6 +29,9 @@ class RecordedOrders : public Orders {
   void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time) override {
     orders.push_back(absl::StrCat("return: ", std::string(cause), " (", shard, ")"));
   }
+  void GoOnFromCheckpoint(std::string_view cause, absl::Time) override {
+    orders.push_back(absl::StrCat("go on: ", std::string(cause)));
+  }
   void RecoverPartially(uint32_t shard, absl::Time) override {
     orders.push_back(absl::StrCat("recover partially: ", shard));
   }

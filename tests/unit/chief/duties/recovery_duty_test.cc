@@ -30,11 +30,24 @@ class RecoveryDutyTest : public DutyTest {
     for (uint32_t index : job_.placement.Owners())
       job_.recovery.restoration.OnLoaded(index, v1::LoadPartitionsReply());
   }
-  // A job that has trained so many examples returns to a checkpoint of 60.
+  // A job that has trained so many examples returns to a checkpoint of 60, as a shard is lost.
   void ReturnToSixtyExamples(uint64_t from) {
-    job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
+    Return(from, "shard 1 was started anew");
+    LoadSixtyExamples();
+  }
+  // It does so as it is started again.
+  void GoOnFromSixtyExamples(uint64_t from) {
+    Return(from, "the job was started again");
+    duty_.GoesOn();
+    LoadSixtyExamples();
+  }
+  void Return(uint64_t from, std::string_view cause) {
+    if (job_.checkpoints.catalog.newest() == nullptr)
+      job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
     job_.training.progress.Restore(from, /*steps=*/10, now_);
-    duty_.Return("the job was started again", 0, now_);
+    duty_.Return(cause, 1, now_);
+  }
+  void LoadSixtyExamples() {
     duty_.Advance(now_);
     Read(ManifestOf(/*examples=*/60));
     duty_.Advance(now_);
@@ -73,7 +86,7 @@ TEST_F(RecoveryDutyTest, ABegunJobGoesOnOverThoseWishedOnceTheMoreThatItHadHaveH
   EXPECT_THAT(orders_.orders, testing::IsEmpty());
   now_ += absl::Seconds(1);
   duty_.Start(now_);
-  EXPECT_THAT(orders_.orders, testing::ElementsAre("return: the job was started again (0)"));
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("go on: the job was started again"));
   EXPECT_THAT(job_.placement.next_map, testing::ElementsAre(0u, 1u));
 }
 
@@ -137,34 +150,54 @@ TEST_F(RecoveryDutyTest, WhatIsTrainedAgainIsCountedWhenTrainingGoesOn) {
 
 TEST_F(RecoveryDutyTest, AJobThatWasStoppedInOrderAndGoesOnHasNotRecovered) {
   Run(2);
-  job_.recovery.begins_again = true;
-  ReturnToSixtyExamples(/*from=*/60);
+  GoOnFromSixtyExamples(/*from=*/60);
   EXPECT_THAT(job_.recovery.losses, testing::IsEmpty());
   ReturnToSixtyExamples(/*from=*/60);
   EXPECT_THAT(job_.recovery.losses, testing::SizeIs(1)) << "it was running by then";
 }
 
+TEST_F(RecoveryDutyTest, AShardThatIsLostUnderALaterChiefIsALossThoughNothingIsTrainedAgain) {
+  Run(2);
+  job_.recovery.begins_again = true;  // This chief has taken over, and nobody had to return.
+  ReturnToSixtyExamples(/*from=*/60);
+  ASSERT_THAT(job_.recovery.losses, testing::SizeIs(1));
+  EXPECT_EQ(job_.recovery.losses[0].cause(), "shard 1 was started anew");
+  EXPECT_EQ(job_.recovery.resumed_from, "");
+  const std::vector<LogEvent> log = Taken<LogEvent>();
+  ASSERT_FALSE(log.empty());
+  EXPECT_EQ(log.back().message, "training goes on from a checkpoint");
+  EXPECT_EQ(log.back().level, LogEvent::Level::kWarning);
+}
+
+TEST_F(RecoveryDutyTest, UpdatesOfTablesThatAreUndoneAreALossAlsoOfAJobThatGoesOn) {
+  Run(2);
+  v1::ShardReport report;
+  v1::TableReport& table = *report.add_tables();
+  table.set_rows(20);
+  table.set_updates(60);
+  job_.recovery.lost_updates.Hear(1, Raw(shard(1).incarnation), report);
+  GoOnFromSixtyExamples(/*from=*/60);
+  ASSERT_THAT(job_.recovery.losses, testing::SizeIs(1));
+  EXPECT_EQ(job_.recovery.losses[0].examples(), 0u);
+  ASSERT_EQ(job_.recovery.losses[0].tables_size(), 1);
+  EXPECT_EQ(job_.recovery.losses[0].tables(0).updates(), 60u);
+}
+
 TEST_F(RecoveryDutyTest, AJobThatIsStartedAgainAndTrainsSomethingAgainHasRecovered) {
   Run(2);
-  job_.recovery.begins_again = true;
-  ReturnToSixtyExamples(/*from=*/100);
+  GoOnFromSixtyExamples(/*from=*/100);
   ASSERT_THAT(job_.recovery.losses, testing::SizeIs(1));
   EXPECT_EQ(job_.recovery.losses[0].examples(), 40u);
 }
 
-TEST_F(RecoveryDutyTest, AJobThatGoesOnTellsTheCheckpointToWhichItHasReturnedLast) {
+TEST_F(RecoveryDutyTest, AJobThatGoesOnTellsTheCheckpointThatItHasGoneOnFrom) {
   Run(2);
-  job_.recovery.begins_again = true;
-  for (const char* id : {"a", "b"}) {
-    job_.checkpoints.catalog.Add({.id = id, .timeline = job_.placement.timeline()});
-    duty_.Return("shard 1 was started anew", 1, now_);
-    duty_.Advance(now_);
-    Read(ManifestOf(/*examples=*/60));
-    duty_.Advance(now_);
-    AllLoad();
-    duty_.Advance(now_);
-    EXPECT_EQ(job_.recovery.resumed_from, absl::StrCat("/models/test/checkpoints/", id));
-  }
+  GoOnFromSixtyExamples(/*from=*/60);
+  const std::string resumed_from = job_.recovery.resumed_from;
+  EXPECT_EQ(resumed_from, "/models/test/checkpoints/c");
+  job_.checkpoints.catalog.Add({.id = "d", .timeline = job_.placement.timeline()});
+  ReturnToSixtyExamples(/*from=*/60);
+  EXPECT_EQ(job_.recovery.resumed_from, resumed_from) << "the loss tells of that return";
 }
 
 TEST_F(RecoveryDutyTest, WithOtherDataThanThoseOfTheCheckpointTheJobFails) {

@@ -165,7 +165,9 @@ TEST_F(StatusReportTest, TheNewestCheckpointIsShownAndWhyThereIsNoNewerOne) {
                                 .examples = 40,
                                 .at = now_ - absl::Seconds(90)});
   job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
-  job_.checkpoints.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
+  EXPECT_EQ(Status().checkpoint().failed_seconds(), 0) << "none has failed";
+  job_.checkpoints.checkpointer.Abandon(absl::UnavailableError("away"), now_ - absl::Seconds(3),
+                                        job_.calls);
   const v1::CheckpointStatus checkpoint = Status().checkpoint();
   EXPECT_EQ(checkpoint.uri(), "/models/test/checkpoints/c");
   EXPECT_EQ(checkpoint.examples(), 40u);
@@ -173,6 +175,7 @@ TEST_F(StatusReportTest, TheNewestCheckpointIsShownAndWhyThereIsNoNewerOne) {
   EXPECT_TRUE(checkpoint.delta());
   EXPECT_FALSE(checkpoint.running());
   EXPECT_EQ(checkpoint.failures(), 1u);
+  EXPECT_EQ(checkpoint.failed_seconds(), 3);
   EXPECT_EQ(checkpoint.last_error(), "UNAVAILABLE: away");
 }
 

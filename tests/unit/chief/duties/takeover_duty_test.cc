@@ -66,6 +66,14 @@ TEST_F(TakeoverDutyTest, OneThatHasComeBackWithoutWhatItHadSendsAllBackWithoutWa
   Inherit(2);
   ComeAnew(1);
   duty_.Advance(now_);
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("go on: chief and shards were started anew"));
+}
+
+TEST_F(TakeoverDutyTest, OneThatHasComeBackWithWhatItHadLosesThatByTheReturn) {
+  Inherit(2);
+  ComeBack(0);
+  ComeAnew(1);
+  duty_.Advance(now_);
   EXPECT_THAT(orders_.orders,
               testing::ElementsAre("return: chief and shards were started anew (0)"));
 }
@@ -115,8 +123,7 @@ TEST_F(PartialTakeoverDutyTest, WhereAllAreAnewNothingIsLostThatCanBeTrainedAgai
   ComeAnew(0);
   ComeAnew(1);
   duty_.Advance(now_);
-  EXPECT_THAT(orders_.orders,
-              testing::ElementsAre("return: chief and shards were started anew (0)"));
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("go on: chief and shards were started anew"));
 }
 
 TEST_F(TakeoverDutyTest, AMapOverMoreShardsThanAreWishedIsOverWhenTheyHaveHadTheirTime) {

@@ -124,6 +124,35 @@ TEST(ChiefMetricsTest, TheTimeOfACheckpointDoesNotMoveUntilAnotherIsCommitted) {
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_checkpoint_last_complete_timestamp_seconds "));
 }
 
+// As the alert compares the two: the next attempt follows within a second, and both may be heard of
+// at once.
+TEST(ChiefMetricsTest, ACheckpointThatFailedIsOlderThanTheOneThatSucceededAfterIt) {
+  metrics::Registry registry;
+  ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/2);
+  const auto time = [&registry](const std::string& of) {
+    const std::string text = registry.Text();
+    const std::string name = "\ncapstan_checkpoint_last_" + of + "_timestamp_seconds ";
+    const size_t at = text.find(name);
+    return at == std::string::npos ? 0 : std::stod(text.substr(at + name.size()));
+  };
+  v1::GetStatusReply status;
+  v1::CheckpointStatus& checkpoint = *status.mutable_checkpoint();
+  chief.Update(status);
+  EXPECT_EQ(time("failure"), 0) << "none has failed";
+  checkpoint.set_failures(1);
+  checkpoint.set_failed_seconds(3601);
+  checkpoint.set_uri("file:///model/1");
+  checkpoint.set_taken(1);
+  checkpoint.set_age_seconds(3600);
+  chief.Update(status);
+  const double failed = time("failure");
+  EXPECT_GT(failed, 0);
+  EXPECT_LT(failed, time("success"));
+  checkpoint.set_failed_seconds(3605);
+  chief.Update(status);
+  EXPECT_EQ(time("failure"), failed) << "it does not move until another fails";
+}
+
 TEST(ChiefMetricsTest, ReplicasAreToldOfWhereThereAreAny) {
   metrics::Registry registry;
   ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/2);

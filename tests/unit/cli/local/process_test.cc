@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -146,6 +148,28 @@ TEST(ProcessTest, WhatAScriptLeavesBehindEndsWithIt) {
     ASSERT_EQ(kill(std::stoi(TextOf(log)), 0), 0);
   }
   EXPECT_EQ(kill(std::stoi(TextOf(log)), 0), -1);
+}
+
+TEST(ProcessTest, WhatAScriptHasStartedEndsAlsoWhenWeAreKilled) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const std::string log = LogPath("orphans");
+  const pid_t owner = fork();
+  if (owner == 0) {
+    // What the script starts holds its end of the pipe as well.
+    const absl::StatusOr<Process> process = Process::Start(
+        {.argv = {"/bin/sh", "-c", "(echo began; while :; do sleep .01; done) & wait"},
+         .log_path = log,
+         .inherited = ends[1]});
+    if (process.ok()) WaitForText(log);
+    kill(getpid(), SIGKILL);
+  }
+  ASSERT_GT(owner, 0);
+  close(ends[1]);
+  ASSERT_EQ(waitpid(owner, nullptr, 0), owner);
+  pollfd end{.fd = ends[0], .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&end, 1, /*timeout=*/60'000), 1) << "all have ended who had the other end";
+  close(ends[0]);
 }
 
 TEST(ProcessTest, KeepsTheTerminalsCtrlCFromTheChild) {
