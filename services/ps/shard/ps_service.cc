@@ -89,7 +89,7 @@ absl::StatusOr<PsService::AdmittedPull> PsService::Admit(Context& context,
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   pull.shard = &served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(pull.query, PullQuery::Read(request, pull.shard->catalog()));
-  CAPSTAN_RETURN_IF_ERROR(CheckPuller(context, pull.query->head()));
+  CAPSTAN_RETURN_IF_ERROR(CheckPuller(MayTrain(context), pull.query->head()));
   CAPSTAN_RETURN_IF_ERROR(pull.shard->CheckHeader(pull.query->head().header()));
   if (!pull.query->head().evaluation()) return pull;
   pull.evaluation = evaluation_.Begin(waiting);
@@ -152,7 +152,7 @@ PsService::Reactor* PsService::PushPiece(Context* context, const v1::PushPieceRe
   if (!queued.ok()) return Answer(*context, queued);
   const absl::StatusOr<Shard*> shard = ShardFor(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
-  const absl::Status allowed = CheckPusher(*context, *request);
+  const absl::Status allowed = CheckPusher(MayTrain(*context), *request);
   if (!allowed.ok()) return Answer(*context, allowed);
   const PushPieces::Sender sender{context->peer(), PeerHost(*context)};
   const absl::StatusOr<std::optional<grpc::ByteBuffer>> push =
@@ -169,7 +169,7 @@ absl::StatusOr<PsService::Handled> PsService::HandlePush(const Context& context,
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   Shard& shard = served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push, shard.ReadPush(request));
-  CAPSTAN_RETURN_IF_ERROR(CheckPusher(context, push->head()));
+  CAPSTAN_RETURN_IF_ERROR(CheckPusher(MayTrain(context), push->head()));
   CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
   CAPSTAN_RETURN_IF_ERROR(CheckSession(context, push->head(), sessions_));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
