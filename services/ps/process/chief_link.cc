@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/base/bounded_seconds.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
@@ -13,6 +12,7 @@
 #include "capstan/base/worth_repeating.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/process/reminder.h"
+#include "ps/shard/chief_replies.h"
 
 namespace capstan::ps {
 namespace {
@@ -22,19 +22,6 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
-// Whatever the chief says: between two heartbeats, and what one of them may grant.
-constexpr absl::Duration kShortestBeat = absl::Milliseconds(10);
-constexpr absl::Duration kLongestBeat = absl::Seconds(60);
-constexpr absl::Duration kLongestLease = absl::Hours(1);
-
-// With replicas a shard serves only while it has a lease, which a heartbeat renews in good time.
-absl::Duration HeartbeatOf(const v1::JobSpec& job) {
-  const absl::Duration beat =
-      BoundedSeconds(job.lease().heartbeat_seconds(), kShortestBeat, kLongestBeat);
-  if (job.replicas() == 0) return beat;
-  return std::min(
-      beat, BoundedSeconds(job.lease().shard_lease_seconds() / 4, kShortestBeat, kLongestBeat));
-}
 
 // A steady time: the time of day may jump.
 absl::Time Now() { return SteadyClock().Now(); }
@@ -146,10 +133,7 @@ void ChiefLink::Heartbeat() {
         beating_ = false;
         if (!reply.ok()) return;  // The next heartbeat tries again.
         heard_ = shard_->clock().Now();
-        if (reply->lease_seconds() > 0) {
-          shard_->SetLease(
-              sent + BoundedSeconds(reply->lease_seconds(), absl::ZeroDuration(), kLongestLease));
-        }
+        TakeLease(*reply, sent, *shard_);
         may_leave_ = reply->may_leave();
         const bool doubt = shard_->seals().TakeDoubt();
         if (!reply->known() || !registered_ || doubt) RegisterAgain();
