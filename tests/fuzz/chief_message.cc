@@ -3,19 +3,22 @@
 // completes it afterwards. Only an admin stops the job, and only the process of a shard is taken
 // for the shard.
 //
-// First byte: the job, and whether workers or shards speak. The rest is a list of messages, and of
-// certificates of those who speak from then on.
+// First byte: the job, and whether workers or shards speak. The rest is a list of messages, of
+// shards' replies to the chief's orders, and of certificates of those who speak from then on.
 #include <grpcpp/support/server_callback.h>
 
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "capstan/base/absl_view.h"
@@ -23,8 +26,10 @@
 #include "capstan/security/role.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job_reader.pb.h"
+#include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "chief/shell/view_feed.h"
+#include "chief/state/chief_actions.h"
 #include "tests/fuzz/caller.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
@@ -145,8 +150,25 @@ enum Kind : uint8_t {
   kDescribeJob,
   kWatchView,
   kEndWatch,
+  kHoldAnswers,
+  kAnswer,
 };
-constexpr uint8_t kFurther = 8;
+constexpr uint8_t kFurther = 10;
+
+// Reads a reply to an order of the chief.
+template <typename Reply>
+absl::StatusOr<ShardReply> ReadReply(std::string_view message) {
+  Reply reply;
+  if (!Parse(message, reply)) return absl::InternalError("it cannot be parsed");
+  return ShardReply(std::move(reply));
+}
+// By the place of the order's type in ShardRequest.
+constexpr absl::StatusOr<ShardReply> (*kReadReply[])(std::string_view) = {
+    ReadReply<v1::HoldRoundsReply>,     ReadReply<v1::CommitRoundReply>,
+    ReadReply<v1::CloseStreamsReply>,   ReadReply<v1::FlushReply>,
+    ReadReply<v1::SavePartitionsReply>, ReadReply<v1::LoadPartitionsReply>,
+    ReadReply<v1::MovePartitionsReply>};
+static_assert(std::size(kReadReply) == std::variant_size_v<ShardRequest>);
 
 class Told {
  public:
@@ -265,9 +287,30 @@ class Told {
         if (!MayCall("WatchView", {Role::kPs, Role::kWorker, Role::kClient})) return;
         if (Parse(message, watch)) Watch({watch.shard(), watch.shard_incarnation()});
         return;
-      default:
+      case kEndWatch:
         if (!watches_.empty()) watches_.pop_front();
+        return;
+      case kHoldAnswers:
+        crew_.hold_calls = as_shard_;
+        return;
+      default:
+        return HearAnswer(message);
     }
+  }
+
+  // Answers the oldest order that a shard has not answered: the first byte is the code of the
+  // reply's status, and the rest is the reply.
+  void HearAnswer(std::string_view message) {
+    if (crew_.held.empty() || message.empty()) return;
+    const CallShard call = crew_.held.front();
+    crew_.held.erase(crew_.held.begin());
+    const auto code = static_cast<absl::StatusCode>(static_cast<uint8_t>(message[0]) % 17);
+    crew_.machine.OnShardReply(call.call,
+                               code == absl::StatusCode::kOk
+                                   ? kReadReply[call.request.index()](message.substr(1))
+                                   : absl::Status(code, "the shard says no"),
+                               crew_.now);
+    crew_.AnswerCalls();
   }
 
   // As ChiefService: anybody may watch, but only a shard itself may say that it is the shard.
