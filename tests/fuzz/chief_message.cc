@@ -1,14 +1,36 @@
-// What workers and shards tell the chief: whatever arrives, it goes on. A worker's words can
-// neither fail the job, nor keep it from its end: a worker that is honest completes it afterwards.
+// What workers, shards, people and programs tell the chief: whatever arrives, it goes on. A
+// worker's words can neither fail the job, nor keep it from its end: a worker that is honest
+// completes it afterwards. Only an admin stops the job, and only the process of a shard is taken
+// for the shard.
 //
-// First byte: the job, and who speaks. The rest is a list of messages.
+// First byte: the job, and whether workers or shards speak. The rest is a list of messages, of
+// shards' replies to the chief's orders, and of certificates of those who speak from then on.
+#include <grpcpp/support/server_callback.h>
+
 #include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/check.h"
+#include "capstan/security/role.h"
 #include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job_reader.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "chief/shell/view_feed.h"
+#include "chief/state/chief_actions.h"
+#include "tests/fuzz/caller.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
 #include "tests/unit/chief/crew.h"
@@ -24,6 +46,7 @@ CrewOptions JobOf(uint8_t choice) {
   if (choice / 4 % 2 == 1) options.lanes = 2;
   if (choice / 8 % 2 == 1) options.max_bad_records = 5;
   if (choice / 16 % 2 == 1) options.evaluate_every = 20;
+  if (choice / 32 % 2 == 1) options.uri = "/models";
   return options;
 }
 
@@ -70,68 +93,250 @@ class Liar {
   std::vector<v1::Lease> leases_;
 };
 
-// The honest worker is heard of meanwhile, and takes no work yet.
-void TimePasses(Crew& crew) {
-  crew.Heartbeat(kHonest, {}, /*wants=*/false);
-  crew.Advance(absl::Seconds(1));
-}
-
-void HearWorker(Crew& crew, Liar& liar, uint8_t kind, std::string_view message) {
-  v1::WorkerHeartbeatRequest beat;
-  v1::RegisterWorkerRequest registration;
-  switch (kind % 4) {
-    case 0:
-    case 1:
-      if (Parse(message, beat)) liar.Beat(beat, /*known=*/kind % 4 == 0);
-      return;
-    case 2:
-      if (!Parse(message, registration)) return;
-      (void)crew.machine.RegisterWorker(registration, crew.now, "ipv4:10.0.0.2");
-      return crew.AnswerCalls();
-    default:
-      return TimePasses(crew);
+// gRPC's part of a WatchView call.
+class WatchCall final : public grpc::ServerCallbackWriter<v1::View> {
+ public:
+  WatchCall(ViewFeed& feed, const ViewFeed::ShardProcess& process)
+      : is_shard_(process.incarnation != 0), reactor_(feed.Watch("ipv4:10.0.0.3", process)) {
+    BindReactor(reactor_);
   }
-}
-
-void HearShard(Crew& crew, uint8_t kind, std::string_view message) {
-  v1::ShardHeartbeatRequest beat;
-  v1::RegisterShardRequest registration;
-  switch (kind % 4) {
-    case 0:
-      if (!Parse(message, beat)) return;
-      beat.set_index(beat.index() % 2);
-      beat.set_incarnation(crew.shards[beat.index()].incarnation);
-      (void)crew.machine.ShardHeartbeat(beat, crew.now);
-      return crew.AnswerCalls();
-    case 1:
-      if (!Parse(message, registration)) return;
-      registration.set_wire_version(1);
-      (void)crew.machine.RegisterShard(registration, crew.now);
-      return crew.AnswerCalls();
-    default:
-      return TimePasses(crew);
+  ~WatchCall() override {
+    reactor_->OnCancel();
+    TakeWrites();
+    CAPSTAN_CHECK(over_);
+    reactor_->OnDone();  // Deletes it.
   }
-}
 
-void Fuzz(uint8_t choice, std::string_view messages) {
-  Crew crew(JobOf(choice));
-  crew.RegisterShards();
-  crew.RegisterWorker(kHonest, 0, {}, "ipv4:10.0.0.1");
-  Liar liar(crew);
-  const bool as_shard = choice % 2 == 1;
-  ForEachMessage(messages, [&](uint8_t kind, std::string_view message) {
-    as_shard ? HearShard(crew, kind, message) : HearWorker(crew, liar, kind, message);
-  });
-  CAPSTAN_CHECK(!crew.Status().SerializeAsString().empty());
-  if (as_shard) return;
-  CAPSTAN_CHECK(crew.machine.state() != v1::JOB_STATE_FAILED);
-  crew.WorkToTheEnd({kHonest}, /*rounds=*/600);
-  CAPSTAN_CHECK(crew.machine.state() == v1::JOB_STATE_COMPLETED);
+  // The peer has got all that was written.
+  void TakeWrites() {
+    while (const v1::View* const view = std::exchange(writing_, nullptr)) {
+      CAPSTAN_CHECK(is_shard_ || view->trainers().empty());
+      reactor_->OnWriteDone(true);
+    }
+  }
+
+  // What the reactor asks of gRPC.
+  void Write(const v1::View* view, grpc::WriteOptions) override { writing_ = view; }
+  void WriteAndFinish(const v1::View* view, grpc::WriteOptions, grpc::Status status) override {
+    writing_ = view;
+    Finish(std::move(status));
+  }
+  void SendInitialMetadata() override {}
+  void Finish(grpc::Status) override { over_ = true; }
+
+ private:
+  grpc::internal::ServerReactor* reactor() override { return reactor_; }
+  void CallOnDone() override {}
+
+  const bool is_shard_;
+  const v1::View* writing_ = nullptr;
+  bool over_ = false;
+  grpc::ServerWriteReactor<v1::View>* const reactor_;
+};
+
+// What is told the chief, by its kind. In inputs that workers speak in, the kinds of shards mean
+// other things than in those that shards speak in, as they did in the first inputs.
+enum Kind : uint8_t {
+  kFirst,
+  kSecond,
+  kThird,
+  kTimePasses,
+  kKinds,
+  kCaller = kKinds,
+  kStopJob,
+  kTakeCheckpoint,
+  kRebalance,
+  kGetStatus,
+  kDescribeJob,
+  kWatchView,
+  kEndWatch,
+  kHoldAnswers,
+  kAnswer,
+};
+constexpr uint8_t kFurther = 10;
+
+// Reads a reply to an order of the chief.
+template <typename Reply>
+absl::StatusOr<ShardReply> ReadReply(std::string_view message) {
+  Reply reply;
+  if (!Parse(message, reply)) return absl::InternalError("it cannot be parsed");
+  return ShardReply(std::move(reply));
 }
+// By the place of the order's type in ShardRequest.
+constexpr absl::StatusOr<ShardReply> (*kReadReply[])(std::string_view) = {
+    ReadReply<v1::HoldRoundsReply>,     ReadReply<v1::CommitRoundReply>,
+    ReadReply<v1::CloseStreamsReply>,   ReadReply<v1::FlushReply>,
+    ReadReply<v1::SavePartitionsReply>, ReadReply<v1::LoadPartitionsReply>,
+    ReadReply<v1::MovePartitionsReply>};
+static_assert(std::size(kReadReply) == std::variant_size_v<ShardRequest>);
+
+class Told {
+ public:
+  explicit Told(uint8_t choice) : as_shard_(choice % 2 == 1), crew_(JobOf(choice)) {
+    crew_.RegisterShards();
+    crew_.RegisterWorker(kHonest, 0, {}, "ipv4:10.0.0.1");
+    liar_.emplace(crew_);
+  }
+
+  void Hear(uint8_t kind, std::string_view message) {
+    const uint8_t of = KindOf(kind, kKinds, kFurther);
+    if (of == kTimePasses) {
+      TimePasses();
+    } else if (of < kKinds) {
+      as_shard_ ? HearShard(of, message) : HearWorker(of, message);
+    } else {
+      HearOthers(of, message);
+    }
+    if (!crew_.views.empty()) feed_.Publish(crew_.views.back());
+    for (const auto& watch : watches_) watch->TakeWrites();
+  }
+
+  void End() {
+    watches_.clear();
+    for (const ViewFeed::ShardProcess& ended : feed_.TakeEnded()) {
+      crew_.machine.OnShardGone(ended.shard, ended.incarnation, crew_.now);
+      crew_.AnswerCalls();
+    }
+    CAPSTAN_CHECK(!crew_.Status().SerializeAsString().empty());
+    if (as_shard_) return;
+    CAPSTAN_CHECK(crew_.machine.state() != v1::JOB_STATE_FAILED);
+    crew_.WorkToTheEnd({kHonest}, /*rounds=*/600);
+    CAPSTAN_CHECK(crew_.machine.state() == v1::JOB_STATE_COMPLETED);
+    CAPSTAN_CHECK(stopped_ || crew_.machine.reason().empty());
+    CAPSTAN_CHECK(crew_.checkpoint_answers.size() == askers_);
+  }
+
+ private:
+  bool MayCall(std::string_view method, std::initializer_list<Role> roles) const {
+    return caller_.MayCall(absl::StrCat("/capstan.v1.Chief/", AbslView(method)), roles);
+  }
+
+  // The honest worker is heard of meanwhile, and takes no work yet.
+  void TimePasses() {
+    crew_.Heartbeat(kHonest, {}, /*wants=*/false);
+    crew_.Advance(absl::Seconds(1));
+  }
+
+  void HearWorker(uint8_t kind, std::string_view message) {
+    v1::WorkerHeartbeatRequest beat;
+    v1::RegisterWorkerRequest registration;
+    if (kind == kThird) {
+      if (!MayCall("RegisterWorker", {Role::kWorker}) || !Parse(message, registration)) return;
+      (void)crew_.machine.RegisterWorker(registration, crew_.now, "ipv4:10.0.0.2");
+      return crew_.AnswerCalls();
+    }
+    if (!MayCall("WorkerHeartbeat", {Role::kWorker}) || !Parse(message, beat)) return;
+    liar_->Beat(beat, /*known=*/kind == kFirst);
+  }
+
+  void HearShard(uint8_t kind, std::string_view message) {
+    v1::ShardHeartbeatRequest beat;
+    v1::RegisterShardRequest registration;
+    switch (kind) {
+      case kFirst:
+        if (!MayCall("ShardHeartbeat", {Role::kPs}) || !Parse(message, beat)) return;
+        beat.set_index(beat.index() % 2);
+        if (!caller_.MayActForShard(beat.index())) return;
+        beat.set_incarnation(crew_.shards[beat.index()].incarnation);
+        (void)crew_.machine.ShardHeartbeat(beat, crew_.now);
+        return crew_.AnswerCalls();
+      case kSecond:
+        if (!MayCall("RegisterShard", {Role::kPs}) || !Parse(message, registration)) return;
+        if (!caller_.MayActForShard(registration.index())) return;
+        registration.set_wire_version(1);
+        (void)crew_.machine.RegisterShard(registration, crew_.now);
+        return crew_.AnswerCalls();
+      default:
+        return TimePasses();
+    }
+  }
+
+  // People, and programs that are no part of the job.
+  void HearOthers(uint8_t kind, std::string_view message) {
+    v1::StopJobRequest stop;
+    v1::TakeCheckpointRequest checkpoint;
+    v1::RebalanceRequest rebalance;
+    v1::GetStatusRequest status;
+    v1::DescribeJobRequest description;
+    v1::WatchViewRequest watch;
+    switch (kind) {
+      case kCaller:
+        return caller_.Become(message);
+      case kStopJob:
+        if (!MayCall("StopJob", {Role::kAdmin}) || !Parse(message, stop)) return;
+        stopped_ = true;
+        crew_.machine.StopJob(stop.reason(), crew_.now);
+        return crew_.AnswerCalls();
+      case kTakeCheckpoint:
+        if (!MayCall("TakeCheckpoint", {Role::kAdmin}) || !Parse(message, checkpoint)) return;
+        crew_.machine.TakeCheckpoint(++askers_, crew_.now);
+        return crew_.AnswerCalls();
+      case kRebalance:
+        if (!MayCall("Rebalance", {Role::kAdmin}) || !Parse(message, rebalance)) return;
+        (void)crew_.machine.Rebalance(rebalance, crew_.now);
+        return crew_.AnswerCalls();
+      case kGetStatus:
+        if (!MayCall("GetStatus", {Role::kChief, Role::kAdmin, Role::kClient})) return;
+        if (Parse(message, status)) CAPSTAN_CHECK(!crew_.Status().job().empty());
+        return;
+      case kDescribeJob:
+        if (!caller_.MayCall("/capstan.v1.JobReader/DescribeJob", {Role::kClient})) return;
+        if (Parse(message, description)) CAPSTAN_CHECK(!crew_.machine.plan().spec.job().empty());
+        return;
+      case kWatchView:
+        if (!MayCall("WatchView", {Role::kPs, Role::kWorker, Role::kClient})) return;
+        if (Parse(message, watch)) Watch({watch.shard(), watch.shard_incarnation()});
+        return;
+      case kEndWatch:
+        if (!watches_.empty()) watches_.pop_front();
+        return;
+      case kHoldAnswers:
+        crew_.hold_calls = as_shard_;
+        return;
+      default:
+        return HearAnswer(message);
+    }
+  }
+
+  // Answers the oldest order that a shard has not answered: the first byte is the code of the
+  // reply's status, and the rest is the reply.
+  void HearAnswer(std::string_view message) {
+    if (crew_.held.empty() || message.empty()) return;
+    const CallShard call = crew_.held.front();
+    crew_.held.erase(crew_.held.begin());
+    const auto code = static_cast<absl::StatusCode>(static_cast<uint8_t>(message[0]) % 17);
+    crew_.machine.OnShardReply(call.call,
+                               code == absl::StatusCode::kOk
+                                   ? kReadReply[call.request.index()](message.substr(1))
+                                   : absl::Status(code, "the shard says no"),
+                               crew_.now);
+    crew_.AnswerCalls();
+  }
+
+  // As ChiefService: anybody may watch, but only a shard itself may say that it is the shard.
+  void Watch(ViewFeed::ShardProcess process) {
+    if (process.incarnation != 0 && !caller_.MayActForShard(process.shard)) process = {};
+    watches_.push_back(std::make_unique<WatchCall>(feed_, process));
+  }
+
+  const bool as_shard_;
+  Crew crew_;
+  Caller caller_;
+  std::optional<Liar> liar_;
+  bool stopped_ = false;
+  uint64_t askers_ = 0;
+  ViewFeed feed_{/*max_watchers=*/6, /*max_of_a_peer=*/5};
+  std::deque<std::unique_ptr<WatchCall>> watches_;
+};
 
 }  // namespace
 }  // namespace capstan::chief
 
 void Fuzz(std::string_view input) {
-  if (!input.empty()) capstan::chief::Fuzz(static_cast<uint8_t>(input[0]), input.substr(1));
+  if (input.empty()) return;
+  capstan::chief::Told told(static_cast<uint8_t>(input[0]));
+  capstan::ForEachMessage(input.substr(1), [&told](uint8_t kind, std::string_view message) {
+    told.Hear(kind, message);
+  });
+  told.End();
 }

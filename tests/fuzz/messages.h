@@ -22,6 +22,14 @@ inline void ForEachMessage(std::string_view input,
   }
 }
 
+// Returns a number below `n` + `further` for the kind of a message. Kinds below 128 are the first
+// `n`, again and again, and those above are the `further` ones that a target has learned of since:
+// inputs that were found before go on meaning the same.
+constexpr uint8_t kFirstFurther = 128;
+constexpr uint8_t KindOf(uint8_t kind, uint8_t n, uint8_t further) {
+  return kind < kFirstFurther ? kind % n : n + (kind - kFirstFurther) % further;
+}
+
 // As gRPC reads it; what is no message of the type reaches no handler. True: it is one.
 template <typename T>
 bool Parse(std::string_view bytes, T& message) {

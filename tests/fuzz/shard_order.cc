@@ -1,12 +1,14 @@
-// What the chief and other shards order of a shard: views, saves, loads, moves. Whatever arrives,
-// it answers; a save that it says is done is there and can be read; and it begins anew when it is
-// told to.
+// What the chief and other shards order of a shard: views, saves, loads, moves; and what the
+// targets of its moves reply. Whatever arrives, it answers; a save that it says is done is there
+// and can be read; and it begins anew when it is told to.
 //
 // First byte: the job's policies. The rest is a list of orders, which get a header that the shard
-// accepts here.
+// accepts here, and of replies.
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,15 +57,48 @@ class Folders {
   std::map<std::string, std::unique_ptr<ObjectStore>> stores_ ABSL_GUARDED_BY(mu_);
 };
 
-// Takes whatever it is sent.
-class Willing : public MovePeer {
+// What the targets of moves reply next. *Thread-safe*.
+class Replies {
  public:
+  // The first byte is the code of the reply's status, and the rest is the reply.
+  void Add(std::string_view reply) {
+    absl::MutexLock lock(&mu_);
+    next_.emplace_back(reply);
+  }
+  std::optional<std::string> Take() {
+    absl::MutexLock lock(&mu_);
+    if (next_.empty()) return std::nullopt;
+    std::string reply = std::move(next_.front());
+    next_.pop_front();
+    return reply;
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::deque<std::string> next_ ABSL_GUARDED_BY(mu_);
+};
+
+// Replies as the input says, and once that is at its end, takes whatever it is sent.
+class Target : public MovePeer {
+ public:
+  explicit Target(Replies& replies) : replies_(replies) {}
+
   absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request,
                                               absl::FunctionRef<bool()> /*give_up*/) override {
     v1::TakePartitionReply reply;
     reply.set_complete(request.last());
+    const std::optional<std::string> next = replies_.Take();
+    if (!next) return reply;
+    const uint8_t code = next->empty() ? 0 : static_cast<uint8_t>(next->front()) % 17;
+    if (code != 0) return absl::Status(static_cast<absl::StatusCode>(code), "the target says no");
+    if (next->empty() || !Parse(std::string_view(*next).substr(1), reply)) {
+      return absl::InternalError("it cannot be parsed");
+    }
     return reply;
   }
+
+ private:
+  Replies& replies_;
 };
 
 // Asks for the order until it is done or refused.
@@ -84,9 +119,9 @@ class Ordered {
   }
 
   void Hear(uint8_t kind, std::string_view message) {
-    switch (kind % 6) {
+    switch (KindOf(kind, /*n=*/6, /*further=*/2)) {
       case 0:
-        return PushTo(shard(), message);
+        return void(PushTo(shard(), message));
       case 1:
         return See(message);
       case 2:
@@ -95,8 +130,12 @@ class Ordered {
         return Load(message);
       case 4:
         return Move(message);
-      default:
+      case 5:
         return Take(message);
+      case 6:
+        return replies_.Add(message);
+      default:
+        small_.clock.Advance(absl::Seconds(1));
     }
   }
 
@@ -183,8 +222,9 @@ class Ordered {
   const Outside outside_ = {
       .open_store = folders_.Opener(), .background = threads_, .places = &places_};
   StagedPartitions staged_{*small_.shard, threads_};
-  Mover mover_{*small_.shard, {.gentle = threads_, .hasty = threads_}, [](const std::string&) {
-                 return std::make_unique<Willing>();
+  Replies replies_;
+  Mover mover_{*small_.shard, {.gentle = threads_, .hasty = threads_}, [this](const std::string&) {
+                 return std::make_unique<Target>(replies_);
                }};
   Saver saver_{*small_.shard, outside_};
   Loader loader_{*small_.shard, outside_};

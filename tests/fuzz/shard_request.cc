@@ -1,25 +1,31 @@
 // What workers, shards and the chief ask of a shard: whatever arrives, it answers, and what it
-// holds afterwards can be saved and read back.
+// holds afterwards can be saved and read back. What somebody asks whose role it is not changes
+// nothing.
 //
 // First byte: the job's policies. The rest is a list of requests, which get a header that the shard
-// accepts here.
+// accepts here, and of certificates of those who call from then on.
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/check.h"
+#include "capstan/security/role.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/wire/message.h"
 #include "capstan/wire/reader.h"
-#include "ps/shard/load_job.h"
+#include "ps/shard/caller_check.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/shard.h"
+#include "tests/fuzz/caller.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
 #include "tests/fuzz/small_shard.h"
@@ -27,35 +33,87 @@
 namespace capstan::ps {
 namespace {
 
-void Pull(Shard& shard, std::string_view request) {
-  auto query = PullQuery::Read(WithHeader(shard, request), shard.catalog());
-  if (!query.ok() || !shard.CheckHeader((*query)->head().header()).ok()) return;
+// What a shard is asked, by its kind.
+enum Kind : uint8_t {
+  kPush,
+  kPull,
+  kOpenRound,
+  kReportLane,
+  kHoldRounds,
+  kWatchCounts,
+  kCommitRound,
+  kCloseStreams,
+  kPushPiece,
+  kKinds,  // Those of the first inputs.
+  kCaller = kKinds,
+  kFlush,
+};
+constexpr uint8_t kFurther = 2;
+
+// A shard, and who calls it.
+class Asked {
+ public:
+  explicit Asked(Shard& shard) : shard_(shard) {}
+
+  void Hear(uint8_t kind, std::string_view message);
+
+ private:
+  void Push(std::string_view request);
+  void Pull(std::string_view request);
+  void TakePiece(const v1::PushPieceRequest& piece);
+  template <typename Request, typename Ask>
+  void AskCoordinator(std::string_view message, Ask ask);
+  template <typename Request, typename Carry>
+  void Order(std::string_view message, Carry carry);
+  bool MayCall(std::string_view method, std::initializer_list<Role> roles) const {
+    return caller_.MayCall(absl::StrCat("/capstan.v1.Ps/", AbslView(method)), roles);
+  }
+
+  Shard& shard_;
+  Caller caller_;
+};
+
+// Others than workers push to sessions of their own, or change nothing.
+void Asked::Push(std::string_view request) {
+  if (caller_.MayTrain()) return void(PushTo(shard_, request));
+  const std::string before = ContentOf(shard_);
+  if (!PushTo(shard_, request, /*may_train=*/false)) CAPSTAN_CHECK(ContentOf(shard_) == before);
+}
+
+// The pulls of others than workers change nothing, not even by a row that is made for them.
+void Asked::Pull(std::string_view request) {
+  auto query = PullQuery::Read(WithHeader(shard_, request), shard_.catalog());
+  const bool may_train = caller_.MayTrain();
+  if (!query.ok() || !CheckPuller(may_train, (*query)->head()).ok()) return;
+  if (!shard_.CheckHeader((*query)->head().header()).ok()) return;
+  const std::string before = may_train ? "" : ContentOf(shard_);
   bool answered = false;
-  shard.Pull(*std::move(query), absl::InfiniteFuture(),
-             [&answered](const absl::StatusOr<grpc::ByteBuffer>& reply, absl::Duration) {
-               answered = true;
-               if (!reply.ok()) return;
-               const wire::Message message(*reply);
-               v1::PullReply head;
-               wire::Payload payload;
-               CAPSTAN_CHECK(wire::Read(wire::kPullReply, message, head, payload).ok());
-             });
+  shard_.Pull(*std::move(query), absl::InfiniteFuture(),
+              [&answered](const absl::StatusOr<grpc::ByteBuffer>& reply, absl::Duration) {
+                answered = true;
+                if (!reply.ok()) return;
+                const wire::Message message(*reply);
+                v1::PullReply head;
+                wire::Payload payload;
+                CAPSTAN_CHECK(wire::Read(wire::kPullReply, message, head, payload).ok());
+              });
   CAPSTAN_CHECK(answered);  // No part is ssp.
+  CAPSTAN_CHECK(may_train || ContentOf(shard_) == before);
 }
 
 // Of the coordinator; some wait, and are forgotten.
 template <typename Request, typename Ask>
-void AskCoordinator(Shard& shard, std::string_view message, Ask ask) {
+void Asked::AskCoordinator(std::string_view message, Ask ask) {
   Request request;
   if (!Parse(message, request)) return;
   request.mutable_header()->set_timeline(Raw(SmallShard::kTimeline));
   bool answered = false;
   const std::optional<WaiterId> waiter = ask(request, answered);
-  CAPSTAN_CHECK(answered || (waiter.has_value() && shard.coordinator().Forget(*waiter)));
+  CAPSTAN_CHECK(answered || (waiter.has_value() && shard_.coordinator().Forget(*waiter)));
 }
 
 template <typename Request, typename Carry>
-void Order(std::string_view message, Carry carry) {
+void Asked::Order(std::string_view message, Carry carry) {
   Request request;
   if (!Parse(message, request)) return;
   request.mutable_header()->set_timeline(Raw(SmallShard::kTimeline));
@@ -63,69 +121,76 @@ void Order(std::string_view message, Carry carry) {
 }
 
 // A piece of a push; the last one brings the push to the shard.
-void TakePiece(Shard& shard, const v1::PushPieceRequest& piece) {
-  const auto push = shard.pieces().Take({"peer:1", "peer"}, piece, absl::UnixEpoch());
+void Asked::TakePiece(const v1::PushPieceRequest& piece) {
+  if (!CheckPusher(caller_.MayTrain(), piece).ok()) return;
+  const auto push = shard_.pieces().Take({"peer:1", "peer"}, piece, absl::UnixEpoch());
   if (!push.ok() || !push->has_value()) return;
   CAPSTAN_CHECK((*push)->Length() == piece.size());
   std::vector<grpc::Slice> slices;
   CAPSTAN_CHECK((*push)->Dump(&slices).ok());
   std::string bytes;
   for (const grpc::Slice& slice : slices) bytes.append(slice.begin(), slice.end());
-  PushTo(shard, bytes);
+  Push(bytes);
 }
 
-void Hear(Shard& shard, uint8_t kind, std::string_view message) {
-  switch (kind % 9) {
-    case 0:
-      return PushTo(shard, message);
-    case 1:
-      return Pull(shard, message);
-    case 2:
-      return AskCoordinator<v1::OpenRoundRequest>(
-          shard, message, [&shard](const auto& request, bool& answered) {
-            return shard.coordinator().Open(request, [&answered](const auto&) { answered = true; });
-          });
-    case 3:
-      return Order<v1::ReportLaneRequest>(message, [&shard](const auto& request) {
-        ReplicaWait nobody;
-        (void)shard.coordinator().Report(request, nobody);
+void Asked::Hear(uint8_t kind, std::string_view message) {
+  switch (KindOf(kind, kKinds, kFurther)) {
+    case kPush:
+      if (MayCall("Push", {Role::kWorker, Role::kPusher})) Push(message);
+      return;
+    case kPull:
+      if (MayCall("Pull", {Role::kWorker, Role::kClient})) Pull(message);
+      return;
+    case kOpenRound:
+      if (!MayCall("OpenRound", {Role::kWorker})) return;
+      return AskCoordinator<v1::OpenRoundRequest>(message, [this](const auto& request,
+                                                                  bool& answered) {
+        return shard_.coordinator().Open(request, [&answered](const auto&) { answered = true; });
       });
-    case 4:
+    case kReportLane:
+      if (!MayCall("ReportLane", {Role::kWorker})) return;
+      return Order<v1::ReportLaneRequest>(message, [this](const auto& request) {
+        ReplicaWait nobody;
+        (void)shard_.coordinator().Report(request, nobody);
+      });
+    case kHoldRounds:
+      if (!MayCall("HoldRounds", {Role::kChief})) return;
       return AskCoordinator<v1::HoldRoundsRequest>(
-          shard, message, [&shard](const auto& request, bool& answered) {
-            return shard.coordinator().Hold(request, absl::InfiniteFuture(),
-                                            [&answered](const auto&) { answered = true; });
-          });
-    case 5:
-      return AskCoordinator<v1::WatchCountsRequest>(
-          shard, message, [&shard](const auto& request, bool& answered) {
-            return shard.coordinator().Watch(request, absl::InfiniteFuture(),
+          message, [this](const auto& request, bool& answered) {
+            return shard_.coordinator().Hold(request, absl::InfiniteFuture(),
                                              [&answered](const auto&) { answered = true; });
           });
-    case 6:
-      return Order<v1::CommitRoundRequest>(message, [&shard](const auto& request) {
+    case kWatchCounts:
+      if (!MayCall("WatchCounts", {Role::kPs})) return;
+      return AskCoordinator<v1::WatchCountsRequest>(
+          message, [this](const auto& request, bool& answered) {
+            return shard_.coordinator().Watch(request, absl::InfiniteFuture(),
+                                              [&answered](const auto&) { answered = true; });
+          });
+    case kCommitRound:
+      if (!MayCall("CommitRound", {Role::kChief})) return;
+      return Order<v1::CommitRoundRequest>(message, [this](const auto& request) {
         ReplicaWait nobody;
-        (void)shard.CommitRound(request, nobody);
+        (void)shard_.CommitRound(request, nobody);
       });
-    case 7:
-      return Order<v1::CloseStreamsRequest>(message, [&shard](const auto& request) {
+    case kCloseStreams:
+      if (!MayCall("CloseStreams", {Role::kChief})) return;
+      return Order<v1::CloseStreamsRequest>(message, [this](const auto& request) {
         ReplicaWait nobody;
-        (void)shard.CloseStreams(request, nobody);
+        (void)shard_.CloseStreams(request, nobody);
       });
+    case kPushPiece:
+      if (!MayCall("PushPiece", {Role::kWorker, Role::kPusher})) return;
+      return Order<v1::PushPieceRequest>(message, [this](const auto& piece) { TakePiece(piece); });
+    case kCaller:
+      return caller_.Become(message);
     default:
-      return Order<v1::PushPieceRequest>(message,
-                                         [&](const auto& piece) { TakePiece(shard, piece); });
+      if (!MayCall("Flush", {Role::kChief})) return;
+      return Order<v1::FlushRequest>(message, [this](const auto&) {
+        ReplicaWait nobody;
+        (void)shard_.Flush(nobody);
+      });
   }
-}
-
-// Initial values in every partition.
-void Load(Shard& shard, const v1::View& view) {
-  v1::LoadPartitionsRequest order;
-  order.mutable_header()->set_timeline(view.timeline());
-  for (int i = 0; i < view.owners_size(); ++i) order.add_partitions(static_cast<uint32_t>(i));
-  Threads threads;
-  CAPSTAN_CHECK(shard.BeginLoad(view.timeline()).ok() &&
-                LoadJob(shard, order, {.background = threads}).Run().ok());
 }
 
 }  // namespace
@@ -135,11 +200,11 @@ void Fuzz(std::string_view input) {
   using namespace capstan;
   if (input.empty()) return;
   ps::SmallShard small(static_cast<uint8_t>(input[0]));
-  ps::Load(*small.shard, small.view);
+  small.Load();
   input.remove_prefix(1);
-  ForEachMessage(input, [&](uint8_t kind, std::string_view message) {
-    ps::Hear(*small.shard, kind, message);
-  });
+  ps::Asked asked(*small.shard);
+  ForEachMessage(input,
+                 [&asked](uint8_t kind, std::string_view message) { asked.Hear(kind, message); });
   ps::ReplicaWait nobody;
   small.shard->Flush(nobody);
   ps::CheckThatItCanBeSaved(*small.shard);

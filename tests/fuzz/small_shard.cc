@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "capstan/base/background.h"
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/partition_encoder.h"
 #include "capstan/checkpoint/partition_file.h"
 #include "capstan/v1/ps.pb.h"
+#include "ps/shard/caller_check.h"
+#include "ps/shard/load_job.h"
 #include "ps/shard/machine_state.h"
 #include "ps/shard/push_message.h"
 
@@ -61,17 +64,19 @@ v1::View OnlyShardView(const v1::JobSpec& job) {
   return view;
 }
 
-// Another one owns all, and this one has a copy of each.
-void MakeBackup(v1::View& view) {
-  v1::ShardInfo& owner = *view.add_shards();
-  owner.set_index(1);
-  owner.set_address("b:1");
-  owner.set_incarnation(Raw(SmallShard::kOther));
+// One of this shard and another one owns all, and the other of both has a copy of each.
+void MakePairs(v1::View& view, bool owned_here) {
+  v1::ShardInfo& other = *view.add_shards();
+  other.set_index(1);
+  other.set_address("b:1");
+  other.set_incarnation(Raw(SmallShard::kOther));
+  const v1::ShardInfo& backup = view.shards(owned_here ? 1 : 0);
   for (int i = 0; i < view.owners_size(); ++i) {
-    view.set_owners(i, 1);
+    view.set_owners(i, owned_here ? 0 : 1);
     v1::PartitionPair& pair = *view.add_pairs();
     pair.set_partition(static_cast<uint32_t>(i));
-    pair.set_backup_incarnation(Raw(SmallShard::kIdentity.incarnation));
+    pair.set_backup(backup.index());
+    pair.set_backup_incarnation(backup.incarnation());
     pair.mutable_move()->set_n(1);
     *pair.mutable_id() = view.epoch();
   }
@@ -97,14 +102,23 @@ std::string FileOf(Partition& partition, const Shard& shard) {
 SmallShard::SmallShard(uint8_t choice, Standing standing) {
   v1::JobSpec job = Job(choice);
   view = OnlyShardView(job);
-  if (standing == Standing::kBackup) {
+  if (standing != Standing::kOwner) {
     job.set_replicas(1);
-    MakeBackup(view);
+    MakePairs(view, standing == Standing::kOwnerWithBackup);
   }
   absl::StatusOr<std::unique_ptr<Shard>> made = Shard::Create(job, kIdentity, metrics, clock);
   CAPSTAN_CHECK(made.ok());
   shard = *std::move(made);
   CAPSTAN_CHECK(shard->SetView(view).ok());
+}
+
+void SmallShard::Load() {
+  v1::LoadPartitionsRequest order;
+  order.mutable_header()->set_timeline(view.timeline());
+  for (int i = 0; i < view.owners_size(); ++i) order.add_partitions(static_cast<uint32_t>(i));
+  Threads threads;
+  CAPSTAN_CHECK(shard->BeginLoad(view.timeline()).ok() &&
+                LoadJob(*shard, order, {.background = threads}).Run().ok());
 }
 
 grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request) {
@@ -117,12 +131,25 @@ grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request) {
   return grpc::ByteBuffer(slices, 2);
 }
 
-void PushTo(Shard& shard, std::string_view request) {
+bool PushTo(Shard& shard, std::string_view request, bool may_train) {
   const auto push = shard.ReadPush(WithHeader(shard, request));
-  if (!push.ok() || !shard.CheckHeader((*push)->head().header()).ok()) return;
+  if (!push.ok() || !CheckPusher(may_train, (*push)->head()).ok()) return false;
+  if (!shard.CheckHeader((*push)->head().header()).ok()) return false;
   const auto pushed = shard.Push(*push);
   CAPSTAN_CHECK(!pushed.ok() || static_cast<size_t>(pushed->reply.partitions_size()) ==
                                     (*push)->partitions().size());
+  return true;
+}
+
+std::string ContentOf(Shard& shard) {
+  std::string content;
+  const absl::Status all =
+      shard.ForEachPartition([&](PartitionIndex /*index*/, Partition& partition) {
+        content += FileOf(partition, shard);
+        return absl::OkStatus();
+      });
+  CAPSTAN_CHECK(all.ok());
+  return content;
 }
 
 void CheckThatItCanBeSaved(Shard& shard) {

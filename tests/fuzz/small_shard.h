@@ -1,5 +1,5 @@
 // A small shard for fuzzers: two partitions, a table and a tensor, and a view by which it owns all,
-// or backs all up.
+// with or without a backup elsewhere, or backs all up.
 #ifndef CAPSTAN_TESTS_FUZZ_SMALL_SHARD_H_
 #define CAPSTAN_TESTS_FUZZ_SMALL_SHARD_H_
 
@@ -23,11 +23,14 @@ namespace capstan::ps {
 struct SmallShard {
   static constexpr ShardIdentity kIdentity = {ShardIndex{0}, Incarnation{0xC0FFEE}};
   static constexpr Timeline kTimeline{1};
-  static constexpr Incarnation kOther{0xBEEF};  // Of the owner of what is backed up here.
-  enum class Standing { kOwner, kBackup };
+  static constexpr Incarnation kOther{0xBEEF};  // Of the process that the pairs are with.
+  enum class Standing { kOwner, kOwnerWithBackup, kBackup };
 
   // The four lowest bits of `choice` are the update policies.
   explicit SmallShard(uint8_t choice, Standing standing = Standing::kOwner);
+
+  // Loads initial values into every partition.
+  void Load();
 
   metrics::Registry registry;
   ShardMetrics metrics{registry};
@@ -40,8 +43,12 @@ struct SmallShard {
 // one counts.
 grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request);
 
-// Pushes the request, with such a header.
-void PushTo(Shard& shard, std::string_view request);
+// Pushes the request, with such a header. `may_train`: the certificate of who pushes is a worker's.
+// Returns false if the request is refused before any partition sees it.
+bool PushTo(Shard& shard, std::string_view request, bool may_train = true);
+
+// Everything that the shard holds and knows of pushes, as it would be saved now.
+std::string ContentOf(Shard& shard);
 
 // Dies unless all that the shard holds can be saved and read back.
 void CheckThatItCanBeSaved(Shard& shard);

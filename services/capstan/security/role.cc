@@ -75,6 +75,15 @@ Callers ReadCallers() {
   return callers;
 }
 
+// Returns whether one of a certificate's names is of `job`, and of a role of which `may` is true.
+template <typename May>
+bool HasRole(std::span<const std::string> names, std::string_view job, const May& may) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& shown) {
+    const std::optional<PeerName> name = ParseDnsName(shown);
+    return name && name->job == job && may(name->role);
+  });
+}
+
 }  // namespace
 
 std::string DnsNameOf(const PeerName& name) {
@@ -114,11 +123,12 @@ bool MayCall(Role role, std::string_view method) {
   return found != callers.end() && (found->second & BitOf(ProtoOf(role))) != 0;
 }
 
+bool MayCall(std::span<const std::string> names, std::string_view job, std::string_view method) {
+  return HasRole(names, job, [method](Role role) { return MayCall(role, method); });
+}
+
 bool MayActForShard(std::span<const std::string> names, std::string_view job, uint32_t shard) {
-  const bool is_shard = std::any_of(names.begin(), names.end(), [job](const std::string& shown) {
-    const std::optional<PeerName> name = ParseDnsName(shown);
-    return name && name->role == Role::kPs && name->job == job;
-  });
+  const bool is_shard = HasRole(names, job, [](Role role) { return role == Role::kPs; });
   bool is_of_one = false;
   for (const std::string& name : names) {
     const std::optional<uint32_t> named = ShardOfDnsName(name);
@@ -129,5 +139,9 @@ bool MayActForShard(std::span<const std::string> names, std::string_view job, ui
 }
 
 bool MayTrain(Role role) { return role == Role::kWorker; }
+
+bool MayTrain(std::span<const std::string> names, std::string_view job) {
+  return HasRole(names, job, [](Role role) { return MayTrain(role); });
+}
 
 }  // namespace capstan

@@ -40,9 +40,17 @@ bool MayActForShard(std::span<const std::string> names, std::string_view job, ui
 // method's proto says so, by the option `caller`.
 bool MayCall(Role role, std::string_view method);
 
+// Returns whether the holder of a certificate with these names may call `method` of a process of
+// `job`: one of the names is of the job, and of a role that may call the method.
+bool MayCall(std::span<const std::string> names, std::string_view job, std::string_view method);
+
 // Returns whether a client in this role that may call Pull may pull as a worker does. The others
 // pull as evaluations do.
 bool MayTrain(Role role);
+
+// Returns whether the holder of a certificate with these names may pull and push as a worker of
+// `job` does.
+bool MayTrain(std::span<const std::string> names, std::string_view job);
 
 }  // namespace capstan
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "capstan/base/bounded_seconds.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
@@ -13,7 +12,7 @@
 #include "capstan/base/worth_repeating.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/process/await_chief.h"
-#include "ps/process/shard_heartbeat.h"
+#include "ps/shard/chief_replies.h"
 
 namespace capstan::ps {
 namespace {
@@ -22,8 +21,6 @@ constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kWatchPause = absl::Milliseconds(500);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
-// What one heartbeat may grant, whatever the chief says.
-constexpr absl::Duration kLongestLease = absl::Hours(1);
 
 // A steady time: the time of day may jump.
 absl::Time Now() { return SteadyClock().Now(); }
@@ -127,10 +124,7 @@ void ChiefLink::Heartbeat() {
         beating_ = false;
         if (!reply.ok()) return;  // The next heartbeat tries again.
         heard_ = shard_->clock().Now();
-        if (reply->lease_seconds() > 0) {
-          shard_->SetLease(
-              sent + BoundedSeconds(reply->lease_seconds(), absl::ZeroDuration(), kLongestLease));
-        }
+        TakeLease(*reply, sent, *shard_);
         may_leave_ = reply->may_leave();
         const bool doubt = shard_->seals().TakeDoubt();
         if (!reply->known() || !registered_ || doubt) RegisterAgain();

@@ -26,6 +26,7 @@
 #include "ps/process/coordinator_link.h"
 #include "ps/process/replica_sender.h"
 #include "ps/process/shard_peer.h"
+#include "ps/shard/chief_replies.h"
 #include "ps/shard/ps_service.h"
 #include "ps/shard/replicator.h"
 #include "ps/shard/view_followers.h"
@@ -118,10 +119,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
                            Shard::Create(job, identity, metrics, clock));
   shard->SetMemory(memory);
   const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
-    CAPSTAN_RETURN_IF_ERROR(shard.LearnJob(reply.job()));
-    places.Learn({.checkpoints = reply.job().checkpoint().uri(), .from = reply.from()});
-    shard.seals().SetSealer(Sealer(reply.seal_key()));
-    return absl::OkStatus();
+    return LearnFrom(reply, shard, places);
   };
   CAPSTAN_RETURN_IF_ERROR(learn(*registered));
   Threads threads;

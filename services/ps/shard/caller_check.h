@@ -1,4 +1,5 @@
-// What a caller of a shard may ask for, by its certificate and its address.
+// What a caller of a shard may ask for, by its certificate and its address. `may_train` is what
+// MayTrain in capstan/rpc/caller.h says of the caller.
 #ifndef CAPSTAN_PS_SHARD_CALLER_CHECK_H_
 #define CAPSTAN_PS_SHARD_CALLER_CHECK_H_
 
@@ -16,9 +17,8 @@ namespace capstan::ps {
 
 // PERMISSION_DENIED: the caller is no worker of the job, and the pull is no evaluation. Evaluation
 // pulls create no rows and wait for no round, so they are all that other callers need.
-inline absl::Status CheckPuller(const grpc::CallbackServerContext& context,
-                                const v1::PullRequest& head) {
-  if (head.evaluation() || MayTrain(context)) return absl::OkStatus();
+inline absl::Status CheckPuller(bool may_train, const v1::PullRequest& head) {
+  if (head.evaluation() || may_train) return absl::OkStatus();
   return absl::PermissionDeniedError(
       "the client's certificate is not a worker's: it may pull with `evaluation` only");
 }
@@ -26,9 +26,8 @@ inline absl::Status CheckPuller(const grpc::CallbackServerContext& context,
 // PERMISSION_DENIED: the caller is no worker of the job, and the push names a trainer, a clock, a
 // lane or the stream of a task. Only a worker, which holds the lease, may name those; other callers
 // push to a session of their own.
-inline absl::Status CheckPusher(const grpc::CallbackServerContext& context,
-                                const v1::PushRequest& head) {
-  if (MayTrain(context)) return absl::OkStatus();
+inline absl::Status CheckPusher(bool may_train, const v1::PushRequest& head) {
+  if (may_train) return absl::OkStatus();
   const bool of_task = head.has_stream() && !StreamId{head.stream().stream()}.is_session();
   const char* const named = head.header().trainer() != 0 ? "no trainer"
                             : head.header().clock() != 0 ? "no clock"
@@ -41,11 +40,10 @@ inline absl::Status CheckPusher(const grpc::CallbackServerContext& context,
 }
 
 // The same check for a piece of a push, of which only the header is known so far.
-inline absl::Status CheckPusher(const grpc::CallbackServerContext& context,
-                                const v1::PushPieceRequest& piece) {
+inline absl::Status CheckPusher(bool may_train, const v1::PushPieceRequest& piece) {
   v1::PushRequest head;
   *head.mutable_header() = piece.header();
-  return CheckPusher(context, head);
+  return CheckPusher(may_train, head);
 }
 
 // RESOURCE_EXHAUSTED: the push is of a session for which there is no room.

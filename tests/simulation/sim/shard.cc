@@ -9,7 +9,7 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/base/worth_repeating.h"
 #include "capstan/placement/view_epoch.h"
-#include "ps/process/shard_heartbeat.h"
+#include "ps/shard/chief_replies.h"
 #include "tests/simulation/sim/chief.h"
 #include "tests/simulation/sim/shard_peer.h"
 

@@ -90,6 +90,22 @@ TEST(RoleTest, OnlyAWorkerTrains) {
   for (const Role role : kAll) EXPECT_EQ(MayTrain(role), role == Role::kWorker);
 }
 
+TEST(RoleTest, OneNameOfTheJobInACertificateIsEnoughAndNamesOfOtherJobsAreNone) {
+  const auto may_stop = [](const std::vector<std::string>& names) {
+    return MayCall(names, "ctr", "/capstan.v1.Chief/StopJob");
+  };
+  EXPECT_TRUE(may_stop({"admin.ctr.capstan"}));
+  EXPECT_TRUE(may_stop({"www.example.org", "client.ctr.capstan", "admin.ctr.capstan"}));
+  EXPECT_FALSE(may_stop({"client.ctr.capstan", "admin.other.capstan", "admin.ctr", "admin"}));
+  EXPECT_FALSE(may_stop({}));
+  const auto may_train = [](const std::vector<std::string>& names) {
+    return MayTrain(names, "ctr");
+  };
+  EXPECT_TRUE(may_train({"ps.ctr.capstan", "worker.ctr.capstan"}));
+  EXPECT_FALSE(may_train({"ps.ctr.capstan", "worker.other.capstan"}));
+  EXPECT_FALSE(may_train({}));
+}
+
 TEST(RoleTest, OnlyAShardActsForAShardAndOneWithANumberForNoOther) {
   const auto may = [](const std::vector<std::string>& names) {
     return MayActForShard(names, "ctr", 3);
