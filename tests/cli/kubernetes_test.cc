@@ -90,6 +90,17 @@ TEST_F(KubernetesCommandTest, LooksForTheReleaseByItsLabels) {
       "get deployment,statefulset,pod --output=json --selector=app.kubernetes.io/instance=ctr\n");
 }
 
+TEST_F(KubernetesCommandTest, WhoMayNotReadDeploymentsIsToldTheStatusNevertheless) {
+  InstallKubectl(
+      "case \"$*\" in *deployment*) echo 'Error from server (Forbidden): "
+      "deployments.apps is forbidden: User \"viewer\" cannot list' >&2; exit 1;; esac; " +
+          ListsChief(),
+      Answers(kRuns));
+  const Result result = Run({"status", "--kubernetes", "ctr"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("700"));
+}
+
 TEST_F(KubernetesCommandTest, WatchesToTheEndAndEndsAsTheJobDoes) {
   InstallKubectl(ListsChief(), Answers(absl::StrCat(kRuns, "\n", kDoneWell, "\n")));
   EXPECT_EQ(Run({"status", "--kubernetes", "ctr", "--watch"}).exit_code, 0);

@@ -16,8 +16,8 @@ class Print {
  public:
   void Add(uint64_t number) { value_ = Mix64(value_ ^ number) + 1; }
   void Add(std::string_view text) { Add(HashText(text)); }
-  // Never 0, which stands for unknown records.
-  uint64_t value() const { return std::max<uint64_t>(value_, 1); }
+  // Never 0, which stands for what an earlier version has stored, and never kUnknownHeldOut.
+  uint64_t value() const { return std::clamp<uint64_t>(value_, 1, kUnknownHeldOut - 1); }
 
  private:
   uint64_t value_ = 0;
@@ -63,7 +63,7 @@ bool SameHeldOut(const v1::JobSpec& before, const v1::JobSpec& now) {
 
 uint64_t MeasuredOn(uint64_t stored, const v1::JobSpec& before, const JobPlan& plan) {
   if (stored != 0) return stored;
-  return SameHeldOut(before, plan.spec) ? HeldOutFingerprint(plan) : 0;
+  return SameHeldOut(before, plan.spec) ? HeldOutFingerprint(plan) : kUnknownHeldOut;
 }
 
 }  // namespace capstan::chief

@@ -30,13 +30,21 @@ absl::StatusOr<v1::GetStatusReply> ReadAnswer(const std::string& line) {
 
 }  // namespace
 
-absl::StatusOr<ReleasePods> KubernetesChief::Pods() const {
+// Returns what the release has of these kinds, as a list in JSON.
+absl::StatusOr<std::string> KubernetesChief::List(const std::string& kinds) const {
   CAPSTAN_ASSIGN_OR_RETURN(
       Kubectl get,
-      Kubectl::Start(job_, {"get", "deployment,statefulset,pod", "--output=json",
+      Kubectl::Start(job_, {"get", kinds, "--output=json",
                             absl::StrCat("--selector=app.kubernetes.io/instance=", job_.release)}));
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string json, get.ReadAll(kCluster));
-  CAPSTAN_ASSIGN_OR_RETURN(ReleasePods pods, ReadReleasePods(json));
+  return get.ReadAll(kCluster);
+}
+
+absl::StatusOr<ReleasePods> KubernetesChief::Pods() const {
+  absl::StatusOr<std::string> json = List("deployment,statefulset,pod");
+  // A Deployment only tells why there are no workers: whoever may not read it does without that.
+  if (absl::StrContains(json.status().message(), "(Forbidden)")) json = List("statefulset,pod");
+  CAPSTAN_RETURN_IF_ERROR(json.status());
+  CAPSTAN_ASSIGN_OR_RETURN(ReleasePods pods, ReadReleasePods(*json));
   if (pods.has_chief) return pods;
   return absl::NotFoundError(
       absl::StrCat("--kubernetes: there is no chief of a release ", job_.release,

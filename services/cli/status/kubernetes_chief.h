@@ -28,6 +28,7 @@ class KubernetesChief : public StatusSource {
   absl::StatusOr<ReleasePods> Pods() const;
 
  private:
+  absl::StatusOr<std::string> List(const std::string& kinds) const;
   absl::Status Connect();
   absl::StatusOr<v1::GetStatusReply> Ask(absl::Duration timeout);
 

@@ -50,7 +50,8 @@ TEST(HeldOutTest, MetricsOfAnEarlierVersionAreOfTheSameRecordsWhereTheJobNamesTh
   const JobPlan plan = PlanOfFile("a", 100);
   const uint64_t now = HeldOutFingerprint(plan);
   EXPECT_EQ(MeasuredOn(0, plan.spec, plan), now);
-  EXPECT_EQ(MeasuredOn(0, PlanOfFile("b", 100).spec, plan), 0u);
+  EXPECT_EQ(MeasuredOn(0, PlanOfFile("b", 100).spec, plan), kUnknownHeldOut);
+  EXPECT_EQ(MeasuredOn(kUnknownHeldOut, plan.spec, plan), kUnknownHeldOut) << "it stays so";
   EXPECT_EQ(MeasuredOn(now + 1, plan.spec, plan), now + 1) << "it is known";
 }
 
