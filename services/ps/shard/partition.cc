@@ -274,7 +274,7 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now, ReplicaWait&
     return absl::OkStatus();
   }
   const std::string where = absl::StrCat("it has passed round ", machine_.round());
-  if (machine_.frozen()) {
+  if (machine_.held_back()) {
     return absl::UnavailableError(absl::StrCat(where, ", and waits until a copy has been read"));
   }
   if (machine_.moving()) {

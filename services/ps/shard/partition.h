@@ -187,7 +187,7 @@ class Partition {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // While a copy is read: freezes the partition if the shard keeps too much for its copies.
+  // While a copy is read: holds updates back if the shard keeps too much for its copies.
   void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Passes the rounds that the shard has been told, up to `last`.
