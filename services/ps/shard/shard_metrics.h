@@ -82,7 +82,6 @@ class ShardMetrics {
     std::string name;
     uint64_t rows = 0;
     uint64_t bytes = 0;
-    uint64_t slot_bytes = 0;
     uint64_t hot_rows = 0;
     uint64_t hot_rows_unsaved = 0;
     TableCounters counters;

@@ -92,7 +92,7 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   mover_.emplace(*shard_, ps::Mover::Backgrounds{busy_threads_, busy_threads_},
                  PeerOpenerOf(cast_, threads_), kPieceBytes);
   staged_.emplace(*shard_, busy_threads_);
-  staged_->undecoded().SetLimit(kUndecodedBytes);
+  shard_->memory().of(MemoryUse::kMoves).SetLimit(kUndecodedBytes);
   replicator_.emplace(*shard_);
   followers_.emplace(*shard_, *mover_, *staged_, *replicator_);
   shard_->streams().SetLimit(kUntakenBytes);
