@@ -25,6 +25,7 @@
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/hot_partition.h"
+#include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 
@@ -48,8 +49,8 @@ class ShardMetrics {
   // Sets the number of calls that wait for a thread.
   void SetQueued(int64_t calls) { queued_calls_->Set(static_cast<double>(calls)); }
 
-  // Counts a request that was refused as a whole. `reason`: see ReasonOf() in rejection.h.
-  void CountRejected(std::string_view reason);
+  // Counts a request that was refused as a whole.
+  void CountRejected(Rejection reason);
   // Counts the outcome of a push at one part of one partition, by its reason, if the gradient was
   // not applied.
   void CountOutcome(v1::Outcome outcome);
@@ -189,7 +190,7 @@ class ShardMetrics {
   metrics::Histogram* frozen_;
   Transfer saves_;
   Transfer loads_;
-  std::map<std::string, metrics::Counter*, std::less<>> rejected_;  // Never changes.
+  std::array<metrics::Counter*, kRejections> rejected_;  // By Rejection.
 
   // Staleness as reports to the chief want it.
   struct Staleness {
