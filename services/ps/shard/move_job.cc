@@ -44,7 +44,7 @@ MoveJob::MoveJob(Shard& shard, const Means& means, const Order& order)
 
 bool MoveJob::IsOver() const {
   if (cancelled_ || shard_.timeline() != order_.timeline) return true;
-  const std::optional<OutgoingMove> named = shard_.moves()->Outgoing(order_.partition);
+  const std::optional<OutgoingMove> named = shard_.view()->Outgoing(order_.partition);
   return !named || named->id != order_.move.id;
 }
 
@@ -176,8 +176,8 @@ v1::TakePartitionRequest MoveJob::Piece(const File& file, size_t offset) const {
   header.set_wire_version(kWireVersion);
   header.set_timeline(order_.timeline);
   header.set_target_incarnation(Raw(order_.move.incarnation));
-  header.mutable_epoch()->set_term(shard_.moves()->epoch().term);
-  header.mutable_epoch()->set_n(shard_.moves()->epoch().n);
+  header.mutable_epoch()->set_term(shard_.view()->epoch().term);
+  header.mutable_epoch()->set_n(shard_.view()->epoch().n);
   piece.set_partition(static_cast<uint32_t>(Raw(order_.partition)));
   piece.mutable_move()->set_term(order_.move.id.term);
   piece.mutable_move()->set_n(order_.move.id.n);

@@ -81,7 +81,7 @@ absl::Status Shard::SetView(const v1::View& view) {
           "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
     }
     epoch_ = EpochOf(view);
-    moves_ = std::make_shared<const ViewedMoves>(view, identity_);
+    view_ = std::make_shared<const OwnView>(view, identity_);
     later = Hear(view.epoch().term(), view.timeline());
     over = view.timeline() < heard_timeline_;
     CAPSTAN_FAILPOINT("shard.view_taken");

@@ -30,6 +30,7 @@
 #include "ps/shard/copy_turn.h"
 #include "ps/shard/counted_lanes.h"
 #include "ps/shard/memory_budget.h"
+#include "ps/shard/own_view.h"
 #include "ps/shard/partition.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
@@ -40,7 +41,6 @@
 #include "ps/shard/seal_check.h"
 #include "ps/shard/shard_identity.h"
 #include "ps/shard/shard_metrics.h"
-#include "ps/shard/viewed_moves.h"
 
 namespace capstan::ps {
 
@@ -145,7 +145,8 @@ class Shard {
 
   // ---- moves ----
 
-  std::shared_ptr<const ViewedMoves> moves() const;
+  // The newest view as this shard sees it; before any view, one that names nothing.
+  std::shared_ptr<const OwnView> view() const;
   // REQUIRES: the index is a partition's.
   Partition& partition(PartitionIndex index) {
     return *partitions_[static_cast<size_t>(Raw(index))];
@@ -299,8 +300,8 @@ class Shard {
   uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest one,
   uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
   // Shared with the calls that act by it.
-  std::shared_ptr<const ViewedMoves> moves_ ABSL_GUARDED_BY(view_mu_) =
-      std::make_shared<const ViewedMoves>();
+  std::shared_ptr<const OwnView> view_ ABSL_GUARDED_BY(view_mu_) =
+      std::make_shared<const OwnView>();
   ViewEpoch followed_ ABSL_GUARDED_BY(view_mu_);
   absl::Time lease_until_ ABSL_GUARDED_BY(view_mu_) = absl::InfinitePast();
   absl::Mutex contents_mu_;  // Held while a partition comes or goes, unless by an order to load.

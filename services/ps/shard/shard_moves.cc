@@ -10,9 +10,9 @@
 
 namespace capstan::ps {
 
-std::shared_ptr<const ViewedMoves> Shard::moves() const {
+std::shared_ptr<const OwnView> Shard::view() const {
   absl::MutexLock lock(&view_mu_);
-  return moves_;
+  return view_;
 }
 
 bool Shard::IsEmpty() const {
@@ -42,7 +42,7 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
                        ", this is ", timeline()));
     }
     // Clocks are lowered before the partition is served.
-    clocks_.TakeOver(moved.clocks, /*had_none=*/ServesNone(), moves()->epoch());
+    clocks_.TakeOver(moved.clocks, /*had_none=*/ServesNone(), view()->epoch());
     partition(index).Load(std::move(moved.content));
     rounds_.Unpin(moved.timeline, moved.passed.round);
   }
@@ -57,9 +57,9 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
 // to this shard, it would tell too early: it has to come again.
 absl::Status Shard::CheckClock(const v1::RequestHeader& header) const {
   if (!clocks_.needed() || header.trainer() == 0 || header.clock() == 0) return absl::OkStatus();
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
+  const std::shared_ptr<const OwnView> view = this->view();
   const ViewEpoch by{header.epoch().term(), header.epoch().n()};
-  if (by <= moves->epoch() || !moves->AwaitsAny()) return absl::OkStatus();
+  if (by <= view->epoch() || !view->AwaitsAny()) return absl::OkStatus();
   return absl::UnavailableError("partitions are on their way here, and their view is, too");
 }
 

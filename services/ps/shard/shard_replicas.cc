@@ -64,17 +64,17 @@ absl::Status Shard::CheckFollowed(const v1::RequestHeader& header) const {
 }
 
 void Shard::FollowPairs() {
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  if (!replicated_ || moves->timeline() != timeline()) return;
+  const std::shared_ptr<const OwnView> view = this->view();
+  if (!replicated_ || view->timeline() != timeline()) return;
   std::set<Incarnation> targets;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
     Partition& partition = *partitions_[i];
-    const std::optional<ViewedPair> pair = moves->Pair(index);
+    const std::optional<ViewedPair> pair = view->Pair(index);
     if (pair) targets.insert(pair->incarnation);
     // A partition that is not owned is about to leave or to stand down; a backup gets its own
     // backup when it is promoted.
-    if (!partition.serves() || !moves->Owns(index)) continue;
+    if (!partition.serves() || !view->Owns(index)) continue;
     const bool coordinates = Raw(index) == 0 && catalog_.HasSync();
     // The coordinator's backup is dropped before the partition's, so that no call waits for a
     // backup whose pair has been released.
@@ -93,7 +93,7 @@ void Shard::FollowPairs() {
 std::shared_ptr<ReplicaStream> Shard::StreamTo(const ViewedPair& pair) {
   std::shared_ptr<ReplicaStream> stream;
   rounds_.WithKept([&](const ClosedLog& kept) {
-    stream = streams_.To({pair.address, pair.incarnation}, moves()->timeline(), kept);
+    stream = streams_.To({pair.address, pair.incarnation}, view()->timeline(), kept);
   });
   return stream;
 }
@@ -108,16 +108,16 @@ std::optional<absl::Duration> Shard::StandDown(PartitionIndex index, const Viewe
 }
 
 void Shard::FollowStandbys() {
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  if (!replicated_ || moves->timeline() != timeline()) return;
+  const std::shared_ptr<const OwnView> view = this->view();
+  if (!replicated_ || view->timeline() != timeline()) return;
   std::vector<PartitionIndex> promoted;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
     Partition& partition = *partitions_[i];
     const std::optional<ViewEpoch> standby = partition.standby();
     if (!standby) continue;
-    const std::optional<ViewedStandby> named = moves->Standby(index);
-    if (moves->Received(index) == partition.origin() && *standby != Partition::kSpoiled) {
+    const std::optional<ViewedStandby> named = view->Standby(index);
+    if (view->Received(index) == partition.origin() && *standby != Partition::kSpoiled) {
       promoted.push_back(index);
     } else if (!named || named->id != *standby) {
       Leave(index);
@@ -125,10 +125,10 @@ void Shard::FollowStandbys() {
     }
   }
   if (!promoted.empty()) {  // Clocks are lowered before any of them is served.
-    clocks_.TakeOver(clocks_.LowestOfOwners(), ServesNone(), this->moves()->epoch());
+    clocks_.TakeOver(clocks_.LowestOfOwners(), ServesNone(), this->view()->epoch());
   }
   for (const PartitionIndex index : promoted) Promote(index);
-  clocks_.KeepOwners([&moves](Incarnation owner) { return moves->Names(owner); });
+  clocks_.KeepOwners([&view](Incarnation owner) { return view->Names(owner); });
 }
 
 void Shard::Promote(PartitionIndex index) {
@@ -136,7 +136,7 @@ void Shard::Promote(PartitionIndex index) {
   // Before this point nothing is pushed to it.
   trace::Write("promoted", {{"partition", Raw(index)}});
   // It has a backup at once if the owner before stays as its backup.
-  const std::optional<ViewedPair> pair = moves()->Pair(index);
+  const std::optional<ViewedPair> pair = view()->Pair(index);
   CoordinatorShell::Backup backup;
   if (pair) {
     backup = {StreamTo(*pair), pair->id};
@@ -150,10 +150,10 @@ void Shard::Promote(PartitionIndex index) {
 }
 
 absl::Status Shard::CheckOwned() const {
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  if (!replicated_ || moves->timeline() != timeline()) return absl::OkStatus();
+  const std::shared_ptr<const OwnView> view = this->view();
+  if (!replicated_ || view->timeline() != timeline()) return absl::OkStatus();
   for (size_t i = 0; i < partitions_.size(); ++i) {
-    const std::optional<ViewEpoch> copy = moves->Received(static_cast<PartitionIndex>(i));
+    const std::optional<ViewEpoch> copy = view->Received(static_cast<PartitionIndex>(i));
     if (!copy || (partitions_[i]->serves() && partitions_[i]->origin() == *copy)) continue;
     return absl::DataLossError(absl::StrCat(
         "the view says that this shard has partition ", i, " by move ", copy->term, ".", copy->n,
@@ -163,10 +163,10 @@ absl::Status Shard::CheckOwned() const {
 }
 
 void Shard::AddBroken(v1::ShardReport& report) const {
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  if (!replicated_ || moves->timeline() != timeline() || followed() != moves->epoch()) return;
+  const std::shared_ptr<const OwnView> view = this->view();
+  if (!replicated_ || view->timeline() != timeline() || followed() != view->epoch()) return;
   for (size_t i = 0; i < partitions_.size(); ++i) {
-    const std::optional<ViewedStandby> named = moves->Standby(static_cast<PartitionIndex>(i));
+    const std::optional<ViewedStandby> named = view->Standby(static_cast<PartitionIndex>(i));
     if (!named || partitions_[i]->standby() == named->id) continue;
     v1::BrokenPair& broken = *report.add_broken_pairs();
     broken.set_partition(static_cast<uint32_t>(i));

@@ -71,7 +71,7 @@ class StagedPartitions {
   absl::Status CheckRounds(const MoveName& name, uint64_t round, const MovedPartition& moved) const;
   // Drops the entries whose move is over by this view. Returns the partitions that the view gives
   // to this process.
-  std::vector<std::pair<PartitionIndex, MovedPartition>> TakeServed(const ViewedMoves& moves)
+  std::vector<std::pair<PartitionIndex, MovedPartition>> TakeServed(const OwnView& view)
       ABSL_LOCKS_EXCLUDED(mu_);
   void Drop(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Reap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
