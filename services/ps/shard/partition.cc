@@ -323,10 +323,10 @@ void Partition::ExpireSessions(absl::Time now) {
   backup_.TellExpired(machine_.ExpireSessions(now));
 }
 
-Partition::Facts Partition::facts() const {
+PartitionFacts Partition::facts() const {
   absl::MutexLock lock(&mu_);
   if (store_ == nullptr) return {};
-  Facts facts = FactsOf(*store_, machine_);
+  PartitionFacts facts = FactsOf(*store_, machine_);
   facts.bytes += applier_.memory_bytes();
   facts.pulled_rows = pulled_rows_;
   facts.pushed_rows = pushed_rows_;

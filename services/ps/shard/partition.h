@@ -171,8 +171,7 @@ class Partition {
   absl::Status Replay(const v1::Operation& operation, const PushShare& share, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  using Facts = PartitionFacts;
-  Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
+  PartitionFacts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   void Take(PartitionContent content, std::optional<ViewEpoch> standby) ABSL_LOCKS_EXCLUDED(mu_);

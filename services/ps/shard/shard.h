@@ -39,6 +39,7 @@
 #include "ps/shard/replica_wait.h"
 #include "ps/shard/rounds.h"
 #include "ps/shard/seal_check.h"
+#include "ps/shard/shard_facts.h"
 #include "ps/shard/shard_identity.h"
 #include "ps/shard/shard_metrics.h"
 
@@ -215,8 +216,10 @@ class Shard {
   // Forgets the push sessions of clients that have been silent for PartitionMachine::kSessionTtl.
   // Call it every heartbeat.
   void ExpireSessions(absl::Time now);
-  ShardMetrics::ShardFacts Facts() const;
-  v1::ShardReport Report() const;
+  ShardFacts Facts() const;
+  // Returns what the chief is told: these facts, the totals of the metrics, and the pairs of which
+  // this shard is no use as the backup.
+  v1::ShardReport Report(const ShardFacts& facts) const;
 
   const Catalog& catalog() const { return catalog_; }
   const Clock& clock() const { return clock_; }
@@ -248,7 +251,7 @@ class Shard {
  private:
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
-  ShardMetrics::MemoryByUse Memory() const;
+  void AddMemory(ShardFacts& facts) const;
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
   // Learns the round commit that a push carries, if the push is for a round. The commit's own seal
   // is checked here; REQUIRES: SealCheck::CheckPush has passed.

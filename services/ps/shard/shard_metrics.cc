@@ -228,7 +228,7 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   const HotPartition::Hottest hottest = hot_.Look(facts.updates);
   hottest_partition_->Set(hottest.partition);
   hottest_share_->Set(hottest.share);
-  for (const TableFacts& table : facts.tables) {
+  for (const ShardFacts::OfTable& table : facts.tables) {
     OfTable& of = TableSeries(table.name);
     of.rows->Set(static_cast<double>(table.rows));
     of.bytes->Set(static_cast<double>(table.bytes));

@@ -90,7 +90,7 @@ TEST_F(HandOverTest, WhoHandsOverAndStaysBacksUpWhatItHadAndTakesItsPlaceAgain) 
     EXPECT_FALSE(stays.serves());
   }
   crowd_.AwaitPushes(100);
-  EXPECT_THAT(shards_.at(0).shard().Report().broken_pairs(), testing::IsEmpty());
+  EXPECT_THAT(shards_.at(0).Report().broken_pairs(), testing::IsEmpty());
   KillAndPromote(shards_, 1);
   GoOn();
   crowd_.ExpectExact();
@@ -115,7 +115,7 @@ TEST_F(HandOverTest, AnOwnerThatHearsOfNothingBeforeItIsGivenBackServesAgainWith
   ASSERT_TRUE(AwaitEnd(shards_, back).ok());
   shards_.Change([&](v1::View& view) { HandOverAndStay(view, back); });
   GoOn();
-  EXPECT_THAT(shards_.at(1).shard().Report().broken_pairs(), testing::IsEmpty());
+  EXPECT_THAT(shards_.at(1).Report().broken_pairs(), testing::IsEmpty());
   KillAndPromote(shards_, 0);
   GoOn();
   crowd_.ExpectExact();

@@ -162,7 +162,9 @@ void ShardProcess::Heartbeat() {
   request.set_index(index_);
   request.set_draining(draining_);
   request.set_loaded_timeline(shard_->timeline());
-  *request.mutable_report() = shard_->Report();
+  const ps::ShardFacts facts = shard_->Facts();
+  shard_->metrics().Set(facts);
+  *request.mutable_report() = shard_->Report(facts);
   if (cast_.lie() == Lie::kSilentLoss) request.mutable_report()->clear_batches_lost();
   shard_->ExpireSessions(cast_.schedule().Now());
   CallChief<v1::ShardHeartbeatReply>(
