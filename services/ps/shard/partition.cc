@@ -9,15 +9,13 @@
 #include "capstan/consistency/generation.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
-#include "ps/shard/rejection.h"
+#include "ps/shard/retry_hints.h"
 #include "ps/shard/timed_lock.h"
 #include "ps/shard/traced.h"
 #include "ps/shard/traced_rounds.h"
 
 namespace capstan::ps {
 namespace {
-
-constexpr absl::Duration kNotYetHint = absl::Milliseconds(20);
 
 StreamPush StreamOf(const v1::StreamPush& name) {
   return {

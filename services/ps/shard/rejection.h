@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "capstan/rpc/status.h"
 #include "capstan/v1/ps.pb.h"
+#include "ps/shard/retry_hints.h"
 
 namespace capstan::ps {
 
@@ -43,16 +43,10 @@ Rejection ReasonOf(const absl::Status& status);
 // Returns why a gradient of this outcome was not applied; nothing if it was applied, or will be.
 std::optional<Rejection> ReasonOf(v1::Outcome outcome);
 
-// When to come again to a partition that is frozen for a move. That takes a moment; where it has
-// taken longer, the hint is that of a busy partition.
-inline absl::Duration FrozenHint(absl::Duration frozen_for) {
-  return absl::Milliseconds(frozen_for < absl::Seconds(1) ? 5 : 50);
-}
-
 // Makes the status of a request for which the shard's memory has no room now: RESOURCE_EXHAUSTED,
 // with the hint to come again a little later.
 inline absl::Status NoRoom(const std::string& message) {
-  return WithReason(WithRetryAfter(absl::ResourceExhaustedError(message), absl::Milliseconds(100)),
+  return WithReason(WithRetryAfter(absl::ResourceExhaustedError(message), kNoRoomHint),
                     Rejection::kMemory);
 }
 

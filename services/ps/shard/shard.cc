@@ -13,12 +13,10 @@
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/limits.h"
 #include "capstan/store/memory_limits.h"
-#include "ps/shard/rejection.h"
+#include "ps/shard/retry_hints.h"
 
 namespace capstan::ps {
 namespace {
-
-constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 
 bool IsBusy(const v1::PartitionOutcome& outcome) {
   return outcome.dense() == v1::OUTCOME_BUSY || outcome.sparse() == v1::OUTCOME_BUSY;

@@ -13,12 +13,11 @@
 #include "capstan/base/trace.h"
 #include "capstan/rpc/status.h"
 #include "ps/shard/coordinator_start.h"
+#include "ps/shard/retry_hints.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
 namespace {
-
-constexpr absl::Duration kNoLeaseHint = absl::Milliseconds(100);
 
 ViewEpoch PairOf(const v1::Operation& operation) {
   return {operation.pair().term(), operation.pair().n()};
