@@ -32,9 +32,7 @@ Mover::~Mover() {
 absl::Status Mover::Check(const v1::MovePartitionsRequest& request) const {
   if (request.partitions().empty()) return absl::InvalidArgumentError("no partition is named");
   for (const uint32_t partition : request.partitions()) {
-    if (partition >= shard_.catalog().job().partition_count()) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no partition ", partition));
-    }
+    CAPSTAN_RETURN_IF_ERROR(shard_.catalog().CheckPartition(partition));
   }
   return absl::OkStatus();
 }

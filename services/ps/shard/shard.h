@@ -252,6 +252,8 @@ class Shard {
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
   void AddMemory(ShardFacts& facts) const;
+  // FAILED_PRECONDITION: the partition has come in another timeline than the one that is served.
+  absl::Status CheckTimelineOf(PartitionIndex index, const MovedPartition& moved) const;
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
   // Learns the round commit that a push carries, if the push is for a round. The commit's own seal
   // is checked here; REQUIRES: SealCheck::CheckPush has passed.
@@ -276,6 +278,9 @@ class Shard {
 
   // ---- shard_replicas.cc ----
   absl::Status CheckLease() const;
+  // Returns true if what `view` says of backups is to be followed: the job has backups, and the
+  // view is of the timeline that is served.
+  bool BackupsGoBy(const OwnView& view) const;
   std::shared_ptr<ReplicaStream> StreamTo(const ViewedPair& pair);
   void Promote(PartitionIndex index);
   void AddBroken(v1::ShardReport& report) const;

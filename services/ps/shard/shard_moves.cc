@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
 #include "capstan/base/trace.h"
 #include "ps/shard/shard.h"
 
@@ -33,14 +34,17 @@ void Shard::Leave(PartitionIndex index) {
   CAPSTAN_FAILPOINT("move.left");
 }
 
+absl::Status Shard::CheckTimelineOf(PartitionIndex index, const MovedPartition& moved) const {
+  if (Timeline{timeline()} == moved.timeline) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("partition ", Raw(index),
+                                                    " has come in timeline ", Raw(moved.timeline),
+                                                    ", this is ", timeline()));
+}
+
 absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
   {
     absl::MutexLock lock(&contents_mu_);
-    if (Timeline{timeline()} != moved.timeline) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
-                       ", this is ", timeline()));
-    }
+    CAPSTAN_RETURN_IF_ERROR(CheckTimelineOf(index, moved));
     // Clocks are lowered before the partition is served.
     clocks_.TakeOver(moved.clocks, /*had_none=*/ServesNone(), view()->epoch());
     partition(index).Load(std::move(moved.content));

@@ -62,9 +62,13 @@ absl::Status Shard::CheckFollowed(const v1::RequestHeader& header) const {
   return absl::UnavailableError("the view that the order goes by is on its way");
 }
 
+bool Shard::BackupsGoBy(const OwnView& view) const {
+  return replicated_ && view.timeline() == timeline();
+}
+
 void Shard::FollowPairs() {
   const std::shared_ptr<const OwnView> view = this->view();
-  if (!replicated_ || view->timeline() != timeline()) return;
+  if (!BackupsGoBy(*view)) return;
   std::set<Incarnation> targets;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
@@ -108,7 +112,7 @@ std::optional<absl::Duration> Shard::StandDown(PartitionIndex index, const Viewe
 
 void Shard::FollowStandbys() {
   const std::shared_ptr<const OwnView> view = this->view();
-  if (!replicated_ || view->timeline() != timeline()) return;
+  if (!BackupsGoBy(*view)) return;
   std::vector<PartitionIndex> promoted;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
@@ -150,7 +154,7 @@ void Shard::Promote(PartitionIndex index) {
 
 absl::Status Shard::CheckOwned() const {
   const std::shared_ptr<const OwnView> view = this->view();
-  if (!replicated_ || view->timeline() != timeline()) return absl::OkStatus();
+  if (!BackupsGoBy(*view)) return absl::OkStatus();
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const std::optional<ViewEpoch> copy = view->Received(static_cast<PartitionIndex>(i));
     if (!copy || (partitions_[i]->serves() && partitions_[i]->origin() == *copy)) continue;
@@ -163,7 +167,7 @@ absl::Status Shard::CheckOwned() const {
 
 void Shard::AddBroken(v1::ShardReport& report) const {
   const std::shared_ptr<const OwnView> view = this->view();
-  if (!replicated_ || view->timeline() != timeline() || followed() != view->epoch()) return;
+  if (!BackupsGoBy(*view) || followed() != view->epoch()) return;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const std::optional<ViewedStandby> named = view->Standby(static_cast<PartitionIndex>(i));
     if (!named || partitions_[i]->standby() == named->id) continue;
@@ -180,11 +184,7 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
                           const ViewedStandby& standby) {
   {
     absl::MutexLock lock(&contents_mu_);
-    if (Timeline{timeline()} != moved.timeline) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
-                       ", this is ", timeline()));
-    }
+    CAPSTAN_RETURN_IF_ERROR(CheckTimelineOf(index, moved));
     partition(index).Adopt(std::move(moved.content), standby.id);
     trace::Write("adopted", {{"partition", Raw(index)}});
     rounds_.Unpin(moved.timeline, moved.passed.round);
@@ -212,10 +212,7 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
                         {TrainerId{operation.clock().trainer()}, operation.clock().clock()});
     return absl::OkStatus();
   }
-  if (operation.partition() >= partitions_.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no partition ", operation.partition()));
-  }
+  CAPSTAN_RETURN_IF_ERROR(catalog_.CheckPartition(operation.partition()));
   const auto index = static_cast<PartitionIndex>(operation.partition());
   Partition& standby = partition(index);
   if (standby.standby() != PairOf(operation)) {

@@ -21,9 +21,7 @@ StagedPartitions::~StagedPartitions() {
 }
 
 absl::Status StagedPartitions::Check(const v1::TakePartitionRequest& request) const {
-  if (request.partition() >= shard_.catalog().job().partition_count()) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no partition ", request.partition()));
-  }
+  CAPSTAN_RETURN_IF_ERROR(shard_.catalog().CheckPartition(request.partition()));
   if (request.piece().size() > kMaxPieceBytes || (request.piece().empty() && !request.last())) {
     return absl::InvalidArgumentError(
         absl::StrCat("a piece of ", request.piece().size(), " bytes"));
