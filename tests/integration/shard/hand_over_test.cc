@@ -21,15 +21,9 @@ v1::JobSpec HandOverJob() {
   return job;
 }
 
-// Of all that the shard owns, to the one that backs it up.
+// All that the shard owns is handed over to the one that backs it up.
 TestMove HandOverOf(const LocalShards& shards, int from, int to) {
-  TestMove move{.partitions = {}, .from = from, .to = to, .hand_over = true};
-  for (int i = 0; i < shards.view().owners_size(); ++i) {
-    if (shards.view().owners(i) == static_cast<uint32_t>(from)) {
-      move.partitions.push_back(static_cast<uint32_t>(i));
-    }
-  }
-  return move;
+  return {.partitions = OwnedByShard(shards, from), .from = from, .to = to, .hand_over = true};
 }
 
 // Three shards that back each other up, while a crowd pushes.
