@@ -28,7 +28,7 @@ class Backup {
   explicit Backup(uint8_t choice) : small_(choice, SmallShard::Standing::kBackup) {
     CAPSTAN_CHECK(shard().BeginLoad(small_.view.timeline()).ok());
     for (int i = 0; i < small_.view.owners_size(); ++i) Adopt(static_cast<PartitionIndex>(i));
-    shard().Followed(shard().moves()->epoch());
+    shard().Followed(shard().view()->epoch());
   }
 
   void Hear(uint8_t kind, std::string_view message) {
@@ -93,7 +93,7 @@ class Backup {
     const Timeline timeline{shard().timeline()};
     auto content = InitialContent(shard().catalog(), index, timeline, shard().slabs());
     CAPSTAN_CHECK(content.ok());
-    const std::optional<ViewedStandby> standby = shard().moves()->Standby(index);
+    const std::optional<ViewedStandby> standby = shard().view()->Standby(index);
     content->origin = standby->move;
     CAPSTAN_CHECK(shard().Expect(timeline, RoundCommit()).ok());
     MovedPartition moved{.timeline = timeline, .content = *std::move(content)};

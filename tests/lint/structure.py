@@ -8,13 +8,15 @@
 - Guards: an include guard is the path of its header.
 - Tests: each file of tests is in a list of CMake, as one that is in none is never compiled.
 - Tested: a source that decides something has a test of its name, unless tests/lint/without_tests.txt lists it; that list only becomes shorter.
-- Callers: what a header declares is named somewhere else in services/.
+- Callers: a function that a header declares is named again, in services/ or python/src, in a file that includes the header, be it through
+  others. A name that another class has as well is nobody's call where that class alone is seen.
 - Types: no two types of one namespace have one name. A program that links both takes the functions of either for the other's, and no
   compiler says so.
 - Cycles: neither headers nor units include each other in a circle (cycles.py).
 - Global state: what lasts as long as the process and may change has a reason (global_state.py).
 - Comments: none begins with "Of" (comments.py)."""
 
+import collections
 import functools
 import pathlib
 import re
@@ -34,17 +36,16 @@ DOORS = {"spdlog/": "spdlog", "prometheus/": "prometheus-cpp", "yaml-cpp/": "yam
 SIGNATURES = {"grpcpp/client_context.h", "grpcpp/support/byte_buffer.h", "grpcpp/support/server_callback.h",
               "grpc/health/v1/health.grpc.pb.h"}
 SERVICES = ("ps", "worker", "chief", "cli")
-# Declared for callers outside of services/: their names, and who calls.
+# Declared for callers outside of services/ and python/src: their names, and who calls.
 CALLED_ELSEWHERE = {
     "AbslHashValue": "Abseil's hash tables",
     "NewCallbackServerContext": "gRPC", "NewGenericCallbackServerContext": "gRPC", "InternalInlineable": "gRPC",
-    "AwaitJob": "python/src/module.cc", "AwaitQuestion": "python/src/module.cc", "AwaitEnd": "python/src/hang_guard.cc",
-    "TakeChange": "python/src/step_binding.cc",
-    "PullRows": "python/src/client_binding.cc", "PullTensor": "python/src/client_binding.cc",
-    "PushRows": "python/src/client_binding.cc", "PushTensor": "python/src/client_binding.cc", "CheckTensor": "python/src/client_binding.cc",
     "Session": "clients that are no workers, as the benchmark of the data plane is",
     "PullAll": "clients that wait, as tests do", "PushAll": "clients that wait, as tests do",
     "ParseJob": "tests, and the fuzzer of job files",
+    "Advance": "tests, whose time a FakeClock is", "Tasks": "tests and benchmarks, which read all ranges in their order",
+    "DebugString": "the explorer of states (tests), which takes equal texts for equal states",
+    "tasks_kept": "tests: nothing else shows that a feed, which may be read for days, keeps nothing of what is over",
 }
 
 
@@ -199,16 +200,32 @@ def tested(tree):
         yield f"{WITHOUT_TESTS}: {name} has a test by now, or is gone"
 
 
-DECLARES = re.compile(r"(?m)^(?:  )?(?:\[\[nodiscard\]\] )?(?:static |virtual |inline |constexpr |explicit )*"
-                      r"[A-Za-z_][\w:<>,&* ]*[ &*>]([A-Z]\w+)\((?!.*= delete)")
+# A member or a function of a namespace, but for what others call by the name of its base, or the language without naming it.
+DECLARES = re.compile(r"(?m)^(?:  )?(?!(?:return|asm)\b)(?:\[\[nodiscard\]\] )?(?:static |virtual |inline |constexpr |explicit )*"
+                      r"[A-Za-z_][\w:<>,&* ]*[ &*>]((?!ABSL_|operator\b)[A-Za-z]\w+)\((?![^;{]*(?:\boverride\b|\bfinal\b|= delete))")
+
+
+def words_of(text):
+    return collections.Counter(re.findall(r"[A-Za-z_]\w+", re.sub(r'//.*|"(?:[^"\\\n]|\\.)*"', "", text)))
 
 
 def callers(tree):
-    words = {}
-    for text in tree.code.values():
-        bare = re.sub(r"//.*", "", text)
-        for word in re.findall(r"[A-Za-z_]\w+", bare):
-            words[word] = words.get(word, 0) + 1
+    code = tree.code | {str(path.relative_to(tree.root)): path.read_text() for path in (tree.root / "python/src").glob("*.*")}
+    words, users = {}, {}
+    for name, text in code.items():
+        for word, times in words_of(text).items():
+            words.setdefault(word, {})[name] = times
+        for header in re.findall(r'(?m)^#include [<"]([^>"]+)[>"]', text):
+            users.setdefault(header if header.startswith("python/") else f"services/{header}", set()).add(name)
+
+    @functools.cache
+    def seen_by(header):
+        seen, ahead = set(), {header}
+        while ahead:
+            seen |= ahead
+            ahead = {user for one in ahead for user in users.get(one, ())} - seen
+        return seen
+
     for name, text in tree.code.items():
         if not name.endswith(".h"):
             continue
@@ -216,8 +233,9 @@ def callers(tree):
         for declared in sorted(set(DECLARES.findall(re.sub(r"//.*", "", text))) - set(CALLED_ELSEWHERE)):
             # Definitions begin a line, calls are indented.
             defined = len(re.findall(rf"(?m)^\S.*\b{declared}\(", source))
-            if words[declared] <= 1 + defined:
-                yield f"{name}: nothing in services/ calls {declared}"
+            named = sum(times for user, times in words.get(declared, {}).items() if user in seen_by(name))
+            if named <= 1 + defined:
+                yield f"{name}: nothing that includes it calls {declared}"
 
 
 DEFINES = re.compile(r"(?:struct|class|enum class) (?:\w+\([^)]*\) )?(\w+)(?: final)?(?: : [^;{]*)? ?\{")

@@ -116,8 +116,27 @@ class StructureTest(unittest.TestCase):
             self.assertEqual(lines, ["capstan::Rows is defined in services/chief/state/rows.h and in services/chief/work/rows.h"][:told])
 
     def test_a_function_without_a_caller_is_found(self):
-        self.finds(structure.callers, "nothing in services/ calls Forgotten", "services/chief/state/view.h",
+        self.finds(structure.callers, "nothing that includes it calls Forgotten", "services/chief/state/view.h",
                    '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\nvoid Forgotten(int x);\n')
+
+    def test_a_function_is_not_called_where_another_of_its_name_is_or_where_it_is_said_in_a_comment_or_a_text(self):
+        self.finds(structure.callers, "view.h: nothing that includes it calls twin", "services/chief/state/view.h",
+                   '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\n  int twin() const { return 1; }  // twin()\n'
+                   'inline const char* kSays = "twin";\n')
+        other = {"services/capstan/data/twin.cc": "int Twin() { return other.twin(); }\n"}
+        twin = {"services/chief/state/view.h": '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\nint twin() const;\n'}
+        self.assertEqual(len(found(structure.callers, **twin, **other)), 1, "it does not include the header")
+
+    def test_a_caller_may_include_a_header_through_others_and_be_the_module_of_python(self):
+        twin = {"services/chief/state/view.h": '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\nint twin() const;\n'}
+        for caller in ("services/chief/work/rank.cc", "python/src/module.cc"):
+            text = {caller: '#include "chief/work/work.h"\nint Rank(bool first) { return first ? view.twin() : 2; }\n'}
+            self.assertEqual(found(structure.callers, **twin, **text), [], caller)
+
+    def test_what_is_called_by_the_name_of_its_base_needs_no_caller_of_its_own(self):
+        self.assertEqual(found(structure.callers, **{
+            "services/chief/state/view.h": '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\n'
+                                           '  Reactor* Answer(\n      const Call& call) override;\n'}), [])
 
     def test_headers_that_include_each_other_are_found(self):
         lines = found(cycles.cycles, **{"services/chief/state/one.h": '#include "chief/state/two.h"\n',

@@ -44,6 +44,21 @@ absl::Status Malformed(absl::string_view what) {
   return absl::DataLossError(absl::StrCat(what, " is malformed"));
 }
 
+// Reads the payload of a header block.
+absl::StatusOr<Header> ParseHeader(std::string_view payload) {
+  ByteCursor reader(payload);
+  Header header;
+  header.partition = reader.Number<uint32_t>();
+  header.partition_count = reader.Number<uint32_t>();
+  header.timeline = reader.Number<uint64_t>();
+  header.content = reader.Number<Content>();
+  header.tables = reader.Number<uint32_t>();
+  header.dense_blocks = reader.Number<uint32_t>();
+  if (reader.beyond_end()) return Malformed("the header");
+  header.parent = std::string(reader.rest());
+  return header;
+}
+
 // A file whose checksums are right but that contradicts itself counts as damaged, too.
 absl::Status AsDamage(const absl::Status& status) {
   return status.ok() ? status : absl::DataLossError(status.message());
@@ -118,16 +133,7 @@ absl::Status Decoder::Run(uint32_t partition_count) {
 
 absl::StatusOr<Header> Decoder::ReadHeader() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kHeader, "header"));
-  ByteCursor reader(bytes);
-  Header header;
-  header.partition = reader.Number<uint32_t>();
-  header.partition_count = reader.Number<uint32_t>();
-  header.timeline = reader.Number<uint64_t>();
-  header.content = reader.Number<Content>();
-  header.tables = reader.Number<uint32_t>();
-  header.dense_blocks = reader.Number<uint32_t>();
-  if (reader.beyond_end()) return Malformed("the header");
-  header.parent = std::string(reader.rest());
+  CAPSTAN_ASSIGN_OR_RETURN(Header header, ParseHeader(bytes));
   CAPSTAN_RETURN_IF_ERROR(CheckContent(header));
   moved_ = IsMoved(header.content);
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view machine, Expect(BlockKind::kMachine, "machine"));
@@ -321,14 +327,10 @@ absl::StatusOr<DecodedPartition> DecodePartition(ByteFeed file, const v1::JobSpe
 bool IsFullPartition(std::string_view file) {
   absl::StatusOr<BlockReader> reader = BlockReader::Open(file);
   if (!reader.ok()) return false;
-  const absl::StatusOr<BlockView> header = reader->Next();
-  if (!header.ok() || header->kind != BlockKind::kHeader) return false;
-  ByteCursor bytes(header->payload);
-  (void)bytes.Number<uint32_t>();  // The partition.
-  (void)bytes.Number<uint32_t>();  // The number of partitions.
-  (void)bytes.Number<uint64_t>();  // The timeline.
-  const auto content = bytes.Number<Content>();
-  return !bytes.beyond_end() && !IsDelta(content);
+  const absl::StatusOr<BlockView> first = reader->Next();
+  if (!first.ok() || first->kind != BlockKind::kHeader) return false;
+  const absl::StatusOr<Header> header = ParseHeader(first->payload);
+  return header.ok() && !IsDelta(header->content);
 }
 
 absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,

@@ -105,7 +105,6 @@ class StreamLedger {
   void ForgetSession(StreamId session);
 
   uint64_t lost() const { return lost_; }  // Batches; see RecoverPartially.
-  size_t open_streams() const { return streams_.size(); }
 
  private:
   struct Entry {

@@ -41,7 +41,6 @@ class DenseStack {
   std::vector<TowerTensor> Tensors(std::string_view prefix) const;
   int64_t parameter_count() const;
   int input_width() const { return widths_.front(); }
-  int output_width() const { return widths_.back(); }
 
   struct Call {
     ConstMatrix input;  // [examples x input_width()].
@@ -50,7 +49,7 @@ class DenseStack {
     std::optional<TrainingBatch> training = {};  // Nothing while scoring.
   };
 
-  // Returns the outputs [examples x output_width()], valid until the next call.
+  // Returns the outputs [examples x the last width], valid until the next call.
   ConstMatrix Forward(const Call& call);
 
   // Writes `parameter_gradients` and adds to `input_gradient`, which may have fewer columns than

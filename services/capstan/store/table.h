@@ -50,6 +50,17 @@ struct TableCounters {
   uint64_t not_admitted = 0;  // Gradients of keys not yet seen often enough.
   uint64_t refused = 0;       // Gradients of new keys for which the budget had no room.
   uint64_t stale = 0;         // Gradients of rows that were too stale.
+
+  TableCounters& operator+=(const TableCounters& more) {
+    updated += more.updated;
+    created += more.created;
+    evicted += more.evicted;
+    expired += more.expired;
+    not_admitted += more.not_admitted;
+    refused += more.refused;
+    stale += more.stale;
+    return *this;
+  }
 };
 
 // A row as a checkpoint holds it. `state`: weights, then slots.

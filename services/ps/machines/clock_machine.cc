@@ -114,12 +114,6 @@ PullAnswers ClockMachine::Tick(absl::Time now) {
   return answers;
 }
 
-absl::Time ClockMachine::NextWake() const {
-  absl::Time wake = absl::InfiniteFuture();
-  for (const Parked& pull : parked_) wake = std::min(wake, pull.deadline);
-  return wake;
-}
-
 std::vector<FinishedClock> ClockMachine::clocks() const {
   std::vector<FinishedClock> clocks;
   for (const auto& [trainer, clock] : clocks_.all()) clocks.push_back({trainer, clock});

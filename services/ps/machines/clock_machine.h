@@ -88,7 +88,6 @@ class ClockMachine {
   void Forget(WaiterId waiter);
 
   PullAnswers Tick(absl::Time now);
-  absl::Time NextWake() const;
 
   // The clocks of the quorum and of trainers outside it; they go along when a partition moves to
   // another shard.

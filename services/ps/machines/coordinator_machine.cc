@@ -286,16 +286,6 @@ CoordinatorAnswers CoordinatorMachine::Dismiss() {
   return answers;
 }
 
-absl::Time CoordinatorMachine::NextWake() const {
-  absl::Time wake = absl::InfiniteFuture();
-  for (const Lane& lane : lanes_) {
-    if (lane.waiter) wake = std::min(wake, lane.waiter->deadline);
-  }
-  for (const HoldWaiter& hold : hold_waiters_) wake = std::min(wake, hold.deadline);
-  for (const NewsRequest& news : news_waiters_) wake = std::min(wake, news.deadline);
-  return wake;
-}
-
 CoordinatorState CoordinatorMachine::state() const {
   CoordinatorState state{last_, {}};
   for (const Lane& lane : lanes_) {

@@ -155,10 +155,8 @@ class CoordinatorMachine {
   // Forgets a parked caller that has gone away.
   void Forget(WaiterId waiter);
 
-  // Answers the callers whose deadline has come. NextWake() is the next deadline; InfiniteFuture:
-  // nobody waits.
+  // Answers the callers whose deadline has come.
   CoordinatorAnswers Tick(absl::Time now);
-  absl::Time NextWake() const;
 
   uint64_t open_round() const { return last_.round + 1; }
   const RoundCommit& last_closed() const { return last_; }

@@ -51,7 +51,7 @@ Decision PartitionMachine::PushStream(Part part, Timeline timeline, const Stream
   CAPSTAN_CHECK(!IsSync(part));
   if (timeline != options_.timeline) return Refused(v1::OUTCOME_NOT_OWNER, gradient.handle);
   if (closed_ || moving_) return Refused(v1::OUTCOME_BUSY, gradient.handle);
-  return streams_[Index(part)].Push(gradient, frozen_, now, versions_[Index(part)]);
+  return streams_[Index(part)].Push(gradient, held_back_, now, versions_[Index(part)]);
 }
 
 Decision PartitionMachine::PushStage(Part part, Timeline timeline, const LaneGradient& gradient) {
@@ -59,7 +59,7 @@ Decision PartitionMachine::PushStage(Part part, Timeline timeline, const LaneGra
   if (timeline != options_.timeline) return Refused(v1::OUTCOME_NOT_OWNER, gradient.handle);
   if (closed_ || moving_) return Refused(v1::OUTCOME_BUSY, gradient.handle);
   if (gradient.round == round_ + 1) return lanes_[Index(part)].Stage(gradient);
-  const bool later = frozen_ && gradient.round > round_;
+  const bool later = held_back_ && gradient.round > round_;
   return Refused(later ? v1::OUTCOME_BUSY : v1::OUTCOME_WRONG_ROUND, gradient.handle);
 }
 
@@ -74,7 +74,7 @@ Decision PartitionMachine::AddCounted(const LaneCounts& counts) {
 
 Decision PartitionMachine::CatchUp(std::span<const RoundCommit> sets) {
   Decision decision;
-  if (frozen_ || moving_) return decision;
+  if (held_back_ || moving_) return decision;
   for (const RoundCommit& set : sets) {
     if (set.round != round_ + 1) continue;
     for (size_t i = 0; i < kParts; ++i) {
@@ -96,8 +96,8 @@ Decision PartitionMachine::Flush() {
   return decision;
 }
 
-Decision PartitionMachine::Thaw() {
-  frozen_ = false;
+Decision PartitionMachine::GoOn() {
+  held_back_ = false;
   Decision decision;
   for (size_t i = 0; i < kParts; ++i) streams_[i].Drain(/*all=*/false, versions_[i], decision);
   return decision;
@@ -148,7 +148,7 @@ uint64_t PartitionMachine::lost(Part part) const { return streams_[Index(part)].
 size_t PartitionMachine::queued() const { return streams_[0].queued() + streams_[1].queued(); }
 
 std::string PartitionMachine::DebugString() const {
-  std::string text = absl::StrCat("t", Raw(options_.timeline), frozen_ ? " frozen" : "",
+  std::string text = absl::StrCat("t", Raw(options_.timeline), held_back_ ? " held back" : "",
                                   moving_ ? " moving" : "", " r", round_);
   for (Part part : kAllParts) {
     const size_t i = Index(part);

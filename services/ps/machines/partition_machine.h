@@ -46,7 +46,7 @@ struct PartitionOptions {
 enum class PullAdmission {
   kGo,
   kRoundClosed,  // The pull is for a round that is over: ABORTED, the runner asks the coordinator.
-  kNotYet,       // A commit is missing, or the partition is frozen: RESOURCE_EXHAUSTED, pull later.
+  kNotYet,       // A commit is missing, or has to wait: RESOURCE_EXHAUSTED, pull later.
 };
 
 // Thread-compatible: run under the partition's mutex.
@@ -68,13 +68,13 @@ class PartitionMachine {
 
   // Decides on a gradient of a part that is not synchronous. Outcome: APPLIED, QUEUED, SETTLED,
   // DROPPED, OLD_GENERATION, OUTSIDE_WINDOW, BUSY (the queue or the ledger is full, or the
-  // partition is frozen, closed or moving), NOT_OWNER (another timeline). REQUIRES: !IsSync(part),
-  // which the service has checked.
+  // partition is held back, closed or moving), NOT_OWNER (another timeline). REQUIRES:
+  // !IsSync(part), which the service has checked.
   Decision PushStream(Part part, Timeline timeline, const StreamGradient& gradient, absl::Time now);
 
   // Decides on a gradient of a synchronous part, for the round after round(). Outcome: STAGED (now
   // or before), OLD_GENERATION, WRONG_ROUND, BUSY (the partition is closed or moving, or it is
-  // frozen and the gradient is of a later round), NOT_OWNER (another timeline). Call CatchUp()
+  // held back and the gradient is of a later round), NOT_OWNER (another timeline). Call CatchUp()
   // first when the request's round commit is above round(). REQUIRES: IsSync(part).
   Decision PushStage(Part part, Timeline timeline, const LaneGradient& gradient);
 
@@ -84,7 +84,7 @@ class PartitionMachine {
 
   // Passes the rounds of `sets`, which ascend. Skips the sets of rounds that are passed already,
   // and all sets behind a gap: round() tells the caller how far the partition has come. Does
-  // nothing while the partition is frozen or moving.
+  // nothing while the partition is held back or moving.
   Decision CatchUp(std::span<const RoundCommit> sets);
 
   // Returns kGo if a pull for `round` would read the updates of all rounds before it and of no
@@ -99,11 +99,11 @@ class PartitionMachine {
   // if `timeline` is not the present one. REQUIRES: !moving().
   bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches);
 
-  // While the partition is frozen nothing is applied: queues and stages may fill up, other
-  // gradients are BUSY. Thaw() applies what has become due in the queues; rounds catch up with the
-  // next round commit.
-  void Freeze() { frozen_ = true; }
-  Decision Thaw();
+  // Holds updates back until GoOn(), because a copy has to be read first: nothing is applied,
+  // queues and stages may fill up, other gradients are BUSY. GoOn() applies what has become due in
+  // the queues; rounds catch up with the next round commit.
+  void HoldBack() { held_back_ = true; }
+  Decision GoOn();
   // Closes the partition, whose shard is about to leave: gradients are BUSY until Reopen(), which
   // is called if the shard stays after all. A round whose gradients are staged may still end.
   // Returns true if the partition was not closed before.
@@ -127,7 +127,7 @@ class PartitionMachine {
   // == 0.
   PartitionState Snapshot() const;
 
-  bool frozen() const { return frozen_; }
+  bool held_back() const { return held_back_; }
   bool moving() const { return moving_; }
   bool closed() const { return closed_; }
   bool IsSync(Part part) const { return sync_[Index(part)]; }
@@ -145,7 +145,7 @@ class PartitionMachine {
   static size_t Index(Part part) { return static_cast<size_t>(part); }
 
   PartitionOptions options_;
-  bool frozen_ = false;
+  bool held_back_ = false;
   bool closed_ = false;
   bool moving_ = false;
   uint64_t round_ = 0;

@@ -45,12 +45,12 @@ StreamPart::StreamPart(Part part, const v1::UpdatePolicy& policy, uint32_t capac
       aggregate_(AggregateOf(policy)),
       capacity_(capacity > 0 ? capacity : 2 * aggregate_) {}
 
-Decision StreamPart::Push(const StreamGradient& gradient, bool frozen, absl::Time now,
+Decision StreamPart::Push(const StreamGradient& gradient, bool held_back, absl::Time now,
                           uint64_t& version) {
   const LedgerAnswer answer = ledger_.Look(gradient.name, now);
   if (answer != LedgerAnswer::kFresh) return Refused(OutcomeOf(answer), gradient.handle);
 
-  const bool full = aggregate_ > 1 ? queue_.size() >= capacity_ : frozen;
+  const bool full = aggregate_ > 1 ? queue_.size() >= capacity_ : held_back;
   if (full) return Refused(v1::OUTCOME_BUSY, gradient.handle);
   ledger_.Settle(gradient.name);
   if (Judge(gradient.judged_by_rows, Staleness(version, gradient.pulled_version)).drop) {
@@ -60,7 +60,7 @@ Decision StreamPart::Push(const StreamGradient& gradient, bool frozen, absl::Tim
   Decision decision;
   decision.outcome = aggregate_ > 1 ? v1::OUTCOME_QUEUED : v1::OUTCOME_APPLIED;
   queue_.push_back({gradient.handle, gradient.pulled_version, gradient.judged_by_rows});
-  if (!frozen) Drain(/*all=*/false, version, decision);
+  if (!held_back) Drain(/*all=*/false, version, decision);
   return decision;
 }
 

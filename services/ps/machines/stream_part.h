@@ -32,9 +32,9 @@ class StreamPart {
   // takes.
   StreamPart(Part part, const v1::UpdatePolicy& policy, uint32_t capacity);
 
-  // Decides on a gradient, and applies what has become due unless `frozen`. `version` is the
+  // Decides on a gradient, and applies what has become due unless `held_back`. `version` is the
   // part's, and is advanced by each update.
-  Decision Push(const StreamGradient& gradient, bool frozen, absl::Time now, uint64_t& version);
+  Decision Push(const StreamGradient& gradient, bool held_back, absl::Time now, uint64_t& version);
 
   // Applies the gradients that wait in the queue, in updates of policy.aggregate gradients. A rest
   // that is smaller than one update stays in the queue, unless `all`.

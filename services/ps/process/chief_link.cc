@@ -111,7 +111,9 @@ void ChiefLink::Heartbeat() {
   request.set_draining(draining_);
   request.set_loaded_timeline(shard_->timeline());
   shard_->ExpireSessions(shard_->clock().Now());
-  *request.mutable_report() = shard_->Report();
+  const ShardFacts facts = shard_->Facts();
+  shard_->metrics().Set(facts);
+  *request.mutable_report() = shard_->Report(facts);
   shard_->LimitWaiting(request.report());
   request.mutable_report()->set_cpu_seconds(metrics::ProcessCpuSeconds());
   request.mutable_report()->set_cpu_cores(metrics::ProcessCpuCores());

@@ -55,6 +55,12 @@ absl::Status Catalog::CheckDtype(v1::Dtype dtype) const {
   return absl::InvalidArgumentError(absl::StrCat("dtype: ", int{dtype}, " is unknown"));
 }
 
+absl::Status Catalog::CheckPartition(uint32_t partition) const {
+  if (partition < job_.partition_count()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no partition ", partition, ": the job has ", job_.partition_count()));
+}
+
 absl::Status Catalog::CheckPartitions(absl::Span<const wire::PartitionPart> parts) const {
   std::vector<bool> seen(job_.partition_count());
   for (const wire::PartitionPart& part : parts) {

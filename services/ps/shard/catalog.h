@@ -61,6 +61,7 @@ class Catalog {
   // The checks of one request, each in one line with names and numbers. INVALID_ARGUMENT: wrong
   // shapes; NOT_FOUND: no such table or block here; FAILED_PRECONDITION: keys of another partition.
   absl::Status CheckDtype(v1::Dtype dtype) const;
+  absl::Status CheckPartition(uint32_t partition) const;
   absl::Status CheckPartitions(absl::Span<const wire::PartitionPart> parts) const;
   absl::StatusOr<const v1::TableSpec*> CheckTable(uint32_t id, const wire::Bytes& keys) const;
   absl::Status CheckKeys(const v1::TableSpec& table, PackedKeys keys, uint32_t partition) const;

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "capstan/rpc/status.h"
+#include "ps/shard/retry_hints.h"
 
 namespace capstan::ps {
 namespace {
-
-constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 
 // If both parts are ssp the stricter bound holds, as one pull is for both parts.
 uint64_t BoundOf(const Catalog& catalog) {

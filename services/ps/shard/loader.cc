@@ -40,9 +40,7 @@ absl::Status Loader::Check(const v1::LoadPartitionsRequest& request) const {
     CAPSTAN_RETURN_IF_ERROR(outside_.places->CheckRead(request.uri()));
   }
   for (uint32_t partition : request.partitions()) {
-    if (partition >= catalog.job().partition_count()) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no partition ", partition));
-    }
+    CAPSTAN_RETURN_IF_ERROR(catalog.CheckPartition(partition));
   }
   if (!request.has_coordinator()) return absl::OkStatus();
   for (Part part : {Part::kDense, Part::kSparse}) {

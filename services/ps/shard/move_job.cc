@@ -45,7 +45,7 @@ MoveJob::MoveJob(Shard& shard, const Means& means, const Order& order)
 
 bool MoveJob::IsOver() const {
   if (cancelled_ || shard_.timeline() != order_.timeline) return true;
-  const std::optional<OutgoingMove> named = shard_.moves()->Outgoing(order_.partition);
+  const std::optional<OutgoingMove> named = shard_.view()->Outgoing(order_.partition);
   return !named || named->id != order_.move.id;
 }
 
@@ -177,7 +177,7 @@ v1::TakePartitionRequest MoveJob::Piece(const File& file, size_t offset) const {
   header.set_wire_version(kWireVersion);
   header.set_timeline(order_.timeline);
   header.set_target_incarnation(Raw(order_.move.incarnation));
-  ToProto(shard_.moves()->epoch(), *header.mutable_epoch());
+  ToProto(shard_.view()->epoch(), *header.mutable_epoch());
   piece.set_partition(static_cast<uint32_t>(Raw(order_.partition)));
   ToProto(order_.move.id, *piece.mutable_move());
   piece.set_file(file.number);

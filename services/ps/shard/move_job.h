@@ -16,10 +16,10 @@
 #include "capstan/base/background.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/move_peer.h"
+#include "ps/shard/own_view.h"
 #include "ps/shard/pacer.h"
 #include "ps/shard/partition.h"
 #include "ps/shard/shard.h"
-#include "ps/shard/viewed_moves.h"
 
 namespace capstan::ps {
 

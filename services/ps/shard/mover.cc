@@ -25,23 +25,21 @@ Mover::~Mover() {
 absl::Status Mover::Check(const v1::MovePartitionsRequest& request) const {
   if (request.partitions().empty()) return absl::InvalidArgumentError("no partition is named");
   for (const uint32_t partition : request.partitions()) {
-    if (partition >= shard_.catalog().job().partition_count()) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no partition ", partition));
-    }
+    CAPSTAN_RETURN_IF_ERROR(shard_.catalog().CheckPartition(partition));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<OutgoingMove> Mover::Named(const v1::MovePartitionsRequest& request,
                                           PartitionIndex partition) const {
-  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
-  const std::optional<OutgoingMove> named = moves->Outgoing(partition);
+  const std::shared_ptr<const OwnView> view = shard_.view();
+  const std::optional<OutgoingMove> named = view->Outgoing(partition);
   const ViewEpoch id = ViewEpochFromProto(request.id());
-  if (named && named->id == id && moves->timeline() == request.header().timeline()) return *named;
+  if (named && named->id == id && view->timeline() == request.header().timeline()) return *named;
   const std::string what =
-      absl::StrCat("view ", moves->epoch().term, ".", moves->epoch().n, " names no move ", id.term,
+      absl::StrCat("view ", view->epoch().term, ".", view->epoch().n, " names no move ", id.term,
                    ".", id.n, " of partition ", Raw(partition), " from here");
-  if (moves->epoch() < id) return absl::UnavailableError(what);
+  if (view->epoch() < id) return absl::UnavailableError(what);
   return absl::AbortedError(what);
 }
 
@@ -244,13 +242,13 @@ void Mover::ForgetOver() {
 }
 
 void Mover::Follow() {
-  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
+  const std::shared_ptr<const OwnView> view = shard_.view();
   std::vector<PartitionIndex> left;
   {
     absl::MutexLock lock(&mu_);
-    if (moves->timeline() == shard_.timeline()) {
+    if (view->timeline() == shard_.timeline()) {
       (void)shard_.ForEachPartition([&](PartitionIndex index, Partition&) {
-        if (FollowPartition(index, *moves)) left.push_back(index);
+        if (FollowPartition(index, *view)) left.push_back(index);
         return absl::OkStatus();
       });
     }
@@ -259,18 +257,18 @@ void Mover::Follow() {
   for (const PartitionIndex index : left) Leave(index);
 }
 
-bool Mover::FollowPartition(PartitionIndex index, const ViewedMoves& moves) {
+bool Mover::FollowPartition(PartitionIndex index, const OwnView& view) {
   Partition& partition = shard_.partition(index);
-  if (const std::optional<ViewedStandby> standby = moves.Standby(index)) {
+  if (const std::optional<ViewedStandby> standby = view.Standby(index)) {
     if (const std::optional<absl::Duration> frozen = shard_.StandDown(index, *standby)) {
       shard_.metrics().ObserveFrozen(*frozen);
       return false;
     }
   }
-  if (const std::optional<ViewEpoch> copy = moves.Received(index)) partition.TakeName(*copy);
-  if (moves.Disowns(index, partition.origin())) return true;
-  if (!moves.Owns(index)) return false;  // If it is frozen, it stays so.
-  const std::optional<OutgoingMove> named = moves.Outgoing(index);
+  if (const std::optional<ViewEpoch> copy = view.Received(index)) partition.TakeName(*copy);
+  if (view.Disowns(index, partition.origin())) return true;
+  if (!view.Owns(index)) return false;  // If it is frozen, it stays so.
+  const std::optional<OutgoingMove> named = view.Outgoing(index);
   const std::optional<absl::Duration> frozen =
       partition.ThawUnless(named ? std::optional(named->id) : std::nullopt, shard_.clock().Now());
   if (!frozen) return false;

@@ -125,7 +125,7 @@ class Mover {
   void ForgetOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Returns true if the partition has to be dropped. Otherwise has thawed it, or let it stand down,
   // if need be.
-  bool FollowPartition(PartitionIndex index, const ViewedMoves& moves);
+  bool FollowPartition(PartitionIndex index, const OwnView& view);
   void Leave(PartitionIndex index);
 
   Shard& shard_;

@@ -9,15 +9,13 @@
 #include "capstan/consistency/generation.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
-#include "ps/shard/rejection.h"
+#include "ps/shard/retry_hints.h"
 #include "ps/shard/timed_lock.h"
 #include "ps/shard/traced.h"
 #include "ps/shard/traced_rounds.h"
 
 namespace capstan::ps {
 namespace {
-
-constexpr absl::Duration kNotYetHint = absl::Milliseconds(20);
 
 StreamPush StreamOf(const v1::StreamPush& name) {
   return {
@@ -274,7 +272,7 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now, ReplicaWait&
     return absl::OkStatus();
   }
   const std::string where = absl::StrCat("it has passed round ", machine_.round());
-  if (machine_.frozen()) {
+  if (machine_.held_back()) {
     return absl::UnavailableError(absl::StrCat(where, ", and waits until a copy has been read"));
   }
   if (machine_.moving()) {
@@ -323,10 +321,10 @@ void Partition::ExpireSessions(absl::Time now) {
   backup_.TellExpired(machine_.ExpireSessions(now));
 }
 
-Partition::Facts Partition::facts() const {
+PartitionFacts Partition::facts() const {
   absl::MutexLock lock(&mu_);
   if (store_ == nullptr) return {};
-  Facts facts = FactsOf(*store_, machine_);
+  PartitionFacts facts = FactsOf(*store_, machine_);
   facts.bytes += applier_.memory_bytes();
   facts.pulled_rows = pulled_rows_;
   facts.pushed_rows = pushed_rows_;

@@ -171,8 +171,7 @@ class Partition {
   absl::Status Replay(const v1::Operation& operation, const PushShare& share, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  using Facts = PartitionFacts;
-  Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
+  PartitionFacts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   void Take(PartitionContent content, std::optional<ViewEpoch> standby) ABSL_LOCKS_EXCLUDED(mu_);
@@ -187,7 +186,7 @@ class Partition {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // While a copy is read: freezes the partition if the shard keeps too much for its copies.
+  // While a copy is read: holds updates back if the shard keeps too much for its copies.
   void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Passes the rounds that the shard has been told, up to `last`.

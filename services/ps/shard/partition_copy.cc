@@ -33,8 +33,8 @@ void Partition::EndCopy(absl::Time now) {
 }
 
 void Partition::EndCopyLocked(absl::Time now) {
-  if (!copy_.End() || !machine_.frozen()) return;
-  CarryOut(machine_.Thaw(), now);
+  if (!copy_.End() || !machine_.held_back()) return;
+  CarryOut(machine_.GoOn(), now);
   backup_.TellHeld(false);
   CatchUpLocked(now);
 }
@@ -47,8 +47,8 @@ void Partition::SettleCopy(const std::string& id, absl::Time now) {
 }
 
 void Partition::HoldBackIfFull() {
-  if (machine_.frozen() || !copy_.full()) return;
-  machine_.Freeze();
+  if (machine_.held_back() || !copy_.full()) return;
+  machine_.HoldBack();
   backup_.TellHeld(true);
   context_.metrics.CountHeldBack();
 }

@@ -15,7 +15,8 @@ absl::Status Partition::FreezeForMove(Timeline timeline, ViewEpoch move, absl::T
   }
   if (frozen_for_ == move) return absl::OkStatus();
   CatchUpLocked(now);
-  if (machine_.frozen()) return absl::UnavailableError("updates wait until a copy has been read");
+  if (machine_.held_back())
+    return absl::UnavailableError("updates wait until a copy has been read");
   FlushForCopy(now);
   if (!machine_.BeginMove()) {
     return absl::UnavailableError(

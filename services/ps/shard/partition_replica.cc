@@ -77,8 +77,8 @@ void Partition::Promote(absl::Time now) {
   absl::MutexLock lock(&mu_);
   standby_.reset();
   applier_.SetObserved(true);
-  // A frozen machine waits for a copy that was read at the former owner; that copy is over.
-  if (machine_.frozen()) CarryOut(machine_.Thaw(), now);
+  // A machine that is held back waits for a copy that was read at the former owner and is over.
+  if (machine_.held_back()) CarryOut(machine_.GoOn(), now);
   CatchUpLocked(now);
   stands_by_.store(false, std::memory_order_release);
   CAPSTAN_FAILPOINT("replica.promoted");
@@ -140,10 +140,10 @@ absl::Status Partition::Replay(const v1::Operation& operation, const PushShare& 
                                               ", its owner ", operation.passed()));
     case v1::Operation::kHold:
       if (operation.hold().held()) {
-        machine_.Freeze();
+        machine_.HoldBack();
         return absl::OkStatus();
       }
-      CarryOut(machine_.Thaw(), now);
+      CarryOut(machine_.GoOn(), now);
       return absl::OkStatus();
     default:
       return absl::InvalidArgumentError("an operation that is not known here");

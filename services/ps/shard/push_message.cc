@@ -112,7 +112,8 @@ absl::StatusOr<PackedFloats> PushMessage::Floats(const wire::Bytes& bytes) {
     floats = PackedFloats(message_.Contiguous(bytes), count);
   }
   if (!AllFinite(floats.at(0), count)) {
-    return WithReason(absl::InvalidArgumentError("a gradient holds NaN or infinity"), "nan");
+    return WithReason(absl::InvalidArgumentError("a gradient holds NaN or infinity"),
+                      Rejection::kNan);
   }
   return floats;
 }

@@ -104,9 +104,9 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
 }
 
 void Replicator::Follow() {
-  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
+  const std::shared_ptr<const OwnView> view = shard_.view();
   absl::MutexLock lock(&mu_);
-  std::erase_if(sources_, [&moves](const auto& source) { return !moves->Names(source.first); });
+  std::erase_if(sources_, [&view](const auto& source) { return !view->Names(source.first); });
 }
 
 }  // namespace capstan::ps

@@ -30,7 +30,7 @@ absl::Status SealCheck::Refuse(uint64_t shown, const std::string& what) const {
   return WithReason(absl::UnavailableError(absl::StrCat(
                         what, ": ", shown == 0 ? "it bears no seal" : "its seal is wrong",
                         "; what the chief and the coordinator say is given back seal and all")),
-                    "seal");
+                    Rejection::kSeal);
 }
 
 void SealCheck::SetSealer(Sealer sealer) {

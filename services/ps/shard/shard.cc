@@ -13,12 +13,10 @@
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/limits.h"
 #include "capstan/store/memory_limits.h"
-#include "ps/shard/rejection.h"
+#include "ps/shard/retry_hints.h"
 
 namespace capstan::ps {
 namespace {
-
-constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 
 bool IsBusy(const v1::PartitionOutcome& outcome) {
   return outcome.dense() == v1::OUTCOME_BUSY || outcome.sparse() == v1::OUTCOME_BUSY;
@@ -81,7 +79,7 @@ absl::Status Shard::SetView(const v1::View& view) {
           "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
     }
     epoch_ = EpochOf(view);
-    moves_ = std::make_shared<const ViewedMoves>(view, identity_);
+    view_ = std::make_shared<const OwnView>(view, identity_);
     later = Hear(view.epoch().term(), view.timeline());
     over = view.timeline() < heard_timeline_;
     CAPSTAN_FAILPOINT("shard.view_taken");

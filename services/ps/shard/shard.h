@@ -30,6 +30,7 @@
 #include "ps/shard/copy_turn.h"
 #include "ps/shard/counted_lanes.h"
 #include "ps/shard/memory_budget.h"
+#include "ps/shard/own_view.h"
 #include "ps/shard/partition.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
@@ -38,9 +39,9 @@
 #include "ps/shard/replica_wait.h"
 #include "ps/shard/rounds.h"
 #include "ps/shard/seal_check.h"
+#include "ps/shard/shard_facts.h"
 #include "ps/shard/shard_identity.h"
 #include "ps/shard/shard_metrics.h"
-#include "ps/shard/viewed_moves.h"
 
 namespace capstan::ps {
 
@@ -145,7 +146,8 @@ class Shard {
 
   // ---- moves ----
 
-  std::shared_ptr<const ViewedMoves> moves() const;
+  // The newest view as this shard sees it; before any view, one that names nothing.
+  std::shared_ptr<const OwnView> view() const;
   // REQUIRES: the index is a partition's.
   Partition& partition(PartitionIndex index) {
     return *partitions_[static_cast<size_t>(Raw(index))];
@@ -214,8 +216,10 @@ class Shard {
   // Forgets the push sessions of clients that have been silent for PartitionMachine::kSessionTtl.
   // Call it every heartbeat.
   void ExpireSessions(absl::Time now);
-  ShardMetrics::ShardFacts Facts() const;
-  v1::ShardReport Report() const;
+  ShardFacts Facts() const;
+  // Returns what the chief is told: these facts, the totals of the metrics, and the pairs of which
+  // this shard is no use as the backup.
+  v1::ShardReport Report(const ShardFacts& facts) const;
 
   const Catalog& catalog() const { return catalog_; }
   const Clock& clock() const { return clock_; }
@@ -250,7 +254,9 @@ class Shard {
  private:
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
-  ShardMetrics::MemoryByUse Memory() const;
+  void AddMemory(ShardFacts& facts) const;
+  // FAILED_PRECONDITION: the partition has come in another timeline than the one that is served.
+  absl::Status CheckTimelineOf(PartitionIndex index, const MovedPartition& moved) const;
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
   // Learns the round commit that a push carries, if the push is for a round. The commit's own seal
   // is checked here; REQUIRES: SealCheck::CheckPush has passed.
@@ -275,6 +281,9 @@ class Shard {
 
   // ---- shard_replicas.cc ----
   absl::Status CheckLease() const;
+  // Returns true if what `view` says of backups is to be followed: the job has backups, and the
+  // view is of the timeline that is served.
+  bool BackupsGoBy(const OwnView& view) const;
   std::shared_ptr<ReplicaStream> StreamTo(const ViewedPair& pair);
   void Promote(PartitionIndex index);
   void AddBroken(v1::ShardReport& report) const;
@@ -302,8 +311,8 @@ class Shard {
   uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest one,
   uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
   // Shared with the calls that act by it.
-  std::shared_ptr<const ViewedMoves> moves_ ABSL_GUARDED_BY(view_mu_) =
-      std::make_shared<const ViewedMoves>();
+  std::shared_ptr<const OwnView> view_ ABSL_GUARDED_BY(view_mu_) =
+      std::make_shared<const OwnView>();
   ViewEpoch followed_ ABSL_GUARDED_BY(view_mu_);
   absl::Time lease_until_ ABSL_GUARDED_BY(view_mu_) = absl::InfinitePast();
   absl::Mutex contents_mu_;  // Held while a partition comes or goes, unless by an order to load.

@@ -11,31 +11,6 @@ namespace {
 
 using metrics::Labels;
 
-std::string_view ReasonOf(v1::Outcome outcome) {
-  switch (outcome) {
-    case v1::OUTCOME_SETTLED:
-      return "duplicate";
-    case v1::OUTCOME_DROPPED:
-      return "stale";
-    case v1::OUTCOME_OLD_GENERATION:
-      return "old_generation";
-    case v1::OUTCOME_NOT_OWNER:
-      return "not_owner";
-    case v1::OUTCOME_BUSY:
-      return "busy";
-    case v1::OUTCOME_WRONG_ROUND:
-      return "wrong_round";
-    case v1::OUTCOME_OUTSIDE_WINDOW:
-      return "outside_window";
-    default:
-      return "";
-  }
-}
-
-constexpr std::string_view kReasons[] = {
-    "shape",     "nan",  "unknown",     "session",        "duplicate", "stale", "old_generation",
-    "not_owner", "busy", "wrong_round", "outside_window", "memory",    "seal"};
-
 void Advance(metrics::Counter* counter, uint64_t now, uint64_t& counted) {
   counter->Add(static_cast<double>(now - std::min(now, counted)));
   counted = now;
@@ -122,10 +97,10 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
                              metrics::WaitBuckets());
   saves_ = AddTransfer("capstan_checkpoint_save", "Saves of this shard's share of a checkpoint");
   loads_ = AddTransfer("capstan_checkpoint_load", "Loads of this shard's share of a checkpoint");
-  for (std::string_view reason : kReasons) {
-    rejected_[std::string(reason)] = &registry.AddCounter("capstan_gradients_rejected_total",
-                                                          "Gradients not applied, by reason.",
-                                                          {{"reason", std::string(reason)}});
+  for (size_t i = 0; i < kRejections; ++i) {
+    rejected_[i] = &registry.AddCounter(
+        "capstan_gradients_rejected_total", "Gradients not applied, by reason.",
+        {{"reason", std::string(LabelOf(static_cast<Rejection>(i)))}});
   }
 }
 
@@ -182,17 +157,16 @@ void ShardMetrics::CountRequest(const Request& request) {
   of.reply_bytes->Add(static_cast<double>(request.reply_bytes));
 }
 
-void ShardMetrics::CountRejected(std::string_view reason) {
+void ShardMetrics::CountRejected(Rejection reason) {
   refused_.fetch_add(1, std::memory_order_relaxed);
-  const auto found = rejected_.find(reason);
-  if (found != rejected_.end()) found->second->Add();
+  rejected_[static_cast<size_t>(reason)]->Add();
 }
 
 void ShardMetrics::CountOutcome(v1::Outcome outcome) {
-  const std::string_view reason = ReasonOf(outcome);
-  if (reason.empty()) return;
+  const std::optional<Rejection> reason = ReasonOf(outcome);
+  if (!reason) return;
   if (outcome == v1::OUTCOME_DROPPED) dropped_.fetch_add(1, std::memory_order_relaxed);
-  rejected_.find(reason)->second->Add();
+  rejected_[static_cast<size_t>(*reason)]->Add();
 }
 
 void ShardMetrics::ObserveStaleness(uint64_t versions, absl::Duration age) {
@@ -254,7 +228,7 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   const HotPartition::Hottest hottest = hot_.Look(facts.updates);
   hottest_partition_->Set(hottest.partition);
   hottest_share_->Set(hottest.share);
-  for (const TableFacts& table : facts.tables) {
+  for (const ShardFacts::OfTable& table : facts.tables) {
     OfTable& of = TableSeries(table.name);
     of.rows->Set(static_cast<double>(table.rows));
     of.bytes->Set(static_cast<double>(table.bytes));

@@ -7,10 +7,8 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -25,6 +23,8 @@
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/hot_partition.h"
+#include "ps/shard/rejection.h"
+#include "ps/shard/shard_facts.h"
 
 namespace capstan::ps {
 
@@ -48,8 +48,8 @@ class ShardMetrics {
   // Sets the number of calls that wait for a thread.
   void SetQueued(int64_t calls) { queued_calls_->Set(static_cast<double>(calls)); }
 
-  // Counts a request that was refused as a whole. `reason`: see ReasonOf() in rejection.h.
-  void CountRejected(std::string_view reason);
+  // Counts a request that was refused as a whole.
+  void CountRejected(Rejection reason);
   // Counts the outcome of a push at one part of one partition, by its reason, if the gradient was
   // not applied.
   void CountOutcome(v1::Outcome outcome);
@@ -78,43 +78,6 @@ class ShardMetrics {
   void ObserveFrozen(absl::Duration took) { frozen_->Observe(absl::ToDoubleSeconds(took)); }
   void ObserveParkedPull(absl::Duration wait) { wait_->Observe(absl::ToDoubleSeconds(wait)); }
 
-  struct TableFacts {
-    std::string name;
-    uint64_t rows = 0;
-    uint64_t bytes = 0;
-    uint64_t slot_bytes = 0;
-    uint64_t hot_rows = 0;
-    uint64_t hot_rows_unsaved = 0;
-    TableCounters counters;
-  };
-  struct ClockFacts {
-    uint64_t spread = 0;  // Between the clocks of the slowest and the fastest trainer.
-    uint64_t trainers = 0;
-  };
-  struct MemoryFacts {
-    uint64_t held = 0;  // In bytes, as is the limit.
-    uint64_t limit = 0;
-    uint64_t refused = 0;  // Requests that had no room.
-  };
-  using MemoryByUse = std::array<MemoryFacts, kMemoryUses>;  // By MemoryUse.
-  struct ShardFacts {
-    uint64_t rows = 0;
-    uint64_t parameters = 0;
-    uint64_t bytes = 0;
-    uint64_t version = 0;
-    uint64_t queued = 0;
-    uint64_t parked = 0;
-    uint64_t backup_bytes = 0;   // Bytes of partitions that this shard backs up for others.
-    uint64_t untaken_bytes = 0;  // Bytes of operations that backups have not taken.
-    uint64_t waiting_bytes = 0;  // Bytes of gradients that wait for others.
-    uint64_t kept = 0;           // Bytes kept for copies.
-    uint64_t lost = 0;           // Batches, summed over partitions.
-    MemoryByUse memory;
-    std::vector<TableFacts> tables;
-    std::optional<ClockFacts> clocks;      // With ssp.
-    std::map<uint32_t, uint64_t> updates;  // Updates of rows and blocks, by partition.
-    std::vector<v1::PartitionLoad> loads;  // The load of each partition, ascending.
-  };
   // Sets the gauges.
   void Set(const ShardFacts& facts);
 
@@ -190,7 +153,7 @@ class ShardMetrics {
   metrics::Histogram* frozen_;
   Transfer saves_;
   Transfer loads_;
-  std::map<std::string, metrics::Counter*, std::less<>> rejected_;  // Never changes.
+  std::array<metrics::Counter*, kRejections> rejected_;  // By Rejection.
 
   // Staleness as reports to the chief want it.
   struct Staleness {

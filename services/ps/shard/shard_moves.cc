@@ -5,15 +5,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
 #include "capstan/base/trace.h"
 #include "capstan/placement/view_epoch.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
 
-std::shared_ptr<const ViewedMoves> Shard::moves() const {
+std::shared_ptr<const OwnView> Shard::view() const {
   absl::MutexLock lock(&view_mu_);
-  return moves_;
+  return view_;
 }
 
 bool Shard::IsEmpty() const {
@@ -34,16 +35,19 @@ void Shard::Leave(PartitionIndex index) {
   CAPSTAN_FAILPOINT("move.left");
 }
 
+absl::Status Shard::CheckTimelineOf(PartitionIndex index, const MovedPartition& moved) const {
+  if (Timeline{timeline()} == moved.timeline) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("partition ", Raw(index),
+                                                    " has come in timeline ", Raw(moved.timeline),
+                                                    ", this is ", timeline()));
+}
+
 absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
   {
     absl::MutexLock lock(&contents_mu_);
-    if (Timeline{timeline()} != moved.timeline) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
-                       ", this is ", timeline()));
-    }
+    CAPSTAN_RETURN_IF_ERROR(CheckTimelineOf(index, moved));
     // Clocks are lowered before the partition is served.
-    clocks_.TakeOver(moved.clocks, /*had_none=*/ServesNone(), moves()->epoch());
+    clocks_.TakeOver(moved.clocks, /*had_none=*/ServesNone(), view()->epoch());
     partition(index).Load(std::move(moved.content));
     rounds_.Unpin(moved.timeline, moved.passed.round);
   }
@@ -58,9 +62,9 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
 // to this shard, it would tell too early: it has to come again.
 absl::Status Shard::CheckClock(const v1::RequestHeader& header) const {
   if (!clocks_.needed() || header.trainer() == 0 || header.clock() == 0) return absl::OkStatus();
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
+  const std::shared_ptr<const OwnView> view = this->view();
   const ViewEpoch by = ViewEpochFromProto(header.epoch());
-  if (by <= moves->epoch() || !moves->AwaitsAny()) return absl::OkStatus();
+  if (by <= view->epoch() || !view->AwaitsAny()) return absl::OkStatus();
   return absl::UnavailableError("partitions are on their way here, and their view is, too");
 }
 

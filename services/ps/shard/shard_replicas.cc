@@ -14,15 +14,10 @@
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/status.h"
 #include "ps/shard/coordinator_start.h"
+#include "ps/shard/retry_hints.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
-namespace {
-
-constexpr absl::Duration kNoLeaseHint = absl::Milliseconds(100);
-
-}  // namespace
-
 // ---- the lease ----
 
 void Shard::SetLease(absl::Time until) {
@@ -60,18 +55,22 @@ absl::Status Shard::CheckFollowed(const v1::RequestHeader& header) const {
   return absl::UnavailableError("the view that the order goes by is on its way");
 }
 
+bool Shard::BackupsGoBy(const OwnView& view) const {
+  return replicated_ && view.timeline() == timeline();
+}
+
 void Shard::FollowPairs() {
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  if (!replicated_ || moves->timeline() != timeline()) return;
+  const std::shared_ptr<const OwnView> view = this->view();
+  if (!BackupsGoBy(*view)) return;
   std::set<Incarnation> targets;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
     Partition& partition = *partitions_[i];
-    const std::optional<ViewedPair> pair = moves->Pair(index);
+    const std::optional<ViewedPair> pair = view->Pair(index);
     if (pair) targets.insert(pair->incarnation);
     // A partition that is not owned is about to leave or to stand down; a backup gets its own
     // backup when it is promoted.
-    if (!partition.serves() || !moves->Owns(index)) continue;
+    if (!partition.serves() || !view->Owns(index)) continue;
     const bool coordinates = Raw(index) == 0 && catalog_.HasSync();
     // The coordinator's backup is dropped before the partition's, so that no call waits for a
     // backup whose pair has been released.
@@ -90,7 +89,7 @@ void Shard::FollowPairs() {
 std::shared_ptr<ReplicaStream> Shard::StreamTo(const ViewedPair& pair) {
   std::shared_ptr<ReplicaStream> stream;
   rounds_.WithKept([&](const ClosedLog& kept) {
-    stream = streams_.To({pair.address, pair.incarnation}, moves()->timeline(), kept);
+    stream = streams_.To({pair.address, pair.incarnation}, view()->timeline(), kept);
   });
   return stream;
 }
@@ -105,16 +104,16 @@ std::optional<absl::Duration> Shard::StandDown(PartitionIndex index, const Viewe
 }
 
 void Shard::FollowStandbys() {
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  if (!replicated_ || moves->timeline() != timeline()) return;
+  const std::shared_ptr<const OwnView> view = this->view();
+  if (!BackupsGoBy(*view)) return;
   std::vector<PartitionIndex> promoted;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
     Partition& partition = *partitions_[i];
     const std::optional<ViewEpoch> standby = partition.standby();
     if (!standby) continue;
-    const std::optional<ViewedStandby> named = moves->Standby(index);
-    if (moves->Received(index) == partition.origin() && *standby != Partition::kSpoiled) {
+    const std::optional<ViewedStandby> named = view->Standby(index);
+    if (view->Received(index) == partition.origin() && *standby != Partition::kSpoiled) {
       promoted.push_back(index);
     } else if (!named || named->id != *standby) {
       Leave(index);
@@ -122,10 +121,10 @@ void Shard::FollowStandbys() {
     }
   }
   if (!promoted.empty()) {  // Clocks are lowered before any of them is served.
-    clocks_.TakeOver(clocks_.LowestOfOwners(), ServesNone(), this->moves()->epoch());
+    clocks_.TakeOver(clocks_.LowestOfOwners(), ServesNone(), this->view()->epoch());
   }
   for (const PartitionIndex index : promoted) Promote(index);
-  clocks_.KeepOwners([&moves](Incarnation owner) { return moves->Names(owner); });
+  clocks_.KeepOwners([&view](Incarnation owner) { return view->Names(owner); });
 }
 
 void Shard::Promote(PartitionIndex index) {
@@ -133,7 +132,7 @@ void Shard::Promote(PartitionIndex index) {
   // Before this point nothing is pushed to it.
   trace::Write("promoted", {{"partition", Raw(index)}});
   // It has a backup at once if the owner before stays as its backup.
-  const std::optional<ViewedPair> pair = moves()->Pair(index);
+  const std::optional<ViewedPair> pair = view()->Pair(index);
   CoordinatorShell::Backup backup;
   if (pair) {
     backup = {StreamTo(*pair), pair->id};
@@ -147,10 +146,10 @@ void Shard::Promote(PartitionIndex index) {
 }
 
 absl::Status Shard::CheckOwned() const {
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  if (!replicated_ || moves->timeline() != timeline()) return absl::OkStatus();
+  const std::shared_ptr<const OwnView> view = this->view();
+  if (!BackupsGoBy(*view)) return absl::OkStatus();
   for (size_t i = 0; i < partitions_.size(); ++i) {
-    const std::optional<ViewEpoch> copy = moves->Received(static_cast<PartitionIndex>(i));
+    const std::optional<ViewEpoch> copy = view->Received(static_cast<PartitionIndex>(i));
     if (!copy || (partitions_[i]->serves() && partitions_[i]->origin() == *copy)) continue;
     return absl::DataLossError(absl::StrCat(
         "the view says that this shard has partition ", i, " by move ", copy->term, ".", copy->n,
@@ -160,10 +159,10 @@ absl::Status Shard::CheckOwned() const {
 }
 
 void Shard::AddBroken(v1::ShardReport& report) const {
-  const std::shared_ptr<const ViewedMoves> moves = this->moves();
-  if (!replicated_ || moves->timeline() != timeline() || followed() != moves->epoch()) return;
+  const std::shared_ptr<const OwnView> view = this->view();
+  if (!BackupsGoBy(*view) || followed() != view->epoch()) return;
   for (size_t i = 0; i < partitions_.size(); ++i) {
-    const std::optional<ViewedStandby> named = moves->Standby(static_cast<PartitionIndex>(i));
+    const std::optional<ViewedStandby> named = view->Standby(static_cast<PartitionIndex>(i));
     if (!named || partitions_[i]->standby() == named->id) continue;
     v1::BrokenPair& broken = *report.add_broken_pairs();
     broken.set_partition(static_cast<uint32_t>(i));
@@ -177,11 +176,7 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
                           const ViewedStandby& standby) {
   {
     absl::MutexLock lock(&contents_mu_);
-    if (Timeline{timeline()} != moved.timeline) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
-                       ", this is ", timeline()));
-    }
+    CAPSTAN_RETURN_IF_ERROR(CheckTimelineOf(index, moved));
     partition(index).Adopt(std::move(moved.content), standby.id);
     trace::Write("adopted", {{"partition", Raw(index)}});
     rounds_.Unpin(moved.timeline, moved.passed.round);
@@ -209,10 +204,7 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
                         {TrainerId{operation.clock().trainer()}, operation.clock().clock()});
     return absl::OkStatus();
   }
-  if (operation.partition() >= partitions_.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no partition ", operation.partition()));
-  }
+  CAPSTAN_RETURN_IF_ERROR(catalog_.CheckPartition(operation.partition()));
   const auto index = static_cast<PartitionIndex>(operation.partition());
   Partition& standby = partition(index);
   if (standby.standby() != ViewEpochFromProto(operation.pair())) {

@@ -65,7 +65,6 @@ class Stage {
   // Returns true if pieces of the present file are still to come.
   bool receiving() const { return failure_.ok() && !file_.complete(); }
   bool working() const { return working_; }
-  const absl::Status& failure() const { return failure_; }
   // Returns true if the file and all before it have come and are decoded.
   bool HasDecoded(uint32_t file) const { return failure_.ok() && decoded_files_ > file; }
   // Returns true if all of the partition has come and is decoded.

@@ -22,20 +22,18 @@ StagedPartitions::~StagedPartitions() {
 }
 
 absl::Status StagedPartitions::Check(const v1::TakePartitionRequest& request) const {
-  if (request.partition() >= shard_.catalog().job().partition_count()) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no partition ", request.partition()));
-  }
+  CAPSTAN_RETURN_IF_ERROR(shard_.catalog().CheckPartition(request.partition()));
   if (request.piece().size() > kMaxPieceBytes || (request.piece().empty() && !request.last())) {
     return absl::InvalidArgumentError(
         absl::StrCat("a piece of ", request.piece().size(), " bytes"));
   }
-  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
+  const std::shared_ptr<const OwnView> view = shard_.view();
   const ViewEpoch id = ViewEpochFromProto(request.move());
-  const bool named = moves->timeline() == request.header().timeline() &&
-                     moves->Incoming(static_cast<PartitionIndex>(request.partition())) == id;
+  const bool named = view->timeline() == request.header().timeline() &&
+                     view->Incoming(static_cast<PartitionIndex>(request.partition())) == id;
   if (named) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("view ", moves->epoch().term, ".", moves->epoch().n, " names no move ", id.term,
+      absl::StrCat("view ", view->epoch().term, ".", view->epoch().n, " names no move ", id.term,
                    ".", id.n, " of partition ", request.partition(), " to this process"));
 }
 
@@ -164,9 +162,9 @@ absl::Status StagedPartitions::CheckRounds(const MoveName& name, uint64_t round,
 }
 
 void StagedPartitions::Follow() {
-  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
-  for (auto& [partition, moved] : TakeServed(*moves)) {
-    const std::optional<ViewedStandby> standby = moves->Standby(partition);
+  const std::shared_ptr<const OwnView> view = shard_.view();
+  for (auto& [partition, moved] : TakeServed(*view)) {
+    const std::optional<ViewedStandby> standby = view->Standby(partition);
     const absl::Status served = standby ? shard_.Adopt(partition, std::move(moved), *standby)
                                         : shard_.Serve(partition, std::move(moved));
     log::Info(standby ? "a backup has come" : "a partition has come",
@@ -175,7 +173,7 @@ void StagedPartitions::Follow() {
 }
 
 std::vector<std::pair<PartitionIndex, MovedPartition>> StagedPartitions::TakeServed(
-    const ViewedMoves& moves) {
+    const OwnView& view) {
   std::vector<std::pair<PartitionIndex, MovedPartition>> served;
   absl::MutexLock lock(&mu_);
   Reap();
@@ -183,10 +181,10 @@ std::vector<std::pair<PartitionIndex, MovedPartition>> StagedPartitions::TakeSer
     const auto at = next++;
     Entry& entry = *at->second;
     const MoveName& name = entry.stage.name();
-    const bool current = Timeline{moves.timeline()} == name.timeline;
-    if (current && moves.Incoming(name.partition) == name.id) continue;
-    const std::optional<ViewedStandby> standby = moves.Standby(name.partition);
-    const bool mine = current && (moves.Received(name.partition) == name.id ||
+    const bool current = Timeline{view.timeline()} == name.timeline;
+    if (current && view.Incoming(name.partition) == name.id) continue;
+    const std::optional<ViewedStandby> standby = view.Standby(name.partition);
+    const bool mine = current && (view.Received(name.partition) == name.id ||
                                   (standby && standby->move == name.id));
     if (mine && entry.moved && entry.expected) {
       served.emplace_back(name.partition, *std::exchange(entry.moved, std::nullopt));

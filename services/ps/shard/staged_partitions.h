@@ -16,12 +16,15 @@
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/background.h"
 #include "capstan/v1/ps.pb.h"
-#include "ps/shard/byte_budget.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/stage.h"
 
 namespace capstan::ps {
 
+// Files that are not decoded yet are counted as the shard's MemoryUse::kMoves. One partition always
+// fits: the one that was being received alone, until all of its present file has come or it is
+// dropped.
+//
 // *Thread-safe*.
 class StagedPartitions {
  public:
@@ -44,10 +47,6 @@ class StagedPartitions {
   // it does not name. Call after every view, when Mover::Follow has dropped the partitions that
   // have left.
   void Follow();
-
-  // The account of files that are not decoded yet. One partition always fits: the
-  // one that was being received alone, until all of its present file has come or it is dropped.
-  ByteBudget& undecoded() { return shard_.memory().of(MemoryUse::kMoves); }
 
  private:
   struct Entry {
@@ -72,7 +71,7 @@ class StagedPartitions {
   absl::Status CheckRounds(const MoveName& name, uint64_t round, const MovedPartition& moved) const;
   // Drops the entries whose move is over by this view. Returns the partitions that the view gives
   // to this process.
-  std::vector<std::pair<PartitionIndex, MovedPartition>> TakeServed(const ViewedMoves& moves)
+  std::vector<std::pair<PartitionIndex, MovedPartition>> TakeServed(const OwnView& view)
       ABSL_LOCKS_EXCLUDED(mu_);
   void Drop(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Reap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

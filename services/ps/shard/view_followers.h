@@ -21,7 +21,7 @@ class ViewFollowers {
   // Call after Shard::SetView. DATA_LOSS: the view gives this shard a partition that it does not
   // have; the process has to end.
   absl::Status Follow() {
-    const ViewEpoch epoch = shard_.moves()->epoch();
+    const ViewEpoch epoch = shard_.view()->epoch();
     trace::Write("follows", {{"incarnation", Raw(shard_.identity().incarnation)},
                              {"term", epoch.term},
                              {"n", epoch.n}});

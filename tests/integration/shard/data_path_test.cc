@@ -213,7 +213,7 @@ TEST(DataPathTest, UnderScaleARowIsAsStaleAsItsOwnUpdatesMakeIt) {
   ASSERT_TRUE(slow.Push({.stream = StreamPush{StreamId::Task(0, 1)}}, -1).status.ok());
   ASSERT_TRUE(slow.Pull().status.ok());
   EXPECT_EQ(slow.rows, (std::vector<float>{1, 4.25f})) << "nobody else has touched row 1";
-  const v1::ShardReport report = shards.at(0).shard().Report();
+  const v1::ShardReport report = shards.at(0).Report();
   EXPECT_EQ(report.max_staleness(), 4u);
   EXPECT_EQ(report.max_row_staleness(), 4u);
   ASSERT_EQ(report.row_staleness_counts_size(), 5);
@@ -237,7 +237,7 @@ TEST(DataPathTest, UnderDropAGradientWhoseRowsAreAllTooStaleIsToldToBeDropped) {
   }
   const PushResult dropped = slow.Push({.stream = StreamPush{StreamId::Task(0, 1)}}, -1);
   EXPECT_EQ(dropped.count(v1::OUTCOME_DROPPED), 1u);
-  EXPECT_EQ(shards.at(0).shard().Report().gradients_dropped(), 1u);
+  EXPECT_EQ(shards.at(0).Report().gradients_dropped(), 1u);
   ASSERT_TRUE(slow.Pull().status.ok());
   EXPECT_EQ(slow.rows, std::vector<float>{2});
 }

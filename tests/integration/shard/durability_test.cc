@@ -268,7 +268,7 @@ TEST_F(DurabilityTest, AShardThatComesBackAloneCountsWhatIsMissing) {
   ASSERT_TRUE(reply.ok()) << reply.status();
   // 4 batches: of the rows in each of the 8 partitions, of the dense block in one.
   EXPECT_EQ(reply->batches_lost(), 9u * 4);
-  EXPECT_EQ(shards.at(0).shard().Report().batches_lost(), 9u * 4);
+  EXPECT_EQ(shards.at(0).Report().batches_lost(), 9u * 4);
   shards.SetTimeline(2);
   ASSERT_TRUE(Save(shards, "7-b", "3-a").ok());
   EXPECT_FALSE(ReadManifest(**OpenObjectStore(Uri("7-b")))->files(0).delta());
@@ -289,7 +289,7 @@ TEST_F(DurabilityTest, WhatAShardLacksThatHadComeBackAloneIsCountedAfterAReturn)
   ASSERT_TRUE(Load(shards, /*timeline=*/2, "3-a", told).ok());
   ASSERT_TRUE(Save(shards, "7-b").ok());
   ASSERT_TRUE(Load(shards, /*timeline=*/3, "7-b").ok());
-  EXPECT_EQ(shards.at(0).shard().Report().batches_lost(), 0u);
+  EXPECT_EQ(shards.at(0).Report().batches_lost(), 0u);
 
   v1::CloseStreamsRequest close;
   close.mutable_header()->set_timeline(3);
@@ -297,7 +297,7 @@ TEST_F(DurabilityTest, WhatAShardLacksThatHadComeBackAloneIsCountedAfterAReturn)
   close.mutable_streams(0)->set_batches(7);
   ps::ReplicaWait nobody;
   ASSERT_TRUE(shards.at(0).shard().CloseStreams(close, nobody).ok());
-  EXPECT_EQ(shards.at(0).shard().Report().batches_lost(), 9u * 4) << "in each part of a partition";
+  EXPECT_EQ(shards.at(0).Report().batches_lost(), 9u * 4) << "in each part of a partition";
 }
 
 TEST_F(DurabilityTest, AFrozenShardAcknowledgesNothingAfterItsSave) {

@@ -21,15 +21,9 @@ v1::JobSpec HandOverJob() {
   return job;
 }
 
-// Of all that the shard owns, to the one that backs it up.
+// All that the shard owns is handed over to the one that backs it up.
 TestMove HandOverOf(const LocalShards& shards, int from, int to) {
-  TestMove move{.partitions = {}, .from = from, .to = to, .hand_over = true};
-  for (int i = 0; i < shards.view().owners_size(); ++i) {
-    if (shards.view().owners(i) == static_cast<uint32_t>(from)) {
-      move.partitions.push_back(static_cast<uint32_t>(i));
-    }
-  }
-  return move;
+  return {.partitions = OwnedByShard(shards, from), .from = from, .to = to, .hand_over = true};
 }
 
 // Three shards that back each other up, while a crowd pushes.
@@ -90,7 +84,7 @@ TEST_F(HandOverTest, WhoHandsOverAndStaysBacksUpWhatItHadAndTakesItsPlaceAgain) 
     EXPECT_FALSE(stays.serves());
   }
   crowd_.AwaitPushes(100);
-  EXPECT_THAT(shards_.at(0).shard().Report().broken_pairs(), testing::IsEmpty());
+  EXPECT_THAT(shards_.at(0).Report().broken_pairs(), testing::IsEmpty());
   KillAndPromote(shards_, 1);
   GoOn();
   crowd_.ExpectExact();
@@ -115,7 +109,7 @@ TEST_F(HandOverTest, AnOwnerThatHearsOfNothingBeforeItIsGivenBackServesAgainWith
   ASSERT_TRUE(AwaitEnd(shards_, back).ok());
   shards_.Change([&](v1::View& view) { HandOverAndStay(view, back); });
   GoOn();
-  EXPECT_THAT(shards_.at(1).shard().Report().broken_pairs(), testing::IsEmpty());
+  EXPECT_THAT(shards_.at(1).Report().broken_pairs(), testing::IsEmpty());
   KillAndPromote(shards_, 0);
   GoOn();
   crowd_.ExpectExact();

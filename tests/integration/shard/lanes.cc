@@ -22,7 +22,7 @@ void Lanes::Hold() {
   commit.mutable_header()->set_timeline(shards_.view().timeline());
   *commit.mutable_closed() = held.last();
   for (int i = 0; i < shards_.size(); ++i) {
-    if (shards_.at(i).shard().Report().partitions().empty()) continue;
+    if (shards_.at(i).Report().partitions().empty()) continue;
     ps::ReplicaWait nobody;
     const absl::Status committed = shards_.at(i).shard().CommitRound(commit, nobody);
     ASSERT_TRUE(committed.ok()) << "shard " << i << ": " << committed;

@@ -37,7 +37,8 @@ class ShardMemoryTest : public RawShardTest {
   }
   // As the next scrape shows it; -1: not at all.
   double Shown(const std::string& metric, const std::string& use) {
-    (void)shards_.at(0).shard().Report();
+    ps::Shard& shard = shards_.at(0).shard();
+    shard.metrics().Set(shard.Facts());
     const std::string text = shards_.at(0).Metrics();
     const std::string line = absl::StrCat(metric, "{use=\"", use, "\"} ");
     const size_t at = text.find(line);
@@ -110,7 +111,7 @@ TEST(ShardMemoryRoundsTest, ARoundClosesThoughItNeedsMoreThanItsShareAndAnotherU
   const PushResult refused = second.Stage(/*gradient=*/-1, /*examples=*/1);
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status)) << refused.status;
   EXPECT_THAT(std::string(refused.status.message()), HasSubstr("gradients that wait for others"));
-  const v1::ShardReport report = shard.Report();
+  const v1::ShardReport report = shards.at(0).Report();
   const auto full = std::find_if(report.memory().begin(), report.memory().end(),
                                  [](const auto& use) { return use.refused() > 0; });
   ASSERT_NE(full, report.memory().end()) << "the chief is told which";

@@ -19,7 +19,7 @@ TEST(MovesReportTest, AShardWithoutPartitionsIsServedAndAnswers) {
   LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2, 0, {}, /*owners=*/1);
   ps::Shard& empty = shards.at(1).shard();
   EXPECT_EQ(empty.timeline(), 1u);
-  EXPECT_EQ(empty.Report().partitions_size(), 0);
+  EXPECT_EQ(shards.at(1).Report().partitions_size(), 0);
   v1::CloseStreamsRequest close;
   close.mutable_header()->set_timeline(1);
   close.add_streams()->set_stream(5);
@@ -41,7 +41,7 @@ TEST(MovesReportTest, AShardWithoutPartitionsIsServedAndAnswers) {
   Trainer trainer(shards);
   trainer.Plan(Keys(0, 30));
   EXPECT_GT(trainer.Push(0, -1).count(v1::OUTCOME_APPLIED), 8u);
-  EXPECT_EQ(shards.at(0).shard().Report().partitions_size(), 0) << "now it has none";
+  EXPECT_EQ(shards.at(0).Report().partitions_size(), 0) << "now it has none";
 }
 
 TEST(MovesReportTest, AShardTellsOfTheLoadOfEachOfItsPartitions) {
@@ -53,7 +53,7 @@ TEST(MovesReportTest, AShardTellsOfTheLoadOfEachOfItsPartitions) {
   const int owner = static_cast<int>(shards.view().owners(static_cast<int>(home)));
   const auto load_of_home = [&](int shard) {
     v1::PartitionLoad load;
-    const v1::ShardReport report = shards.at(shard).shard().Report();
+    const v1::ShardReport report = shards.at(shard).Report();
     for (const v1::PartitionLoad& of : report.partitions()) {
       if (of.partition() == home) load = of;
     }

@@ -85,7 +85,7 @@ TEST_F(ReplicateTest, AnOperationOfAnotherPairIsRefusedAndOneOfALaterViewWaits) 
 }
 
 TEST_F(ReplicateTest, ACopyThatIsOutOfStepIsDroppedAndReported) {
-  EXPECT_EQ(shards_.at(1).shard().Report().broken_pairs_size(), 0);
+  EXPECT_EQ(shards_.at(1).Report().broken_pairs_size(), 0);
   Trainer trainer(shards_);
   trainer.Plan({0, 1, 2, 3, 4, 5, 6, 7});
   ASSERT_TRUE(trainer.Push(0, -1).status.ok());
@@ -99,7 +99,7 @@ TEST_F(ReplicateTest, ACopyThatIsOutOfStepIsDroppedAndReported) {
   const absl::StatusOr<v1::ReplicateReply> taken = Take(forged);
   ASSERT_TRUE(taken.ok()) << taken.status();
   EXPECT_THAT(taken->refused(), testing::ElementsAre(1u));
-  const v1::ShardReport report = shards_.at(1).shard().Report();
+  const v1::ShardReport report = shards_.at(1).Report();
   ASSERT_EQ(report.broken_pairs_size(), 1);
   EXPECT_EQ(report.broken_pairs(0).partition(), 0u);
   EXPECT_EQ(report.broken_pairs(0).pair().n(), pair_.id().n());

@@ -269,7 +269,7 @@ TEST_F(TakePartitionTest, ACoordinatorThatNobodyExpectsIsRefused) {
 }
 
 TEST_F(TakePartitionTest, MemoryIsBoundedAndOnePartitionAlwaysFits) {
-  shards_.at(0).staged().undecoded().SetLimit(10);
+  shards_.at(0).shard().memory().of(MemoryUse::kMoves).SetLimit(10);
   TestMove both{{kPartition, 2}, 1, 0};
   shards_.Change([](v1::View& view) { view.set_owners(2, 1); });
   shards_.Change(Cancel);

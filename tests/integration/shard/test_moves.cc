@@ -163,6 +163,16 @@ void HandOverAndStay(v1::View& view, const TestMove& move) {
 
 void Cancel(v1::View& view) { view.clear_moves(); }
 
+std::vector<uint32_t> OwnedByShard(const LocalShards& shards, int shard) {
+  std::vector<uint32_t> owned;
+  for (int i = 0; i < shards.view().owners_size(); ++i) {
+    if (shards.view().owners(i) == static_cast<uint32_t>(shard)) {
+      owned.push_back(static_cast<uint32_t>(i));
+    }
+  }
+  return owned;
+}
+
 absl::Status MoveAll(LocalShards& shards, TestMove move) {
   Announce(shards, move);
   if (absl::Status copied = AwaitCopies(shards, move); !copied.ok()) return copied;
@@ -174,15 +184,10 @@ absl::Status MoveAll(LocalShards& shards, TestMove move) {
 absl::Status PairAll(LocalShards& shards, const std::vector<int>& among) {
   for (const int from : among) {
     const auto place = std::find(among.begin(), among.end(), from);
-    TestMove move{.partitions = {},
+    TestMove move{.partitions = OwnedByShard(shards, from),
                   .from = from,
                   .to = std::next(place) == among.end() ? among.front() : *std::next(place),
                   .replica = true};
-    for (int i = 0; i < shards.view().owners_size(); ++i) {
-      if (shards.view().owners(i) == static_cast<uint32_t>(from)) {
-        move.partitions.push_back(static_cast<uint32_t>(i));
-      }
-    }
     if (move.partitions.empty()) continue;
     Announce(shards, move);
     if (absl::Status copied = AwaitCopies(shards, move); !copied.ok()) return copied;

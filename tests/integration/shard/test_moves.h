@@ -27,6 +27,9 @@ inline std::vector<uint32_t> AllPartitions() { return {0, 1, 2, 3, 4, 5, 6, 7}; 
 // Those of the first of two shards.
 inline std::vector<uint32_t> FirstHalf() { return {0, 2, 4, 6}; }
 
+// Those that the shard owns by the newest view.
+std::vector<uint32_t> OwnedByShard(const LocalShards& shards, int shard);
+
 // Publishes a view that orders the move.
 void Announce(LocalShards& shards, TestMove& move);
 // The same, where only these shards hear of it.

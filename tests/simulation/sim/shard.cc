@@ -86,7 +86,7 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   mover_.emplace(*shard_, ps::Mover::Backgrounds{busy_threads_, busy_threads_},
                  PeerOpenerOf(cast_, threads_), kPieceBytes);
   staged_.emplace(*shard_, busy_threads_);
-  staged_->undecoded().SetLimit(kUndecodedBytes);
+  shard_->memory().of(MemoryUse::kMoves).SetLimit(kUndecodedBytes);
   replicator_.emplace(*shard_);
   served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_, *mover_, *staged_, *replicator_});
   followers_.emplace(*shard_, *mover_, *staged_, *replicator_);
@@ -157,7 +157,9 @@ void ShardProcess::Heartbeat() {
   request.set_index(index_);
   request.set_draining(draining_);
   request.set_loaded_timeline(shard_->timeline());
-  *request.mutable_report() = shard_->Report();
+  const ps::ShardFacts facts = shard_->Facts();
+  shard_->metrics().Set(facts);
+  *request.mutable_report() = shard_->Report(facts);
   if (cast_.lie() == Lie::kSilentLoss) request.mutable_report()->clear_batches_lost();
   shard_->ExpireSessions(cast_.schedule().Now());
   CallChief<v1::ShardHeartbeatReply>(

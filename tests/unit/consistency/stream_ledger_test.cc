@@ -150,7 +150,7 @@ TEST(StreamLedgerTest, AClosedStreamIsSettledForEveryGeneration) {
   ledger.Close(kTask, 3);
   ledger.Close(kTask, 3);
   EXPECT_EQ(Push(ledger, 2, 0, {1, 1}), LedgerAnswer::kSettled);
-  EXPECT_EQ(ledger.open_streams(), 0u);
+  EXPECT_TRUE(ledger.state().streams.empty());
   EXPECT_EQ(ledger.lost(), 0u);
 }
 
@@ -172,9 +172,9 @@ TEST(StreamLedgerTest, SessionsExpireAndTasksDoNot) {
   ledger.Settle((ledger.Look(session, kNow), session));
   Push(ledger, 0);
   ledger.ExpireSessions(kNow + absl::Minutes(59), absl::Hours(1));
-  EXPECT_EQ(ledger.open_streams(), 2u);
+  EXPECT_EQ(ledger.state().streams.size(), 2u);
   ledger.ExpireSessions(kNow + absl::Minutes(61), absl::Hours(1));
-  EXPECT_EQ(ledger.open_streams(), 1u);
+  EXPECT_EQ(ledger.state().streams.size(), 1u);
 }
 
 TEST(StreamLedgerTest, KeepsABoundedNumberOfSessions) {

@@ -84,26 +84,26 @@ TEST(AggregatingPartition, FlushAppliesTheMeanOfTheRest) {
   EXPECT_EQ(Push(machine, 0, 12).outcome, v1::OUTCOME_SETTLED);
 }
 
-TEST(AggregatingPartition, PushesBackWhenFrozenAndFullAndLosesNothing) {
+TEST(AggregatingPartition, PushesBackWhenHeldBackAndFullAndLosesNothing) {
   PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC, 2)));
-  machine.Freeze();
+  machine.HoldBack();
   for (uint64_t seq = 0; seq < 4; ++seq) {
     EXPECT_EQ(Push(machine, seq, 10 + seq).outcome, v1::OUTCOME_QUEUED);
   }
   const Decision full = Push(machine, 4, 14);
   EXPECT_EQ(full.outcome, v1::OUTCOME_BUSY);
   EXPECT_THAT(Discarded(full), ElementsAre(14));
-  const Decision thawed = machine.Thaw();
-  ASSERT_EQ(thawed.updates.size(), 2u);
-  EXPECT_THAT(Handles(thawed.updates[1]), ElementsAre(12, 13));
+  const Decision due = machine.GoOn();
+  ASSERT_EQ(due.updates.size(), 2u);
+  EXPECT_THAT(Handles(due.updates[1]), ElementsAre(12, 13));
   EXPECT_EQ(Push(machine, 4, 15).outcome, v1::OUTCOME_QUEUED);
 }
 
-TEST(FrozenPartition, RefusesAsBusyAndSettlesNothing) {
+TEST(HeldBackPartition, RefusesAsBusyAndSettlesNothing) {
   PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC)));
-  machine.Freeze();
+  machine.HoldBack();
   EXPECT_EQ(Push(machine, 0, 10).outcome, v1::OUTCOME_BUSY);
-  machine.Thaw();
+  machine.GoOn();
   EXPECT_EQ(Push(machine, 0, 11).outcome, v1::OUTCOME_APPLIED);
 }
 

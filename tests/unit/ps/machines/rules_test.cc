@@ -330,7 +330,7 @@ TEST(Rule23, OnItsWayAPartitionTakesNothingInToAQueueEither) {
   ASSERT_TRUE(machine.BeginMove());
   EXPECT_EQ(Push(machine, 1, 11).outcome, v1::OUTCOME_BUSY);
   EXPECT_EQ(machine.queued(), 0u);
-  EXPECT_TRUE(machine.Thaw().updates.empty()) << "nor by the thaw of a copy";
+  EXPECT_TRUE(machine.GoOn().updates.empty()) << "nor when a copy has been read";
   EXPECT_EQ(Push(machine, 1, 12).outcome, v1::OUTCOME_BUSY);
   machine.EndMove();
   EXPECT_EQ(Push(machine, 0, 13).outcome, v1::OUTCOME_SETTLED);

@@ -136,9 +136,9 @@ TEST_F(BackupLinkTest, WhatElseIsDoneIsToldAsItIs) {
   link_.TellHeld(true);
   EXPECT_TRUE(TakeOne().hold().held());
   link_.TellHeld(false);
-  const v1::Operation thawed = TakeOne();
-  EXPECT_TRUE(thawed.has_hold());
-  EXPECT_FALSE(thawed.hold().held());
+  const v1::Operation going_on = TakeOne();
+  EXPECT_TRUE(going_on.has_hold());
+  EXPECT_FALSE(going_on.hold().held());
 }
 
 TEST_F(BackupLinkTest, ForgottenSessionsAreToldByPartAndNothingWhereNoneIsForgotten) {

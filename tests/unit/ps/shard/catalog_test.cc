@@ -46,6 +46,14 @@ TEST(CatalogTest, WhatMayChangeWhileAJobGoesOnIsNotKept) {
   EXPECT_EQ(Catalog::Create(job)->job().train().max_steps(), 0u);
 }
 
+TEST(CatalogTest, APartitionThatTheJobHasNotIsRefusedByItsNumber) {
+  const Catalog catalog = *Catalog::Create(Job());
+  EXPECT_TRUE(catalog.CheckPartition(3).ok());
+  const absl::Status refused = catalog.CheckPartition(4);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_EQ(refused.message(), "there is no partition 4: the job has 4");
+}
+
 TEST(CatalogTest, WhatAShardTrainsByMakesAnotherJobOfIt) {
   const Change changes[] = {
       [](v1::JobSpec& job) { job.set_seed(8); },

@@ -100,7 +100,7 @@ TEST(MemoryBudgetTest, ARefusalNamesTheUseWhatItHoldsAndItsLimitAndSaysWhenToCom
   EXPECT_EQ(refused.message(),
             "partitions on their way here take 200 bytes of this shard's memory, which may be 250");
   EXPECT_GT(RetryAfter(refused), absl::ZeroDuration());
-  EXPECT_EQ(ReasonOf(refused), "memory");
+  EXPECT_EQ(ReasonOf(refused), Rejection::kMemory);
 }
 
 TEST(MemoryBudgetTest, WhoWaitsForRoomForGradientsIsToldWhatToChange) {

@@ -181,7 +181,7 @@ class MoveJobTest : public ::testing::Test, public MovePeer {
     Publish(view);
     job_ = std::make_unique<MoveJob>(
         *source_.shard, MoveJob::Means{pacer_, waits_, /*piece_bytes=*/64 << 10},
-        MoveJob::Order{kSent, kOnlyTimeline, *source_.shard->moves()->Outgoing(kSent)});
+        MoveJob::Order{kSent, kOnlyTimeline, *source_.shard->view()->Outgoing(kSent)});
     files_.clear();
   }
   void GiveUp() { Publish(ViewOf(0)); }

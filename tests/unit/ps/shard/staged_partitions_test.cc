@@ -47,7 +47,7 @@ class StagedPartitionsTest : public testing::Test {
     CAPSTAN_CHECK(shard_->BeginLoad(kOnlyTimeline).ok());
     CAPSTAN_CHECK(LoadJob(*shard_, order, {.background = threads_}).Run().ok());
     staged_ = std::make_unique<StagedPartitions>(*shard_, threads_);
-    staged_->undecoded().SetLimit(kLimit);
+    shard_->memory().of(MemoryUse::kMoves).SetLimit(kLimit);
     Announce({0, 1, 2});
   }
 
@@ -103,7 +103,7 @@ TEST_F(StagedPartitionsTest, WhoBeganFirstIsLetInUntilAllHasComeWhoeverComesLate
   ASSERT_TRUE(Take(1, 0).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(Take(0, 0))) << "a lower number that begins later";
   EXPECT_TRUE(absl::IsResourceExhausted(Take(2, 0)));
-  EXPECT_EQ(staged_->undecoded().held(), kPieceBytes);
+  EXPECT_EQ(shard_->memory().of(MemoryUse::kMoves).held(), kPieceBytes);
   EXPECT_TRUE(Take(1, 1).ok()) << "it is above the limit alone";
   EXPECT_TRUE(absl::IsResourceExhausted(Take(0, 0)));
   EXPECT_TRUE(Take(1, 2, /*last=*/true).ok());

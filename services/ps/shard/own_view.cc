@@ -1,4 +1,4 @@
-#include "ps/shard/viewed_moves.h"
+#include "ps/shard/own_view.h"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ Incarnation OwnerOf(const v1::View& view, uint32_t partition) {
 
 }  // namespace
 
-ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
+OwnView::OwnView(const v1::View& view, const ShardIdentity& self)
     : epoch_(EpochOf(view)), timeline_(view.timeline()) {
   const auto index = static_cast<uint32_t>(Raw(self.index));
   const v1::ShardInfo* const here = FindShard(view, index);
@@ -66,32 +66,32 @@ ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
   }
 }
 
-bool ViewedMoves::Owns(PartitionIndex partition) const {
+bool OwnView::Owns(PartitionIndex partition) const {
   const auto place = static_cast<size_t>(Raw(partition));
   return place < owned_.size() && owned_[place];
 }
 
-std::optional<OutgoingMove> ViewedMoves::Outgoing(PartitionIndex partition) const {
+std::optional<OutgoingMove> OwnView::Outgoing(PartitionIndex partition) const {
   return Find(outgoing_, partition);
 }
 
-std::optional<ViewEpoch> ViewedMoves::Incoming(PartitionIndex partition) const {
+std::optional<ViewEpoch> OwnView::Incoming(PartitionIndex partition) const {
   return Find(incoming_, partition);
 }
 
-std::optional<ViewEpoch> ViewedMoves::Received(PartitionIndex partition) const {
+std::optional<ViewEpoch> OwnView::Received(PartitionIndex partition) const {
   return Owns(partition) ? Find(copies_, partition) : std::nullopt;
 }
 
-std::optional<ViewedPair> ViewedMoves::Pair(PartitionIndex partition) const {
+std::optional<ViewedPair> OwnView::Pair(PartitionIndex partition) const {
   return Find(pairs_, partition);
 }
 
-std::optional<ViewedStandby> ViewedMoves::Standby(PartitionIndex partition) const {
+std::optional<ViewedStandby> OwnView::Standby(PartitionIndex partition) const {
   return Find(standbys_, partition);
 }
 
-bool ViewedMoves::Disowns(PartitionIndex partition, ViewEpoch origin) const {
+bool OwnView::Disowns(PartitionIndex partition, ViewEpoch origin) const {
   const std::optional<ViewEpoch> copy = Find(copies_, partition);
   return copy && (!Owns(partition) || *copy != origin);
 }

@@ -1,7 +1,7 @@
 // What a view says of moves and backups, from the standpoint of one shard: which partitions it
 // sends, is sent and owns, who backs those up, and what it backs up for others.
-#ifndef CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
-#define CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
+#ifndef CAPSTAN_PS_SHARD_OWN_VIEW_H_
+#define CAPSTAN_PS_SHARD_OWN_VIEW_H_
 
 #include <cstdint>
 #include <map>
@@ -41,11 +41,11 @@ struct ViewedStandby {
 };
 
 // *Immutable*.
-class ViewedMoves {
+class OwnView {
  public:
   // Before any view: names nothing.
-  ViewedMoves() = default;
-  ViewedMoves(const v1::View& view, const ShardIdentity& self);
+  OwnView() = default;
+  OwnView(const v1::View& view, const ShardIdentity& self);
 
   ViewEpoch epoch() const { return epoch_; }
   uint64_t timeline() const { return timeline_; }
@@ -87,4 +87,4 @@ class ViewedMoves {
 
 }  // namespace capstan::ps
 
-#endif  // CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
+#endif  // CAPSTAN_PS_SHARD_OWN_VIEW_H_
