@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import onnx_runtime
-from python_data import CLICKS, EXAMPLES, LIKES, PYTHON, SYNC, job_of_images, skip_if_lacking, write_likes
+from python_data import CLICKS, EXAMPLES, LIKES, PYTHON, ROOT, SYNC, job_of_images, skip_if_lacking, write_likes
 
 if __name__ == "__main__":
     skip_if_lacking()
@@ -139,7 +139,7 @@ class UserProgramTest(unittest.TestCase):
 
     def test_classes_of_images_have_a_score_each(self):
         checkpoint, said = self.trained(job_of_images(self.folder) + SYNC, "cnn")
-        lines = self.run_module("predict", checkpoint, "test-images-idx3-ubyte", "--program", EXAMPLES / "cnn.py").splitlines()
+        lines = self.run_module("predict", checkpoint, "test-images-idx3-ubyte", "--program", f"{ROOT}/tests/python/program.py cnn").splitlines()
         scores = np.array([[float(score) for score in line.split(",")] for line in lines])
         labels = np.frombuffer((self.folder / "test-labels-idx1-ubyte").read_bytes()[8:], np.uint8)
         np.testing.assert_allclose(scores.sum(1), 1, atol=1e-5)
