@@ -8,6 +8,7 @@ import typing
 
 from capstan_ps import self_check as _self_check
 from capstan_ps import serving as _serving
+from capstan_ps import user_program as _user_program
 from capstan_ps import worker as _worker
 
 UNUSED_AFTER = 10  # Steps without a gradient, of which it is told.
@@ -104,6 +105,7 @@ def run(front, step, predict):
     was asked to end; 1: the job has begun anew as another one than the program was given, so that another process is to build its model;
     2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
     the scores that are asked for, by `predict`, and no job is there; with `--try job.yaml` it is tried on some batches of that job."""
+    _user_program.take(front, step, predict)
     from capstan_ps import trial as _trial
     if (path := _trial.job_file()) is not None:
         _trial.run(path, front, step, predict)

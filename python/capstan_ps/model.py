@@ -69,14 +69,23 @@ class Model:
         dim] or, with data.features, `<feature>` [.., keys, dim], each with `.count` (int64: how many keys are a record's) and, where
         the feature has weights, `.weights` [.., keys], `values` [.., keys] (libsvm, libfm), and `numbers` [.., job.numbers]: those that
         the module reads. Zeros are behind a record's last key."""
+        self.write_onnx(self.torch(build), path, predict)
+
+    def write_onnx(self, net, path, predict=None):
+        """Likewise of what `torch` gave, and with what the program hands to train(): None: the module itself is what is computed."""
         from capstan_ps import onnx
-        onnx.export(self._exported, self.job, self.torch(build), predict, path)
+        onnx.export(self._exported, self.job, net, predict or (lambda net, batch: net(batch)), path)
 
     def onnx_inputs(self, lines):
         """What such a graph takes of records in the job's format, as NumPy arrays by the names of its inputs; among them may be
         some that this module does not read."""
         from capstan_ps import onnx
         return onnx.inputs_of(self._exported, self.job, self._exported.parsed(lines))
+
+    def predictions(self, logits):
+        """What logits [records, outputs] mean, as `capstan predict` writes it: probabilities, shares of classes, or values in the label's
+        unit."""
+        return self._exported.predictions(logits)
 
     def parameters(self):
         """{name: array} of the dense part, as NumPy has it."""

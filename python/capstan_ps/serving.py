@@ -67,8 +67,8 @@ def serve(to, begin, logits):
         job = _capstan.Job.from_json(text.decode())
         try:
             model, tensors = begin(job)
-            _fit(tensors.shapes(), {one["name"]: one.get("shape", []) for one in json.loads(text).get("tensors", [])})
-            tensors.take(_Parameters(parameters))
+            fit(tensors.shapes(), {one["name"]: one.get("shape", []) for one in json.loads(text).get("tensors", [])})
+            tensors.take(Parameters(parameters))
         except Exception as error:
             _tell(to, error)
             raise SystemExit(3) from None
@@ -86,7 +86,7 @@ def serve(to, begin, logits):
         raise SystemExit(0) from None
 
 
-def _fit(own, shapes):
+def fit(own, shapes):
     """Refuses a program whose tensors have other names or shapes than the model's, {name: shape}."""
     for name in sorted({*own, *shapes}, key=str.encode):
         if own.get(name) != shapes.get(name):
@@ -108,7 +108,7 @@ def _array(data, dtype):
     return np.frombuffer(data, dtype) if data else np.empty(0, dtype)
 
 
-class _Parameters:
+class Parameters:
     def __init__(self, data):
         self._flat = _array(data, np.float32)
 

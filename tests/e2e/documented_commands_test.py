@@ -17,10 +17,11 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("CAPSTAN_BIN", ROOT / "build/dev/bin")).resolve()
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "helm/capstan/README.md", *sorted((ROOT / "docs").glob("*.md"))]
-COMMAND = re.compile(r"^    (?:\./|capstan |kubectl |helm |docker |cmake |ninja |ctest |eval )")
+COMMAND = re.compile(r"^    (?:\./|capstan |kubectl |helm |docker |cmake |ninja |ctest |eval |python3 -m capstan_ps)")
 
 HERE = "runs in this test"
 CLUSTER = "runs in kubernetes_readme_test.py"
+DOCUMENTED_PROGRAMS = "tests/python/documented_programs_test.py"
 TLS_FILES = ("tls.crt", "tls.key", "ca.crt")
 # Every command, as it stands there, and what runs it. "not run" needs a reason.
 COMMANDS = {
@@ -82,6 +83,11 @@ COMMANDS = {
             "tests/python/training_test.py",
         "capstan train deploy/examples/python/factorization_machine.yaml --worker 'python3 deploy/examples/python/factorization_machine.py'":
             "tests/python/numpy_test.py",
+        "capstan train photos.yaml --worker 'python3 photos.py' --shards 2 --workers 2": DOCUMENTED_PROGRAMS,
+        "python3 -m capstan_ps.predict capstan-runs/jobs/photos photos/test --program photos.py": DOCUMENTED_PROGRAMS,
+        "capstan train likes.yaml --worker 'python3 likes.py' --shards 2 --workers 2": DOCUMENTED_PROGRAMS,
+        "python3 -m capstan_ps.predict out/ctr test.csv --program deepfm.py": "runs in tests/python/user_program_test.py",
+        "python3 -m capstan_ps.export out/ctr/checkpoints/976-1 model --program deepfm.py": "runs in tests/python/user_program_test.py",
         r"helm install ctr helm/capstan -f values.yaml --set-file 'worker.code.deepfm\.py=deploy/examples/python/deepfm.py'":
             "rendered by tests/helm/program_test.py; kubernetes_python_test.py installs one like it",
         "helm install ctr helm/capstan -f values.yaml --set worker.image.repository=team/model --set worker.image.tag=v7":
@@ -125,6 +131,7 @@ COMMANDS = {
     "docs/export.md": {
         "capstan checkpoint export out/ctr/checkpoints/976-1 model --python": "runs in export_test.py",
         "capstan checkpoint export out/ctr/checkpoints/976-1 model --python --onnx": "runs in export_test.py",
+        "python3 -m capstan_ps.export out/ctr/checkpoints/976-1 model --program deepfm.py": "runs in tests/python/user_program_test.py",
     },
 }
 

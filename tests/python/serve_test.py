@@ -230,7 +230,8 @@ class ServeTest(unittest.TestCase):
                       self.refused(job, "--program", "sh -c 'echo no torch here; exit 3'"))
         done = subprocess.run([CAPSTAN, "predict", job, self.folder / "test.csv"], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("computed by the user's own program, recommender.py, and not by capstan", done.stderr)
+        self.assertIn("computed by the user's own program, recommender.py, and not by capstan; "
+                      "`python3 -m capstan_ps.predict MODEL DATA --program recommender.py` writes its scores", done.stderr)
         (self.folder / "silent.py").write_text(MOODY.replace("step, predict)", "step)"))
         self.assertIn("capstan: train() was given no predict", self.refused(job, "--program", f"{PYTHON} {self.folder}/silent.py"))
         (self.folder / "broken.py").write_text("import nothing_of_this_name\n")

@@ -51,11 +51,11 @@ class TrainingTest(unittest.TestCase):
     # ---- what comes out ----
 
     def test_bits_depend_neither_on_who_works_nor_on_who_dies_nor_on_the_chief(self):
-        job = CLICKS % (20000, "user: deepfm.py") + SYNC
+        job = CLICKS % (20000, "user: deepfm.py") + SYNC.replace("lanes: 4", "lanes: 8")  # So that each of eight workers has one.
         parts = {"features", "mlp.0.weight", "mlp.0.bias", "mlp.2.weight", "mlp.2.bias"}
         one, status = self.trained("one", job, workers=1)
         self.assertEqual(status.examples, 20000)
-        for workers in (2, 3):
+        for workers in (3, 8):
             self.assert_equal(one, self.trained(f"of-{workers}", job, workers=workers, shards=1)[0], parts)
         with PythonCrew(job, workers=3, name="killed", environment={"PACE": "0.05"}) as crew:
             crew.until_examples(3000)

@@ -450,6 +450,23 @@ class Exported:
             parser.parse(line, records)
         return records
 
+    def predictions(self, logits):
+        """What logits mean: a probability (logistic), one a class (softmax) or a value (squared); of several labels one
+        for each."""
+        loss = self.model["loss"]
+        if loss == "LOSS_SOFTMAX":
+            shares = np.exp(logits - logits.max(1, keepdims=True))
+            return shares / shares.sum(1, keepdims=True)
+        losses = [label.get("loss", loss) for label in self.data.get("labels", [])] or [loss]
+        logistic = np.array(losses) == "LOSS_LOGISTIC"
+        scores = logits.copy()
+        scores[:, logistic] = sigmoid(logits[:, logistic])
+        if self.data.get("labels"):
+            return scores
+        if self.data.get("standardize_label"):
+            return scores[:, 0] * (self.data.get("label_deviation", 0.0) or 1.0) + self.data.get("label_mean", 0.0)
+        return scores[:, 0]
+
     def records(self, path):
         """The records of a file, a batch at a time."""
         if self.data["format"] in ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER"):
@@ -519,23 +536,6 @@ class Model(Exported):
             own = {name[len(prefix):]: array for name, array in self.tensors.items() if name.startswith(prefix)}
             logits = logits + TOWERS[tower["kind"]](inputs, own, {**tower, "image_shape": self.data.get("image_shape")})
         return logits
-
-    def predictions(self, logits):
-        """What logits mean: a probability (logistic), one a class (softmax) or a value (squared); of several labels one
-        for each."""
-        loss = self.model["loss"]
-        if loss == "LOSS_SOFTMAX":
-            shares = np.exp(logits - logits.max(1, keepdims=True))
-            return shares / shares.sum(1, keepdims=True)
-        losses = [label.get("loss", loss) for label in self.data.get("labels", [])] or [loss]
-        logistic = np.array(losses) == "LOSS_LOGISTIC"
-        scores = logits.copy()
-        scores[:, logistic] = sigmoid(logits[:, logistic])
-        if self.data.get("labels"):
-            return scores
-        if self.data.get("standardize_label"):
-            return scores[:, 0] * (self.data.get("label_deviation", 0.0) or 1.0) + self.data.get("label_mean", 0.0)
-        return scores[:, 0]
 
     def score_records(self, records):
         dense = records.numbers(self.data.get("dense_width", 0)).astype(np.float64)

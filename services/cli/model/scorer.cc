@@ -10,10 +10,11 @@ namespace capstan::cli {
 
 absl::StatusOr<std::unique_ptr<Scorer>> Scorer::Create(const FinishedModel& model) {
   if (const std::string& program = model.job().model().user(); !program.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("this model is computed by the user's own program, ", program,
-                     ", and not by capstan; its parameters can be compared and exported as files, "
-                     "and `capstan serve --program` has the program answer"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this model is computed by the user's own program, ", program,
+        ", and not by capstan; `python3 -m capstan_ps.predict MODEL DATA --program ", program,
+        "` writes its scores, `python3 -m capstan_ps.export` files for other engines, "
+        "and `capstan serve --program` has the program answer"));
   }
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, Network::Create(model.job()));
   return std::unique_ptr<Scorer>(new Scorer(model, std::move(network)));

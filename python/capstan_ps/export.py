@@ -1,0 +1,93 @@
+"""Writes a model whose computing is a program of PyTorch into a folder, for use without Capstan.
+
+    python3 -m capstan_ps.export out/ctr/checkpoints/976-1 model --program model.py
+
+  model.safetensors, job.json   as `capstan checkpoint export` writes them
+  model.onnx                    the program's predict, as a graph that begins behind the rows of keys
+  model.pt                      for torch.load: the module's state_dict, and of each table the weight of an nn.EmbeddingBag and its keys
+
+CHECKPOINT is the folder of a checkpoint or of a job, or s3://bucket/folder. Nothing is written before all of it is made.
+docs/export.md tells more."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from capstan_ps import programs
+from capstan_ps import user_program as _program
+from capstan_ps.model import load
+
+NAME = "capstan_ps.export"
+MOST_ROWS = 1_000_000
+
+
+def checkpoint_into(checkpoint, folder):
+    """As the command `capstan` exports it."""
+    command = programs.capstan()
+    if not command:
+        raise _program.Refused(f"{checkpoint}: to read a checkpoint the command `capstan` is needed; put it into the PATH, or name it by CAPSTAN")
+    done = subprocess.run([command, "checkpoint", "export", checkpoint, folder], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise _program.Refused(done.stderr.strip() or f"{checkpoint}: `capstan checkpoint export` has failed")
+
+
+def saved(model, net, most_rows):
+    """What model.pt holds, and a line for each thing that it lacks."""
+    import torch
+    state = {name: tensor.clone() for name, tensor in net.state_dict().items()}  # All of them were views of one tensor.
+    tables, keys, lacks = {}, {}, []
+    for name in sorted(set(model.state_dict()) - set(state)):
+        lacks.append(f"{name}, which state_dict() leaves out of the module, too (persistent=False); model.safetensors has it")
+    for name, table in model.tables.items():
+        if len(table.keys) > most_rows:
+            lacks.append(f"table {name}: {len(table.keys)} rows, more than --most-rows {most_rows}; model.safetensors has them")
+            continue
+        # They ascend as torch.searchsorted reads them: keys from 2^63 on are negative, and the first ones.
+        of_table, order = torch.from_numpy(table.keys.view("i8").copy()).sort()
+        keys[name], tables[name] = of_table, {"weight": torch.from_numpy(table.weights.copy())[order]}
+    return {"state_dict": state, "tables": tables, "keys": keys}, lacks
+
+
+def write(model, program, folder, most_rows, with_graph):
+    """Writes model.pt, and model.onnx if it is wanted. What the former lacks, in lines."""
+    try:
+        import torch
+    except ImportError:
+        raise _program.Refused("model.onnx and model.pt are written by PyTorch, which this Python does not have (import torch)") from None
+    net = program.model_of(model)
+    if not isinstance(net, torch.nn.Module):
+        raise _program.Refused(f"{program.name} computes with NumPy, and model.onnx and model.pt are of modules of PyTorch; its arrays are written by "
+                               "`capstan checkpoint export`")
+    net.eval()
+    content, lacks = saved(model, net, most_rows)
+    torch.save(content, folder / "model.pt")
+    if with_graph:
+        model.write_onnx(net, folder / "model.onnx", program.predict)
+    return lacks
+
+
+def run():
+    arguments = _program.parser(NAME, __doc__)
+    arguments.add_argument("checkpoint", metavar="CHECKPOINT")
+    arguments.add_argument("folder", metavar="FOLDER", type=pathlib.Path)
+    arguments.add_argument("--most-rows", type=int, default=MOST_ROWS, metavar="N", help="rows of a table that model.pt may have (%(default)s)")
+    arguments.add_argument("--no-onnx", action="store_true", help="no model.onnx, as of a module that takes batch.rows and batch.index itself")
+    asked = arguments.parse_args()
+    program = _program.Program(asked.program)
+    asked.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".capstan-export-", dir=asked.folder.absolute().parent) as scratch:
+        made = pathlib.Path(scratch) / "model"
+        checkpoint_into(asked.checkpoint, made)
+        lacks = write(load(made), program, made, asked.most_rows, not asked.no_onnx)
+        asked.folder.mkdir(exist_ok=True)
+        names = sorted(path.name for path in made.iterdir())
+        for name in names:
+            os.replace(made / name, asked.folder / name)
+    print(f"{asked.folder}: {', '.join(names)}")
+    for what in lacks:
+        print(f"model.pt lacks {what}")
+
+
+if __name__ == "__main__":
+    _program.main(NAME, run)
