@@ -19,6 +19,7 @@ from capstan_ps import loop as _loop
 from capstan_ps import worker as _worker
 from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
 from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  Likewise.
+from capstan_ps.torch_draws import seed as _seed
 from capstan_ps.torch_tensors import is_held
 
 _VERSION = operator.attrgetter("_version")
@@ -280,12 +281,6 @@ class _Tensors:
         else:
             result = tensor.grad
         return (result.to_dense() if result.is_sparse else result).contiguous()
-
-
-def _seed(number):
-    # Of the CPU alone: torch.manual_seed notes down where it was called from for devices that nobody uses, at .1 ms a step.
-    torch.default_generator.manual_seed(number & 0x7FFFFFFFFFFFFFFF)
-    _loop.seed(number)
 
 
 def _facts(job):
