@@ -4,6 +4,8 @@ PACE=seconds        each step takes so much longer, asleep
 HOLD=seconds        the fifth step holds the interpreter's lock so long: nothing else of Python runs meanwhile
 RAISE=n             step n raises
 RAISE_BUILD=1       build does
+EXIT=n              step n ends the process
+INTERRUPT=n         somebody presses Ctrl-C in step n
 HANG=n              step n waits for ever
 HANG_PREDICT=1      so does predict
 WIDTH=n             another layer is added, of so many: another model
@@ -62,6 +64,10 @@ def step(model, batch):
         hold(float(os.environ["HOLD"]))
     if steps == int(os.environ.get("RAISE", -1)):
         raise ValueError("this batch is not to my taste")
+    if steps == int(os.environ.get("EXIT", -1)):
+        sys.exit()
+    if steps == int(os.environ.get("INTERRUPT") or -1):
+        raise KeyboardInterrupt
     if steps == int(os.environ.get("HANG") or -1):
         wait_for_ever()
     if "TOUCH" in os.environ:

@@ -46,6 +46,9 @@ class UserSteps {
   // if the lease is gone. Returns false, and does nothing, if the step was handed back before.
   bool Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<void()> then);
 
+  // Whether the program has failed at a step.
+  bool failed() const;
+
   // Returns the step that the program has had for the longest time, if that is `limit` or more.
   std::optional<Taken> Overdue(absl::Duration limit) const;
 
@@ -82,6 +85,7 @@ class UserSteps {
   std::map<uint64_t, EventLoop*> computers_ ABSL_GUARDED_BY(mu_);  // Those that have not left.
   uint64_t last_computer_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time idle_from_ ABSL_GUARDED_BY(mu_) = clock_.Now();
+  bool failed_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -83,7 +83,9 @@ TEST_F(UserComputeTest, AFailureReachesTheLeaseBeforeWhatComesThen) {
   const std::shared_ptr<Step> step = taken->step;
   v1::UserCodeError error;
   error.set_place("deepfm.py:31");
+  EXPECT_FALSE(steps_.failed());
   EXPECT_TRUE(steps_.Fail(*taken, error, [this] { done_.push_back(99); }));
+  EXPECT_TRUE(steps_.failed()) << "who drains need not wait for steps that nobody computes";
   EXPECT_FALSE(steps_.Fail(*taken, error, [this] { done_.push_back(100); })) << "it has come back";
   PollUntilDone(2);
   EXPECT_EQ(done_, (std::vector<uint64_t>{3, 99}));
