@@ -77,12 +77,12 @@ class Work:
 
     def _trained(self, taken):
         """What was Computed. The first step of a process is computed twice, and what differs is told."""
-        def train():
-            return self._front.train(self._model, self.tensors, taken, self.job)
+        def train(step):
+            return self._front.train(self._model, self.tensors, step, self.job)
         if not self._check:
-            return train()
+            return train(taken)
         self._check = False
-        computed, differs = _self_check.twice(train, self.tensors, self.job)
+        computed, differs = _self_check.twice(train, taken, self.tensors, self.job)
         if differs is not None:
             print(f"capstan_ps: {_self_check.warning(differs)}", file=sys.stderr, flush=True)
         return computed

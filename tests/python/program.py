@@ -13,6 +13,7 @@ FROZEN=n            likewise, and it is frozen
 VERSION=text        PyTorch says that it is this one
 HIDDEN=1            losses grow with each step: by something that the program keeps between steps
 ONCE=1              no step is computed twice
+WRITE=1             a step writes to its batch, to its rows and to a parameter
 TOUCH=1             a step writes to what is frozen
 """
 
@@ -73,6 +74,11 @@ def step(model, batch):
     if "TOUCH" in os.environ:
         with torch.no_grad():
             model.fixed.weight.mul_(2)
+    if "WRITE" in os.environ:
+        batch.labels.mul_(.9).add_(.05)
+        with torch.no_grad():
+            batch.rows.add_(1)
+            next(model.parameters()).add_(1)
     losses = example.step(model, batch)
     return losses * (1 + steps / 100) if "HIDDEN" in os.environ else losses
 
