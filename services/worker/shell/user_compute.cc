@@ -104,6 +104,7 @@ void UserSteps::Add(uint64_t computer, std::shared_ptr<Step> step, Computer::Kin
 }
 
 void UserCompute::Submit(std::shared_ptr<Step> step, Kind kind, absl::AnyInvocable<void()> done) {
+  if (compensates_ && kind == Kind::kGradients) step->KeepPulled();
   steps_.Add(id_, std::move(step), kind, std::move(done));
 }
 

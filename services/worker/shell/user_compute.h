@@ -92,8 +92,10 @@ class UserSteps {
 // Hands the steps of one trainer to the user's program. Thread-safe.
 class UserCompute final : public Computer {
  public:
-  // `steps` and `loop` must outlive this object.
-  UserCompute(UserSteps& steps, EventLoop& loop) : steps_(steps), id_(steps.Join(loop)) {}
+  // `compensates`: pushes say what was pulled (worker/machines/runners.h), and so each step keeps a
+  // copy of that. `steps` and `loop` must outlive this object.
+  UserCompute(UserSteps& steps, EventLoop& loop, bool compensates)
+      : steps_(steps), id_(steps.Join(loop)), compensates_(compensates) {}
   ~UserCompute() override { steps_.Leave(id_); }  // Results of steps that are taken are dropped.
   UserCompute(const UserCompute&) = delete;
   UserCompute& operator=(const UserCompute&) = delete;
@@ -103,6 +105,7 @@ class UserCompute final : public Computer {
  private:
   UserSteps& steps_;
   const uint64_t id_;
+  const bool compensates_;
 };
 
 }  // namespace capstan::worker
