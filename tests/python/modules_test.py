@@ -141,6 +141,15 @@ class StepTest(unittest.TestCase):
         self.assertEqual(len(computed.tensors), 6)
         self.assertAlmostEqual(computed.tensors[3].item(), 1.2, 5, "the running mean, of which a tenth is new: 3")
 
+    def test_places_in_rows_are_such_as_rows_can_be_indexed_by(self):
+        taken = types.SimpleNamespace(
+            examples=2, labels=lambda: torch.zeros(2, 1), weights=lambda: None, numbers=lambda: torch.ones(2, 2), values=lambda: None,
+            rows=lambda table: torch.tensor([[1.], [2.]]), offsets=lambda: torch.tensor([0, 1, 3], dtype=torch.int32),
+            index=lambda table: torch.tensor([1, 0, 1], dtype=torch.int32), keys=lambda table: torch.tensor([5, 7]))
+        batch = ct.Batch(taken, types.SimpleNamespace(labels=[], dims=[1], features=[], image=(0, 0), channels=1))
+        self.assertEqual(batch.rows[batch.index[batch.offsets[1]:batch.offsets[2]]].tolist(), [[1.], [2.]])
+        self.assertEqual(batch.rows[batch.bags.first()].tolist(), [[2.], [1.]])
+
     def test_what_build_gives_is_a_module(self):
         job = types.SimpleNamespace(step_threads=1, synchronous=False, seed=1)
         with self.assertRaisesRegex(worker.Refused, r"^build gives a torch\.nn\.Module, and gave NoneType$"), contextlib.redirect_stderr(io.StringIO()):
