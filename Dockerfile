@@ -99,6 +99,8 @@ LABEL org.opencontainers.image.title="capstan-torch" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.licenses="Apache-2.0"
 WORKDIR /app
+# A set of names has the same order in each process.
+ENV PYTHONHASHSEED=0
 USER 65532:65532
 EXPOSE 7001 9090
 ENTRYPOINT ["/usr/bin/python3"]

@@ -53,7 +53,7 @@ class Batch:
         # Negatives: by the feature's name, while training a job with data.negatives.
         self.features, self.negatives = Named("feature", {}), Named("drawn feature", {})
         if job.features:
-            index = [self._array(step.index(table)) for table in range(len(job.dims))]
+            index = [self._index(step, table) for table in range(len(job.dims))]
             self.features.update({feature.name: self._bags(step, place, feature.weighted, index[feature.table], self.tables[feature.table])
                                   for place, feature in enumerate(job.features)})
             if drawn := step.negatives():
@@ -61,7 +61,7 @@ class Batch:
                 self.negatives[feature.name] = self._negatives(drawn, feature, index[feature.table], self.tables[feature.table])
         else:
             self.offsets = self._array(step.offsets())  # [examples + 1]
-            self.index = self._array(step.index(0))     # A key of a record -> its row.
+            self.index = self._index(step, 0)           # A key of a record -> its row.
             self.keys = self._array(step.keys(0))       # [rows]: the distinct keys.
             self.rows = self.tables[0]                  # [rows, job.dim]
             self.bags = self.make_bags(self.offsets, self.index, self.rows, self.values)
@@ -69,6 +69,9 @@ class Batch:
 
     def _array(self, handed):
         return None if handed is None else self.array(handed)
+
+    def _index(self, step, table):
+        return self._array(step.index(table))
 
     def _bags(self, step, place, weighted, index, rows):
         offsets, begin = self._array(step.feature_offsets(place)), step.feature_begin(place)

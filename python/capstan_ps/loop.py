@@ -41,17 +41,17 @@ class Work:
     """The program's part of a job, which ends the process, and tells the worker, where it fails or does not fit."""
 
     def __init__(self, worker, front, job, step, predict):
-        self.job, self._worker, self._front = job, worker, front
+        self.job, self._worker, self._front, self._step, self._predict = job, worker, front, step, predict
         try:
             self._model, self.tensors = front.begin(job)
         except _worker.Refused as error:
             _worker.refuse(worker, error)
-        except Exception as error:
-            _worker.fail(worker, None, error)
-        except BaseException:  # Ctrl-C. Nobody has given it a step, so nobody waits for it.
+        except KeyboardInterrupt:  # Nobody has given it a step, so nobody waits for it.
             worker.stop()
             worker.end()
             raise
+        except BaseException as error:  # Also sys.exit() and what asyncio cancels: a program that ends itself has not built its model.
+            _worker.fail(worker, None, error)
         if step is None:
             _worker.refuse(worker, "train() was given no step, which gives one loss an example")
         if job.evaluates and predict is None:
@@ -62,14 +62,14 @@ class Work:
         """Finishes the step. Returns what was Computed, or the logits."""
         if taken.evaluates:
             return self.predict(taken)
-        with self._told(taken):
+        with self._told(taken, self._step):
             computed = self._trained(taken)
             taken.finish(computed.loss_sum, computed.rows, computed.tensors)
         return computed
 
     def predict(self, taken):
         """The logits of the step's records. It is finished by them if that is what it is for."""
-        with self._told(taken if taken.evaluates else None):
+        with self._told(taken if taken.evaluates else None, self._predict):
             self.tensors.take(taken)
             logits = self._front.logits(self._model, taken, self.job)
             if taken.evaluates:
@@ -78,26 +78,29 @@ class Work:
 
     def _trained(self, taken):
         """What was Computed. The first step of a process is computed twice, and what differs is told."""
-        def train():
-            return self._front.train(self._model, self.tensors, taken, self.job)
+        def train(step):
+            return self._front.train(self._model, self.tensors, step, self.job)
         if not self._check:
-            return train()
+            return train(taken)
         self._check = False
-        computed, differs = _self_check.twice(train, self.tensors, self.job)
+        computed, differs = _self_check.twice(train, taken, self.tensors, self.job)
         if differs is not None:
             print(f"capstan_ps: {_self_check.warning(differs)}", file=sys.stderr, flush=True)
         return computed
 
     @contextlib.contextmanager
-    def _told(self, taken):
+    def _told(self, taken, function):
+        """Around `function`, the user's, which computes what was taken."""
         try:
             yield
-        except Exception as error:
-            _worker.fail(self._worker, taken, error)
-        except BaseException:  # Ctrl-C: what this worker holds goes to others.
+        except KeyboardInterrupt as error:  # What this worker holds goes to others.
+            if taken is not None:
+                _worker.hand_back(taken, error)
             self._worker.stop()
             self._worker.end()
             raise
+        except BaseException as error:  # Also sys.exit() and what asyncio cancels: nobody else would tell the chief, or compute the step.
+            _worker.fail(self._worker, taken, error, function)
 
 
 def run(front, step, predict):

@@ -54,9 +54,11 @@ class Model:
         return {name: torch.from_numpy(array.copy()) for name, array in self._exported.tensors.items()}
 
     def torch(self, build):
-        """What `build` gave in training, with the parameters and buffers that it had at the end, in eval()."""
-        from capstan_ps import torch_tensors
-        net = build(self.job)
+        """What `build` gave in training, with the parameters and buffers that it had at the end, in eval(). What it draws is what it
+        drew there; the draws of this process go on as they would have without."""
+        from capstan_ps import torch_draws, torch_tensors
+        with torch_draws.seeded(self.job.seed):
+            net = build(self.job)
         try:
             torch_tensors.fill(net, self.state_dict())
         except ValueError as error:

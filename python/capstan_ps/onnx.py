@@ -26,6 +26,12 @@ class PaddedBags:
                                  "padded(most)")
         return self._rows.flatten(0, 1)
 
+    def __getattr__(self, name):
+        if name in ("rows", "index", "offsets", "first", "weights"):
+            raise AttributeError(f"{name} of a batch's bags is not there in a graph of ONNX: use sums(), means() or padded(most), whose row of place 0 is "
+                                 "that of a record's first key, and counts() or padded_weights(most), which know how rows come there")
+        raise AttributeError(name)
+
     def counts(self):
         return self._counts
 

@@ -10,15 +10,39 @@ def is_wanted(job):
     return job.synchronous
 
 
-def twice(train, tensors, job):
-    """Computes a step by `train()`, and then again as it was begun. Returns what came out first, and what of it has other bits the second
-    time; None: nothing."""
-    kept = tensors.kept()
-    first = train()
+class Lent:
+    """A step that was taken, whose arrays can be put back as they were when they were handed out: a program may write to them."""
+
+    def __init__(self, taken):
+        self._taken, self._lent = taken, []
+
+    def __getattr__(self, name):
+        found = getattr(self._taken, name)
+        return (lambda *arguments: self._handed(found(*arguments))) if callable(found) else found
+
+    def _handed(self, out):
+        for part in out if isinstance(out, tuple) else (out,):
+            if hasattr(part, "__dlpack__"):
+                memory = np.asarray(part)
+                self._lent.append((memory, memory.copy()))
+        return out
+
+    def put_back(self):
+        for memory, before in self._lent:
+            np.copyto(memory, before)
+        self._lent.clear()
+
+
+def twice(train, taken, tensors, job):
+    """Computes the step that was taken by `train(taken)`, and then again as it was begun. Returns what came out first, and what of it has
+    other bits the second time; None: nothing."""
+    kept, lent = tensors.kept(), Lent(taken)
+    first = train(lent)
     # What comes later may be written over them.
     first = dataclasses.replace(first, rows=list(map(_copy, first.rows)), tensors=list(map(_copy, first.tensors)))
     tensors.put_back(kept)
-    return first, _difference(tensors.shapes(), job.tables, first, train())
+    lent.put_back()
+    return first, _difference(tensors.shapes(), job.tables, first, train(taken))
 
 
 def warning(what):

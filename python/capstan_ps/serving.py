@@ -69,7 +69,9 @@ def serve(to, begin, logits):
             model, tensors = begin(job)
             fit(tensors.shapes(), {one["name"]: one.get("shape", []) for one in json.loads(text).get("tensors", [])})
             tensors.take(Parameters(parameters))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # Also sys.exit().
             _tell(to, error)
             raise SystemExit(3) from None
         to.send(READY)
@@ -78,7 +80,9 @@ def serve(to, begin, logits):
             try:
                 asked = _Asked(parts, job)
                 answer = np.asarray(logits(model, asked, job)).tobytes()
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 _tell(to, error)
             else:
                 to.send(LOGITS, answer)

@@ -16,9 +16,11 @@ from torch import nn
 
 from capstan_ps import blas as _blas
 from capstan_ps import loop as _loop
+from capstan_ps import torch_checks as _torch_checks
 from capstan_ps import worker as _worker
 from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
 from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  Likewise.
+from capstan_ps.torch_draws import seed as _seed
 from capstan_ps.torch_tensors import is_held
 
 _VERSION = operator.attrgetter("_version")
@@ -119,6 +121,8 @@ def _begin(build, job):
         torch.use_deterministic_algorithms(True)
     _seed(job.seed)
     model = build(job)
+    if not isinstance(model, nn.Module):
+        raise _worker.Refused(f"build gives a torch.nn.Module, and gave {type(model).__name__}")
     return model, _Tensors(model)
 
 
@@ -134,13 +138,23 @@ def _train(model, tensors, step, taken, job):
         hint = "; use reduction=\"none\": the mean of them is taken afterwards" if isinstance(losses, torch.Tensor) and not losses.dim() else ""
         raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {_loop.shape_of(losses, torch.Tensor)}{hint}")
     if not losses.requires_grad and not _lacks_parameters(model, batch, job):
-        raise ValueError("the losses that step gave depend on no parameter: they were detached, computed under no_grad, or by another library")
+        raise ValueError("the losses that step gave depend on no parameter: they were detached, computed under no_grad, or by another library; "
+                         "where nothing is to be learnt of a batch, give the losses that the model computed times 0 (losses * 0)")
+    _refuse_gradients(tensors, batch)
     if batch.weights is not None:
         losses = losses * batch.weights
     if losses.requires_grad:  # As by their sum, or their mean, without a tensor for it.
         losses.backward(torch.full_like(losses, 1 if job.sum_loss else 1 / len(losses)))
     gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
     return _loop.Computed(losses.detach().sum(dtype=torch.float64).item(), gradients, tensors.results())
+
+
+def _refuse_gradients(tensors, batch):
+    """What the losses give is added to gradients that are there, which so would count twice."""
+    name = tensors.with_gradient() or next((f"rows of table {place}" for place, rows in enumerate(batch.tables) if rows.grad is not None), None)
+    if name is not None:
+        raise ValueError(f"step has computed a gradient itself, of {name}, to which that of its losses would be added: leave backward() out, which is called "
+                         "with the losses that step gives; torch.autograd.grad gives gradients for a step's own use")
 
 
 def _lacks_parameters(model, batch, job):
@@ -166,6 +180,7 @@ class _Tensors:
                 raise _worker.Refused(f"{where}: momentum=None counts batches, which no worker sees all of; give it a momentum")
         found = {name: (tensor, "trained" if tensor.requires_grad else "frozen")
                  for name, tensor in model.named_parameters()}
+        parameters = {name: tensor for name, (tensor, _) in found.items()}
         self._model, self._counters = model, {}
         for name, tensor in model.named_buffers():
             if is_held(tensor):
@@ -177,6 +192,12 @@ class _Tensors:
                 raise _worker.Refused(f"{name} is {tensor.dtype} on {tensor.device}; expected torch.float32 on the CPU")
             if tensor.numel() == 0:
                 raise _worker.Refused(f"{name} has no elements")
+        _torch_checks.refuse_shared({name: tensor for name, (tensor, _) in found.items()}, parameters)
+        self._aftermath = _torch_checks.Aftermath(model, parameters)
+        evaluated = [module for module in model.modules() if not module.training]
+        # Of those that build has put into evaluation, and of what is below them, whether each is trained: parents first.
+        self._modes = [(module, module.training) for parent in evaluated for module in parent.modules()]
+        self._evaluated = set(evaluated)
         self._find(found)
         # As the chief sorts them: by their bytes.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
@@ -191,9 +212,12 @@ class _Tensors:
     def _find(self, names):
         """Notes where the tensors of these names are, as looking each up by its whole name takes microseconds a step."""
         self._every = list(self._model.modules())
-        self._modules = [(parent._modules, leaf, child) for parent in self._every for leaf, child in parent._modules.items()]
+        # Where a program may put another module: not below one of TorchScript, whose holders are no dictionaries.
+        self._modules = [(parent._modules, leaf, child) for parent in self._every if isinstance(parent._modules, dict)
+                         for leaf, child in parent._modules.items()]
         # A module of the program's own may do anything when it is told that it is trained.
         self._plain = all(type(module).train is nn.Module.train for module in self._every)
+        self._as_built = [(module, module not in self._evaluated) for module in self._every]
         self._holders = {}
         for name in names:
             where, _, leaf = name.rpartition(".")
@@ -203,7 +227,7 @@ class _Tensors:
     def _present(self, name):
         """The parameter or buffer that has this name now."""
         holder, leaf = self._holders[name]
-        return holder.get(leaf)
+        return holder[leaf] if leaf in holder else None  # TorchScript's holders have no get().
 
     def declaration(self):
         return [(name, role, list(tensor.shape), tensor.detach().contiguous()) for name, tensor, role in self._all]
@@ -212,9 +236,13 @@ class _Tensors:
         return {name: list(tensor.shape) for name, tensor, _ in self._all}
 
     def set_training(self):
-        """As the module's train(), which is only called where that may change something: it takes microseconds a module."""
-        if not self._plain or not all(module.training for module in self._every):
+        """As the module's train(), but that what was in evaluation when it was built stays so. It is only called where that may change
+        something: it takes microseconds a module."""
+        if not self._plain or not all(module.training == trained for module, trained in self._as_built):
             self._model.train()
+            for module, trained in self._modes:
+                if module.training != trained:
+                    module.train(trained)
 
     def take(self, taken):
         """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""
@@ -239,8 +267,15 @@ class _Tensors:
         for name, before in kept.items():
             self._model.get_buffer(name).copy_(before)
 
+    def with_gradient(self):
+        """The name of a parameter that is trained and has a gradient; None: there is none."""
+        return next((name for name, tensor, role in self._all if role == "trained" and tensor.grad is not None), None)
+
     def results(self):
         """A gradient for what is trained, and what buffers have become."""
+        if self._aftermath is not None:
+            self._aftermath.check(self._model)
+            self._aftermath = None
         if any(modules.get(leaf) is not child for modules, leaf, child in self._modules):  # The program has put others there.
             self._find(self._holders)
         for name, before in self._counters.items():
@@ -282,14 +317,8 @@ class _Tensors:
         return (result.to_dense() if result.is_sparse else result).contiguous()
 
 
-def _seed(number):
-    # Of the CPU alone: torch.manual_seed notes down where it was called from for devices that nobody uses, at .1 ms a step.
-    torch.default_generator.manual_seed(number & 0x7FFFFFFFFFFFFFFF)
-    _loop.seed(number)
-
-
 def _facts(job):
     capability = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
-    return {"torch": torch.__version__, "threads": str(job.step_threads), "python": sys.version.split()[0],
+    return {"torch": torch.__version__, "threads": str(torch.get_num_threads()), "python": sys.version.split()[0],
             "blas": "mkl" if torch.backends.mkl.is_available() else _blas.library()[0],
             "instructions": capability.group(1) if capability else "unknown"}

@@ -84,6 +84,10 @@ class Batch(_batch.Batch):
     def array(handed):
         return torch.utils.dlpack.from_dlpack(handed)
 
+    def _index(self, step, table):
+        """PyTorch 1.13 takes no 32-bit places in `rows[index]`."""
+        return super()._index(step, table).long()
+
     @property
     def images(self):
         """[examples, channels, height, width], where records are images: a view of `numbers`, which have the channels of a pixel side by

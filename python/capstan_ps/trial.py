@@ -28,6 +28,17 @@ def job_file():
     return None
 
 
+def _own_arguments():
+    """What the command line says beside that."""
+    arguments, own = iter(sys.argv[1:]), []
+    for argument in arguments:
+        if argument == FLAG:
+            next(arguments)  # The job file.
+        elif not argument.startswith(FLAG + "="):
+            own.append(argument)
+    return own
+
+
 def python_command():
     """The command that runs this Python: `python` where that is this one, or else what it was called by."""
     return next(filter(_is_this_python, ("python", getattr(sys, "orig_argv", [""])[0])), sys.executable)
@@ -58,7 +69,7 @@ def run(path, front, step, predict):
         print(f"no gradient  {_some(unused)}: declare frozen what is not trained")
     if predict:
         _predict(trial, work, last)
-    print(f"fits  capstan train {path} --worker {shlex.quote(shlex.join([python_command(), sys.argv[0]]))}", flush=True)
+    print(f"fits  capstan train {path} --worker {shlex.quote(shlex.join([python_command(), sys.argv[0], *_own_arguments()]))}", flush=True)
     raise SystemExit(0)
 
 

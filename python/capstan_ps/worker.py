@@ -1,5 +1,7 @@
 """The worker in this process, from its environment to its exit code. No part of it knows of PyTorch."""
 
+import contextlib
+import inspect
 import math
 import os
 import pathlib
@@ -7,6 +9,7 @@ import socket
 import sys
 import sysconfig
 import threading
+import time
 import traceback
 
 from capstan_ps import _capstan
@@ -135,18 +138,26 @@ def refuse(worker, why):
     raise SystemExit(2)
 
 
-def fail(worker, step, error):
+def hand_back(step, interrupt):
+    """Somebody has interrupted this process (Ctrl-C): the step goes to another worker. The chief takes the same failure at the same place
+    for a mistake of the program, and so the place says which interrupt it was."""
+    with contextlib.suppress(ValueError):  # It had just been finished.
+        step.fail("KeyboardInterrupt", f"{place(interrupt)} of {name()} at {time.strftime('%H:%M:%S')}", "the worker was interrupted", "")
+
+
+def fail(worker, step, error, function=None):
     """The program has failed, at a step if there is one: the chief is told, and the process ends with 3. The last line of
-    its log says why: that is what a pod's termination message ends with."""
+    its log says why: that is what a pod's termination message ends with. `function`: the user's, whose result may be what is wrong."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     print(text, end="", file=sys.stderr)
-    told = type(error).__name__, place(error), _unicode(str(error)[:500])
+    where = place(error, function)
+    told = type(error).__name__, where, _unicode(str(error)[:500])
     if step is None:
         worker.fail(*told)
     else:
         step.fail(*told, _unicode(text[-2000:]))
     worker.end()
-    print(f"capstan_ps: {place(error)}: {type(error).__name__}: {str(error)[:500]}", file=sys.stderr)
+    print(f"capstan_ps: {where}: {type(error).__name__}: {str(error)[:500]}", file=sys.stderr)
     raise SystemExit(3)
 
 
@@ -155,16 +166,18 @@ def _unicode(text):
     return text.encode("utf-8", "replace").decode()
 
 
-def place(error):
-    """file.py:line, of the innermost frame of the user's own code."""
-    return _place_in(traceback.extract_tb(error.__traceback__))
+def place(error, function=None):
+    """file.py:line, of the innermost frame of the user's own code; where there is none, of `function`, which the user has written."""
+    return _place_in(traceback.extract_tb(error.__traceback__), function)
 
 
-def _place_in(frames):
+def _place_in(frames, function=None):
     # Not the prefix of the installation: the user's program may lie below it, as in a project that is its own virtual environment.
     paths = sysconfig.get_paths()
     libraries = {str(pathlib.Path(__file__).parent), *(paths[of] for of in ("stdlib", "platstdlib", "purelib", "platlib")),
                  "/usr/lib/python3/dist-packages"}
     own = [frame for frame in frames if not any(frame.filename.startswith(folder + "/") for folder in libraries)]
+    if not own and (code := getattr(inspect.unwrap(function), "__code__", None)) is not None:
+        return f"{pathlib.Path(code.co_filename).name}:{code.co_firstlineno}"
     frame = (own or frames)[-1]
     return f"{pathlib.Path(frame.filename).name}:{frame.lineno}"

@@ -52,7 +52,9 @@ absl::Status Trial::Plan() {
 
 absl::Status Trial::Declare(DeclaredModel model) {
   CAPSTAN_RETURN_IF_ERROR(CheckDeclaration(model.declaration));
+  CAPSTAN_RETURN_IF_ERROR(CheckNamesInExports(model.declaration, job_));
   CAPSTAN_RETURN_IF_ERROR(CheckGroups(model.declaration, job_));
+  CAPSTAN_RETURN_IF_ERROR(CheckFinite(model.declaration, model.values));
   AddTensors(model.declaration, job_);
   CAPSTAN_ASSIGN_OR_RETURN(map_, ParameterMap::Create(job_));
   steps_.emplace(*map_, TablesOfFeatures(job_));

@@ -35,7 +35,8 @@ class Trial {
   // Without tensors before Declare.
   const v1::JobSpec& job() const { return job_; }
 
-  // INVALID_ARGUMENT: no job can have such a model, or it does not fit the optimizer's groups.
+  // INVALID_ARGUMENT: no job can have such a model, its values are not finite, or it does not fit
+  // the optimizer's groups.
   absl::Status Declare(DeclaredModel model);
 
   // Submits the next batch to the program, as a step whose values are pulled. False: there is none

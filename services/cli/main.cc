@@ -83,5 +83,7 @@ int main(int argc, char** argv) {
   }
   // Passed on to the processes that `train` starts.
   if (!tls.empty()) setenv(kTlsVariable, std::filesystem::absolute(tls).c_str(), /*replace=*/1);
+  // Likewise passed on to programs in Python: a set of names has the same order in each of them.
+  setenv("PYTHONHASHSEED", "0", /*replace=*/0);
   return invocation.run();
 }

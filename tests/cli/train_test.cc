@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/cli/command.h"
 
@@ -153,6 +154,15 @@ TEST_F(TrainTest, DoesNotKeepGoingWithoutAnyWorker) {
       Run({"train", "job.yaml", "--keep-going", "--workers", "2", "--worker", "sh -c 'exit 2'"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.output, HasSubstr("demo failed: worker-"));
+}
+
+TEST_F(TrainTest, ProgramsInPythonHaveTheSameHashesInEachProcessUnlessTheUserSaysOtherwise) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  for (const char* seed : {"0", "7"}) {
+    const Result result = Run({"train", "job.yaml", "--worker", "sh -c 'exit 1$PYTHONHASHSEED'"});
+    EXPECT_THAT(result.output, HasSubstr(absl::StrCat("worker-0 died: exit code 1", seed, ";")));
+    SetEnvironment("PYTHONHASHSEED", "7");
+  }
 }
 
 TEST_F(TrainTest, SaysTheFlagsAgainByWhichAStoppedRunIsStarted) {

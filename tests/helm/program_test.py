@@ -59,6 +59,9 @@ class ProgramTest(unittest.TestCase):
         path.write_text(yaml.safe_dump({"job": job, "worker": worker_values}))
         return "--values", path
 
+    def test_texts_have_the_same_hashes_in_each_worker(self):
+        self.assertEqual(environment(objects(*MODEL, *CODE)).get("PYTHONHASHSEED"), "0")
+
     def refused(self, reason, *arguments):
         with self.assertRaises(ValueError) as refusal:
             template(*arguments)

@@ -3,6 +3,7 @@
 import math
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ if __name__ == "__main__":
     skip_if_lacking()
 
 sys.path[:0] = [os.environ["PYTHONPATH"], str(EXAMPLES)]
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
@@ -95,9 +97,9 @@ class LoadTest(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
         os.environ["CAPSTAN"] = str(BINARIES / "capstan")
 
-    def trained(self, job, example):
+    def trained(self, job, example, program="program.py"):
         """The checkpoint of the finished job, and what its last evaluation said."""
-        with PythonCrew(job, example=example, workers=2, name=example) as crew:
+        with PythonCrew(job, example=example, workers=2, name=example, program=program) as crew:
             crew.wait()
             return shutil.copytree(crew.manifest().parent, self.folder / "checkpoint"), crew.last.evaluations[-1].metrics
 
@@ -176,6 +178,25 @@ class LoadTest(unittest.TestCase):
         self.assertAlmostEqual(logloss(self.scores(model, net, test).sigmoid().tolist(), labels), said["logloss"], 6)
         record = "1,2,5|6,7,0.5,Bern,2"
         self.assertNotAlmostEqual(net(model.batch([f"{record},1|0"])).item(), net(model.batch([f"{record},0|1"])).item(), 4)
+
+    def test_what_build_draws_is_what_it_drew_in_training_and_this_process_draws_on(self):
+        from small_programs import Permuted
+        for name, count, seed in (("train", 1000, 1), ("test", 1000, 2)):
+            write_likes(self.folder / f"{name}.csv", count, seed)
+        test = self.folder / "test.csv"
+        checkpoint, said = self.trained(LIKES % (self.folder / "train.csv", test), "permuted", "small_programs.py")
+        model = capstan_ps.load(checkpoint)
+        labels = [float(line.partition(",")[0]) for line in test.read_text().splitlines()[1:]]
+        draws = []
+        for build in (lambda job: None, lambda job: nets.append(model.torch(Permuted))):
+            nets = []
+            torch.manual_seed(1)
+            random.seed(2)
+            np.random.seed(3)
+            build(model.job)
+            draws.append((torch.rand(1).item(), random.random(), np.random.random()))
+        self.assertEqual(draws[0], draws[1])
+        self.assertAlmostEqual(logloss(self.scores(model, nets[0], test).sigmoid().tolist(), labels), said["logloss"], 6)
 
     @staticmethod
     def with_another_layer(net):

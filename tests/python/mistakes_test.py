@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -80,6 +81,26 @@ class HangsTest(unittest.TestCase):
             self.assertEqual(crew.log("worker-0").splitlines()[-1],
                              "capstan_ps: deepfm.py: hangs: a step has taken longer than train.step_timeout, 8s; where cannot be "
                              "told, as it does not let go of the interpreter's lock")
+
+
+class EndsItselfTest(unittest.TestCase):
+    """A drain of minutes would be waited out if nobody gave the step back, or if steps of other lanes were waited for."""
+
+    def test_sys_exit_in_a_step_fails_the_job_with_its_place(self):
+        job = CLICKS % (20000, "user: deepfm.py")
+        with PythonCrew(job, workers=1, name="exit", environment={"EXIT": "3", "CAPSTAN_DRAIN": "600"}) as crew:
+            self.assertEqual(crew.end_of("worker-0", 60), 3)
+            self.assertEqual(crew.log("worker-0").splitlines()[-1], f"capstan_ps: {line_of('sys.exit()')}: SystemExit: ")
+            crew.add_worker("worker-0")
+            self.assertIn(f"{line_of('sys.exit()')}: SystemExit", crew.wait(expect=1).reason)
+
+    def test_ctrl_c_in_a_step_gives_that_back_and_is_no_mistake_of_the_program(self):
+        job = CLICKS % (4000, "user: deepfm.py") + SYNC
+        with PythonCrew(job, workers=1, name="ctrl-c", environment={"INTERRUPT": "3", "CAPSTAN_DRAIN": "600"}) as crew:
+            for attempt in range(2):
+                self.assertEqual(crew.end_of("worker-0", 60), -signal.SIGINT)
+                crew.add_worker("worker-0", INTERRUPT="" if attempt else "1")
+            self.assertEqual(crew.wait().examples, 4000)
 
 
 class FailsAtOnceTest(unittest.TestCase):

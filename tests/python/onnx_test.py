@@ -26,6 +26,7 @@ import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
 import capstan_ps.torch as ct  # noqa: E402
+from capstan_ps import onnx  # noqa: E402
 from capstan_ps.torch_tensors import declared  # noqa: E402
 
 CLICKS = {"format": "DATA_FORMAT_CSV", "columns": 5, "fields": 3, "dense_width": 1, "categorical": [{"column": c} for c in (1, 2, 3)],
@@ -297,6 +298,13 @@ class OnnxTest(unittest.TestCase):
         model = self.model_of(PAIRS, Own, {"features": 4})
         with self.assertRaisesRegex(AttributeError, r"^batch\.rows is not there in a graph of ONNX: use capstan_ps\.torch\.Embeddings"):
             model.to_onnx(Own, self.folder / "model.onnx")
+
+    def test_what_bags_of_a_graph_lack_is_told_with_what_to_use(self):
+        bags = onnx.PaddedBags(torch.zeros(2, 3, 4), torch.tensor([1, 3]), full=False)
+        for name in ("rows", "index", "offsets", "first"):
+            with self.assertRaisesRegex(AttributeError, rf"^{name} of a batch's bags is not there in a graph of ONNX: use sums\(\)"):
+                getattr(bags, name)
+        self.assertFalse(hasattr(bags, "anything"))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ PACE=seconds        each step takes so much longer, asleep
 HOLD=seconds        the fifth step holds the interpreter's lock so long: nothing else of Python runs meanwhile
 RAISE=n             step n raises
 RAISE_BUILD=1       build does
+EXIT=n              step n ends the process
+INTERRUPT=n         somebody presses Ctrl-C in step n
 HANG=n              step n waits for ever
 HANG_PREDICT=1      so does predict
 WIDTH=n             another layer is added, of so many: another model
@@ -11,6 +13,7 @@ FROZEN=n            likewise, and it is frozen
 VERSION=text        PyTorch says that it is this one
 HIDDEN=1            losses grow with each step: by something that the program keeps between steps
 ONCE=1              no step is computed twice
+WRITE=1             a step writes to its batch, to its rows and to a parameter
 TOUCH=1             a step writes to what is frozen
 """
 
@@ -62,11 +65,20 @@ def step(model, batch):
         hold(float(os.environ["HOLD"]))
     if steps == int(os.environ.get("RAISE", -1)):
         raise ValueError("this batch is not to my taste")
+    if steps == int(os.environ.get("EXIT", -1)):
+        sys.exit()
+    if steps == int(os.environ.get("INTERRUPT") or -1):
+        raise KeyboardInterrupt
     if steps == int(os.environ.get("HANG") or -1):
         wait_for_ever()
     if "TOUCH" in os.environ:
         with torch.no_grad():
             model.fixed.weight.mul_(2)
+    if "WRITE" in os.environ:
+        batch.labels.mul_(.9).add_(.05)
+        with torch.no_grad():
+            batch.rows.add_(1)
+            next(model.parameters()).add_(1)
     losses = example.step(model, batch)
     return losses * (1 + steps / 100) if "HIDDEN" in os.environ else losses
 

@@ -48,6 +48,11 @@ class SelfCheckTest(unittest.TestCase):
             crew.processes["worker-0"].terminate()
             crew.until_examples(1500)
 
+    def test_a_program_that_writes_to_its_batch_is_not_suspected(self):
+        with PythonCrew(JOB, workers=1, name="writes", environment={"WRITE": "1"}, overrides=["train.max_steps=2"]) as crew:
+            crew.wait()
+            self.assertNotIn("bits depend", crew.log("worker-0"))
+
     def test_an_asynchronous_job_is_not_looked_at(self):
         with PythonCrew(CLICKS % (1000, "user: deepfm.py"), workers=1, name="async", environment={"HIDDEN": "1"}) as crew:
             crew.wait()
@@ -78,7 +83,7 @@ class TwiceTest(unittest.TestCase):
         computed = iter(computed)
         self.put_back = []
         tensors = types.SimpleNamespace(kept=lambda: "kept", put_back=self.put_back.append, shapes=lambda: {"a": [2], "b": [2]})
-        return self_check.twice(lambda: next(computed), tensors, types.SimpleNamespace(tables=["user", "item"]))
+        return self_check.twice(lambda taken: next(computed), None, tensors, types.SimpleNamespace(tables=["user", "item"]))
 
     def test_the_first_difference_is_named_tensors_before_tables_before_the_loss(self):
         one = np.float32([1, np.nan])
@@ -98,6 +103,20 @@ class TwiceTest(unittest.TestCase):
             self.assertEqual(differs, said)
             self.assertEqual((kept.loss_sum.hex(), self.put_back), (first.loss_sum.hex(), ["kept"]))
 
+    def test_what_the_first_computation_writes_to_what_it_was_handed_is_put_back(self):
+        labels, drawn = np.float32([1, 2]), np.float32([3])
+        taken = types.SimpleNamespace(examples=2, labels=lambda: labels, weights=lambda: None, negatives=lambda: (7, 0, drawn, drawn))
+
+        def compute(step):
+            self.assertEqual(step.examples, 2)
+            self.assertIsNone(step.weights())
+            for array in (step.labels(), step.negatives()[2]):
+                array *= 2
+            return loop.Computed(float(labels.sum() + drawn.sum()), [None], [None, None])
+        tensors = types.SimpleNamespace(kept=lambda: None, put_back=lambda kept: None, shapes=lambda: {"a": [2], "b": [2]})
+        first, differs = self_check.twice(compute, taken, tensors, types.SimpleNamespace(tables=["user"]))
+        self.assertEqual((differs, first.loss_sum), (None, 12.0))
+
     def test_buffers_that_no_shard_has_are_put_back(self):
         norm = torch.nn.BatchNorm1d(2)
         tensors = ct._Tensors(norm)
@@ -110,11 +129,11 @@ class TwiceTest(unittest.TestCase):
     def test_what_came_out_first_is_kept_though_its_memory_is_used_again(self):
         memory = np.float32([1, 2])
 
-        def compute():
+        def compute(taken):
             memory[0] += 1
             return loop.Computed(1.0, [None], [memory, None])
         tensors = types.SimpleNamespace(kept=lambda: None, put_back=lambda kept: None, shapes=lambda: {"a": [2], "b": [2]})
-        first, differs = self_check.twice(compute, tensors, types.SimpleNamespace(tables=["user"]))
+        first, differs = self_check.twice(compute, None, tensors, types.SimpleNamespace(tables=["user"]))
         self.assertEqual((differs, first.tensors[0].tolist()), ("a", [2, 2]))
 
 

@@ -105,6 +105,17 @@ class TryTest(unittest.TestCase):
             _, said = self.tried((CLICKS % (1000, "user: deepfm.py")).replace(*change), EXAMPLES / "deepfm.py", expect=2)
             self.assertIn(words, said[-1])
 
+    def test_a_buffer_that_begins_with_nan_is_refused_as_in_the_job(self):
+        program = self.folder / "model.py"
+        program.write_text((EXAMPLES / "deepfm.py").read_text().replace(
+            "super().__init__()", "super().__init__(); self.register_buffer('odd', torch.full((3,), float('nan')))", 1))
+        said, told = self.tried(CLICKS % (1000, "user: deepfm.py"), program, expect=2)
+        self.assertEqual((said, told[-1]), ([], "capstan_ps: tensor odd begins with values that are not finite numbers"))
+
+    def test_the_arguments_of_the_program_are_those_of_the_command_that_fits(self):
+        said, _ = self.tried(CLICKS % (1000, "user: deepfm.py"), EXAMPLES / "deepfm.py", "--width", "a b")
+        self.assertRegex(said[-1], r"deepfm\.py --width '\"'\"'a b'\"'\"''$")
+
     def test_what_has_no_gradient_is_named(self):
         said, _ = self.tried(CLICKS % (1000, "user: deepfm.py"), PROGRAMS["torch"], "deepfm", WIDTH="7")
         self.assertIn("no gradient  further.bias, further.weight: declare frozen what is not trained", said)

@@ -112,6 +112,8 @@ workingDir: {{ include "capstan.codePath" . }}
 - {name: HOME, value: /tmp}
 - {name: PYTHONUNBUFFERED, value: "1"}
 - {name: PYTHONDONTWRITEBYTECODE, value: "1"}
+# A set of names has the same order in each worker, and where scores are computed.
+- {name: PYTHONHASHSEED, value: "0"}
 {{- end -}}
 
 {{/* Volumes and mounts of a program. Arguments: root, role. Gives {volumes: [...], mounts: [...]}. */}}

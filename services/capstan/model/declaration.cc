@@ -147,6 +147,11 @@ absl::Status CheckNamesInExports(const v1::ModelDeclaration& declaration, const 
     taken.insert(tensor.name() + ".slots");
   }
   for (const v1::DeclaredTensor& tensor : declaration.tensors()) {
+    if (tensor.name() == "__metadata__") {  // Safetensors keeps this one to itself.
+      return absl::InvalidArgumentError(
+          "tensor __metadata__ has the name that the format of exported models keeps to itself; "
+          "rename it");
+    }
     if (!taken.contains(tensor.name())) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "tensor ", tensor.name(), " has the name that a part of the table or tensor ",

@@ -73,6 +73,11 @@ uint64_t DenseFloats(const v1::JobSpec& job) {
   return floats;
 }
 
+bool Compensates(const v1::JobSpec& job) {
+  return job.dense_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE ||
+         job.sparse_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE;
+}
+
 uint64_t RowFloats(const v1::JobSpec& job) {
   uint64_t floats = 0;
   for (const v1::TableSpec& table : job.tables()) floats = std::max<uint64_t>(floats, table.dim());
@@ -166,8 +171,11 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
                             std::min<uint64_t>(traffic.worker.pushed_bytes, calls);
   const uint64_t batch = job.train().batch_size() * facts.record_bytes;
   const uint64_t batches = std::max<uint64_t>(lanes, 1) + job.train().prefetch_batches();
+  // A program may write to what was pulled, and a push that is compensated says what that was.
+  const uint64_t copies = !job.model().user().empty() && Compensates(job) ? 1 : 0;
   ProcessMemory memory;
   memory.parts = {
+      {"copies of what was pulled", trainers * steps * copies * (dense + rows)},
       {"parameters and gradients of steps under way", trainers * steps * 2 * (dense + rows)},
       {"gradient being computed", trainers * GradientsOfABatch(job) * (dense + rows)},
       {"messages on their way, at most", trainers * steps * messages},

@@ -42,6 +42,10 @@ class ModelSource {
                                                                 const ComputeOptions& options,
                                                                 EventLoop& loop) = 0;
 
+  // Whether the user's program has failed at a step, or was interrupted: nobody computes the steps
+  // that wait, and the worker need not wait for them when it drains.
+  virtual bool gone() const { return false; }
+
   // The worker has ended: no step is computed any more.
   virtual void OnEnd() {}
 };

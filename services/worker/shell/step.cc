@@ -7,12 +7,19 @@
 
 namespace capstan::worker {
 
+void Step::KeepPulled() {
+  kept_parameters = parameters;
+  for (StepTable& table : tables) table.kept_rows = table.rows;
+  keeps_pulled = true;
+}
+
 std::shared_ptr<Step> StepPool::Take(std::shared_ptr<const Batch> batch,
                                      absl::Span<const uint32_t> owners) {
   std::shared_ptr<Step> step = TakeFree();
   step->batch = std::move(batch);
   step->marks = {.pull_began = absl::InfinitePast(), .pulled = absl::InfinitePast()};
   step->push_began = absl::InfinitePast();
+  step->keeps_pulled = false;
   step->pulled.Clear();
   step->pushed.Clear();
   step->tables.resize(std::max<size_t>(1, map_.tables().size()));
@@ -66,6 +73,7 @@ void StepPool::LendDense(Step& step, Timeline timeline) {
     if (std::optional<Dense> dense = shelf_->TakeDense()) {
       step.parameters = std::move(dense->parameters);
       step.parameter_gradients = std::move(dense->gradients);
+      step.kept_parameters = std::move(dense->kept);
       step.frozen_of = dense->frozen_of;
     }
     step.parameters.resize(size);
@@ -103,9 +111,11 @@ void StepPool::Shelf::PutBack(std::unique_ptr<Step> step) {
   absl::MutexLock lock(&mu_);
   if (!step->parameters.empty()) {
     dense_.push_back({std::move(step->parameters), std::move(step->parameter_gradients),
+                      std::move(step->kept_parameters),
                       std::exchange(step->frozen_of, std::nullopt)});
     step->parameters.clear();  // A vector that was moved from need not be empty.
     step->parameter_gradients.clear();
+    step->kept_parameters.clear();
   }
   steps_.push_back(std::move(step));
 }

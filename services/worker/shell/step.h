@@ -35,12 +35,18 @@ struct StepTable {
   std::vector<uint32_t> row_versions;
 
   std::vector<float> row_gradients;  // Computed.
+
+  std::vector<float> kept_rows;  // See Step::KeepPulled.
 };
 
 // Written by one thread at a time: by the event loop, and between Compute and Computed by the
 // thread that computes the step.
 struct Step {
   explicit Step(const ParameterMap& map) : plan(map) {}
+
+  // Copies the rows and parameters that were pulled, as the user's program may write to both, and a
+  // push that is compensated says by which of them its gradient was computed.
+  void KeepPulled();
 
   std::shared_ptr<const Batch> batch;  // Shared with the prefetcher's feed.
   StreamId stream;   // With `seq`, names the batch within the whole job, whoever works on it.
@@ -53,6 +59,8 @@ struct Step {
   // Pulled: all tensors, flat, and the versions that the partitions had.
   std::vector<float> parameters;
   PartitionVersions versions;
+  bool keeps_pulled = false;  // KeepPulled was called for this batch.
+  std::vector<float> kept_parameters;
   // `parameters` holds the frozen tensors of this timeline, so they need not be pulled again in it.
   std::optional<Timeline> frozen_of;
 
@@ -104,6 +112,7 @@ class StepPool {
   struct Dense {
     std::vector<float> parameters;
     std::vector<float> gradients;
+    std::vector<float> kept;            // As Step::kept_parameters.
     std::optional<Timeline> frozen_of;  // As Step::frozen_of.
   };
 

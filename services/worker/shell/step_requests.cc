@@ -42,7 +42,8 @@ StepPush::StepPush(const v1::JobSpec& job, std::shared_ptr<Step> step, const Sen
     : step_(std::move(step)), action_(action) {
   for (size_t i = 0; i < TablesOf(job); ++i) {
     rows_.push_back(step_->tables[i].row_gradients.data());
-    pulled_rows_.push_back(step_->tables[i].rows.data());
+    const StepTable& table = step_->tables[i];
+    pulled_rows_.push_back(step_->keeps_pulled ? table.kept_rows.data() : table.rows.data());
     versions_.push_back(step_->tables[i].row_versions.data());
   }
   options_ = {.clock = action_.clock,
@@ -60,7 +61,8 @@ StepPush::StepPush(const v1::JobSpec& job, std::shared_ptr<Step> step, const Sen
   if (CountsRowUpdates(job.sparse_update())) source_.row_versions = versions_;
   if (Compensates(job)) {
     source_.pulled_rows = pulled_rows_;
-    source_.pulled_dense = step_->parameters.data();
+    source_.pulled_dense =
+        step_->keeps_pulled ? step_->kept_parameters.data() : step_->parameters.data();
   }
 }
 

@@ -23,6 +23,10 @@ void UserSteps::Finish(Taken taken) {
 bool UserSteps::Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<void()> then) {
   std::optional<Submitted> back = TakeBack(taken);
   if (!back) return false;
+  {
+    absl::MutexLock lock(&mu_);
+    failed_ = true;
+  }
   back->step->user_code = std::move(error);
   const auto last = std::make_shared<absl::AnyInvocable<void()>>(std::move(then));
   back->done = [done = std::move(back->done), last]() mutable {
@@ -31,6 +35,11 @@ bool UserSteps::Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<vo
   };
   if (!HandBack(*std::move(back))) (*last)();
   return true;
+}
+
+bool UserSteps::failed() const {
+  absl::MutexLock lock(&mu_);
+  return failed_;
 }
 
 std::optional<UserSteps::Taken> UserSteps::Overdue(absl::Duration limit) const {
@@ -95,6 +104,7 @@ void UserSteps::Add(uint64_t computer, std::shared_ptr<Step> step, Computer::Kin
 }
 
 void UserCompute::Submit(std::shared_ptr<Step> step, Kind kind, absl::AnyInvocable<void()> done) {
+  if (compensates_ && kind == Kind::kGradients) step->KeepPulled();
   steps_.Add(id_, std::move(step), kind, std::move(done));
 }
 

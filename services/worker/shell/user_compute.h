@@ -46,6 +46,9 @@ class UserSteps {
   // if the lease is gone. Returns false, and does nothing, if the step was handed back before.
   bool Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<void()> then);
 
+  // Whether the program has failed at a step.
+  bool failed() const;
+
   // Returns the step that the program has had for the longest time, if that is `limit` or more.
   std::optional<Taken> Overdue(absl::Duration limit) const;
 
@@ -82,14 +85,17 @@ class UserSteps {
   std::map<uint64_t, EventLoop*> computers_ ABSL_GUARDED_BY(mu_);  // Those that have not left.
   uint64_t last_computer_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time idle_from_ ABSL_GUARDED_BY(mu_) = clock_.Now();
+  bool failed_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // Hands the steps of one trainer to the user's program. Thread-safe.
 class UserCompute final : public Computer {
  public:
-  // `steps` and `loop` must outlive this object.
-  UserCompute(UserSteps& steps, EventLoop& loop) : steps_(steps), id_(steps.Join(loop)) {}
+  // `compensates`: pushes say what was pulled (worker/machines/runners.h), and so each step keeps a
+  // copy of that. `steps` and `loop` must outlive this object.
+  UserCompute(UserSteps& steps, EventLoop& loop, bool compensates)
+      : steps_(steps), id_(steps.Join(loop)), compensates_(compensates) {}
   ~UserCompute() override { steps_.Leave(id_); }  // Results of steps that are taken are dropped.
   UserCompute(const UserCompute&) = delete;
   UserCompute& operator=(const UserCompute&) = delete;
@@ -99,6 +105,7 @@ class UserCompute final : public Computer {
  private:
   UserSteps& steps_;
   const uint64_t id_;
+  const bool compensates_;
 };
 
 }  // namespace capstan::worker

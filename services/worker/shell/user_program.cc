@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "worker/machines/runners.h"
 #include "worker/shell/job_facts.h"
 
 namespace capstan::worker {
@@ -94,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Computer>> UserProgram::NewComputer(const v1::Job
   }
   absl::MutexLock lock(&mu_);
   CAPSTAN_RETURN_IF_ERROR(LearnJob(job));
-  return std::make_unique<UserCompute>(steps_, loop);
+  return std::make_unique<UserCompute>(steps_, loop, Compensates(job));
 }
 
 }  // namespace capstan::worker

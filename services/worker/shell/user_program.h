@@ -51,6 +51,7 @@ class UserProgram final : public ModelSource {
   absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
                                                         const ComputeOptions& options,
                                                         EventLoop& loop) override;
+  bool gone() const override { return steps_.failed(); }
   void OnEnd() override { steps_.Close(); }
 
  private:

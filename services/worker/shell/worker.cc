@@ -22,6 +22,8 @@ constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kRateWindow = absl::Seconds(1);
 constexpr absl::Duration kWarnEvery = absl::Seconds(5);
+// What was computed before the program failed is pushed meanwhile.
+constexpr absl::Duration kDrainOfGone = absl::Seconds(4);
 constexpr absl::Duration kStallWorthTelling = absl::Milliseconds(500);
 // While an object store is away, or does not let us in. The chief gives the work to others long
 // before that, and says what is waited for (data_stall).
@@ -82,6 +84,7 @@ Worker::~Worker() {
 }
 
 absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration, ModelSource& model) {
+  model_ = &model;
   const ComputeOptions options{.clip_norm = job_.train().clip_norm(),
                                .min_step = options_.min_step};
   std::shared_ptr<ProcessChannels> channels;
@@ -197,7 +200,8 @@ v1::WorkerReport Worker::MakeReport() {
 
 void Worker::BeginDrain() {
   log::Info("draining: finishing the steps under way, giving back the rest");
-  machine_.Drain(Now() + options_.drain);
+  machine_.Drain(Now() +
+                 (model_->gone() ? std::min(options_.drain, kDrainOfGone) : options_.drain));
 }
 
 }  // namespace capstan::worker

@@ -32,8 +32,8 @@ struct WorkerOptions {
 // Confined to the thread that runs it.
 class Worker final : public WorkerShell {
  public:
-  // `registration` is the chief's answer. `chief`, `loop` and `metrics` must outlive the worker.
-  // INVALID_ARGUMENT if the job's model cannot be made.
+  // `registration` is the chief's answer. `model`, `chief`, `loop` and `metrics` must outlive the
+  // worker. INVALID_ARGUMENT if the job's model cannot be made.
   static absl::StatusOr<std::unique_ptr<Worker>> Create(WorkerOptions options,
                                                         const v1::RegisterWorkerReply& registration,
                                                         ModelSource& model, EventLoop& loop,
@@ -75,6 +75,7 @@ class Worker final : public WorkerShell {
   StallMeter stall_meter_;
   WorkerMachine machine_;
   WorkerContext context_;
+  const ModelSource* model_ = nullptr;  // Set by AddTrainers.
   std::map<TrainerId, std::unique_ptr<Trainer>> trainers_;
 
   absl::Time view_retry_ = absl::InfiniteFuture();

@@ -60,6 +60,19 @@ TEST(CheckDeclarationTest, RefusesWhatNoJobCanTrain) {
       HasSubstr("more than"));
 }
 
+TEST(CheckNamesInExportsTest, RefusesNamesThatExportedModelsHaveForSomethingElse) {
+  v1::JobSpec job;
+  job.add_tables()->set_name("user");
+  const auto said = [&](const std::string& name) {
+    return std::string(CheckNamesInExports(Declaration({{name, {2}}}), job).message());
+  };
+  EXPECT_EQ(said("user"), "");
+  EXPECT_THAT(said("user.keys"), HasSubstr("tensor user.keys has the name that a part of"));
+  EXPECT_EQ(said("__metadata__"),
+            "tensor __metadata__ has the name that the format of exported models keeps to itself; "
+            "rename it");
+}
+
 TEST(AddTensorsTest, WhatIsNotTrainedHasTheOptimizerThatAddsIncrements) {
   v1::JobSpec job;
   job.mutable_dense_optimizer()->set_kind(v1::OPTIMIZER_KIND_ADAM);

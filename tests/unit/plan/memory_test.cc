@@ -57,6 +57,20 @@ TEST(WorkerMemoryTest, EachSliceOfABatchHasAGradientOfItsOwnAndTheBatchTheirSum)
   EXPECT_EQ(PartOf(SizesFor(job, scale).worker, kGradient), kDense) << "the program computes it";
 }
 
+TEST(WorkerMemoryTest, AProgramsStepsKeepACopyOfWhatWasPulledWhereThatIsCompensated) {
+  const Scale scale = {.workers = 4, .shards = 1};
+  v1::JobSpec job = DenseJob(1);
+  const auto copies = [&] {
+    return PartOf(SizesFor(job, scale).worker, "copies of what was pulled");
+  };
+  job.mutable_model()->set_user("model.py");
+  EXPECT_EQ(copies(), 0u);
+  job.mutable_dense_update()->set_stale_gradients(v1::STALE_GRADIENTS_COMPENSATE);
+  EXPECT_GT(copies(), 0u);
+  job.mutable_model()->clear_user();
+  EXPECT_EQ(copies(), 0u) << "towers write to nothing that was pulled";
+}
+
 TEST(WorkerMemoryTest, EachLaneHoldsATaskThatIsBeingRead) {
   const Scale scale = {.workers = 4, .shards = 1};
   const DataFacts facts = {.task_bytes = 1000};

@@ -41,7 +41,7 @@ class HangWatchTest : public testing::Test {
   EventLoop loop_;
   FakeClock clock_;
   UserSteps steps_{clock_};
-  UserCompute computer_{steps_, loop_};
+  UserCompute computer_{steps_, loop_, /*compensates=*/false};
   HangWatch watch_{steps_, clock_};
   int done_ = 0;
   bool ended_ = false;
@@ -107,7 +107,7 @@ TEST_F(HangWatchTest, AStepThatComesBackWhileItIsAskedAboutHangsNot) {
 }
 
 TEST_F(HangWatchTest, AProgramWhoseTrainerIsGoneHangsAllTheSame) {
-  auto other = std::make_unique<UserCompute>(steps_, loop_);
+  auto other = std::make_unique<UserCompute>(steps_, loop_, /*compensates=*/false);
   auto batch = std::make_shared<Batch>();
   batch->offsets = {0};
   other->Submit(pool_.Take(std::move(batch), owners_), Computer::Kind::kGradients, [] {});

@@ -151,6 +151,15 @@ TEST_F(StepRequestsTest, WhatAGradientWasComputedFromIsPushedWhereShardsCompensa
   EXPECT_EQ(push.source().pulled_dense, step_->parameters.data());
 }
 
+TEST_F(StepRequestsTest, WhatAProgramWritesInPlaceIsNotTakenForWhatWasPulled) {
+  job_.mutable_dense_update()->set_stale_gradients(v1::STALE_GRADIENTS_COMPENSATE);
+  step_->KeepPulled();
+  step_->parameters[1] = table(1).rows[0] = 100;
+  const StepPush push = PushOf({});
+  EXPECT_THAT(absl::MakeSpan(push.source().pulled_dense, 2), ElementsAre(1, 2));
+  EXPECT_THAT(absl::MakeSpan(push.source().pulled_rows[1], 2), ElementsAre(0, 0));
+}
+
 TEST_F(StepRequestsTest, FrozenTensorsArePulledWhereTheyAreNotKnown) {
   EXPECT_TRUE(StepPull(job_, step_, {}, /*frozen=*/true).options().frozen);
   EXPECT_FALSE(StepPull(job_, step_, {}, /*frozen=*/false).options().frozen);

@@ -46,7 +46,8 @@ class UserComputeTest : public testing::Test {
   EventLoop loop_;
   const SteadyClock clock_{};
   UserSteps steps_{clock_};
-  std::unique_ptr<UserCompute> computer_ = std::make_unique<UserCompute>(steps_, loop_);
+  std::unique_ptr<UserCompute> computer_ =
+      std::make_unique<UserCompute>(steps_, loop_, /*compensates=*/false);
   std::vector<uint64_t> done_;
 };
 
@@ -83,7 +84,9 @@ TEST_F(UserComputeTest, AFailureReachesTheLeaseBeforeWhatComesThen) {
   const std::shared_ptr<Step> step = taken->step;
   v1::UserCodeError error;
   error.set_place("deepfm.py:31");
+  EXPECT_FALSE(steps_.failed());
   EXPECT_TRUE(steps_.Fail(*taken, error, [this] { done_.push_back(99); }));
+  EXPECT_TRUE(steps_.failed()) << "who drains need not wait for steps that nobody computes";
   EXPECT_FALSE(steps_.Fail(*taken, error, [this] { done_.push_back(100); })) << "it has come back";
   PollUntilDone(2);
   EXPECT_EQ(done_, (std::vector<uint64_t>{3, 99}));
@@ -101,7 +104,7 @@ TEST_F(UserComputeTest, AFailureOfALeaseThatIsGoneIsStillFollowedByWhatComesThen
 }
 
 TEST_F(UserComputeTest, ATrainerThatIsGoneTakesItsStepsAlongAndHearsOfNone) {
-  UserCompute other(steps_, loop_);
+  UserCompute other(steps_, loop_, /*compensates=*/false);
   Submit(1);
   Submit(2);
   other.Submit(NewStep(5), Computer::Kind::kGradients, [this] { done_.push_back(5); });
@@ -127,6 +130,20 @@ TEST_F(UserComputeTest, MemoryOfAStepIsValidUntilTheProgramLetsGoOfIt) {
   pool_.reset();
   EXPECT_EQ(kept->parameters[9], 4);
   std::thread([step = std::move(kept)]() mutable { step.reset(); }).join();
+}
+
+TEST_F(UserComputeTest, WhereGradientsAreCompensatedAStepKeepsWhatWasPulledAndIsTrained) {
+  UserCompute compensates(steps_, loop_, /*compensates=*/true);
+  const std::shared_ptr<Step> trained = NewStep(1), evaluated = NewStep(2), plain = NewStep(3);
+  trained->parameters[9] = 4;
+  compensates.Submit(trained, Computer::Kind::kGradients, [] {});
+  compensates.Submit(evaluated, Computer::Kind::kLogits, [] {});
+  computer_->Submit(plain, Computer::Kind::kGradients, [] {});
+  trained->parameters[9] = 1;  // As a program does that bounds a parameter in place.
+  ASSERT_TRUE(trained->keeps_pulled);
+  EXPECT_EQ(trained->kept_parameters[9], 4);
+  EXPECT_FALSE(evaluated->keeps_pulled);
+  EXPECT_FALSE(plain->keeps_pulled);
 }
 
 TEST_F(UserComputeTest, NothingComesOnceItIsClosed) {
