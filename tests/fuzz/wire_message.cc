@@ -16,7 +16,7 @@
 namespace capstan::wire {
 namespace {
 
-// The payload back in the generated class, one overload a message.
+// The payload back in the generated class, one overload a message; that of pushes is in samples.h.
 void Restore(const Payload& payload, const PartitionPart& part, v1::PartitionPull& to) {
   for (const TablePart& rows : payload.tables_of(part)) {
     v1::TableKeys& table = *to.add_tables();
@@ -39,25 +39,6 @@ void Restore(const Payload& payload, const PartitionPart& part, v1::PartitionVal
     v1::BlockValues& block = *to.add_blocks();
     block.set_block(values.block);
     block.set_values(TextOf(values.values));
-  }
-}
-
-void Restore(const Payload& payload, const PartitionPart& part, v1::PartitionGradient& to) {
-  to.set_dense_version(part.dense_version);
-  to.set_sparse_version(part.sparse_version);
-  for (const TablePart& rows : payload.tables_of(part)) {
-    v1::TableGradient& table = *to.add_tables();
-    table.set_table(rows.table);
-    table.set_keys(TextOf(rows.keys));
-    table.set_values(TextOf(rows.values));
-    table.set_pulled(TextOf(rows.pulled));
-    table.set_updates(TextOf(rows.updates));
-  }
-  for (const BlockPart& values : payload.blocks_of(part)) {
-    v1::BlockGradient& block = *to.add_blocks();
-    block.set_block(values.block);
-    block.set_values(TextOf(values.values));
-    block.set_pulled(TextOf(values.pulled));
   }
 }
 

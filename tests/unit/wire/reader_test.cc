@@ -32,22 +32,7 @@ absl::StatusOr<v1::PushRequest> ReadPush(const grpc::ByteBuffer& buffer) {
   for (const PartitionPart& part : payload.partitions) {
     v1::PartitionGradient& partition = *push.add_partitions();
     partition.set_partition(part.partition);
-    partition.set_dense_version(part.dense_version);
-    partition.set_sparse_version(part.sparse_version);
-    for (const TablePart& rows : payload.tables_of(part)) {
-      v1::TableGradient& table = *partition.add_tables();
-      table.set_table(rows.table);
-      table.set_keys(TextOf(rows.keys));
-      table.set_values(TextOf(rows.values));
-      table.set_pulled(TextOf(rows.pulled));
-      table.set_updates(TextOf(rows.updates));
-    }
-    for (const BlockPart& read_block : payload.blocks_of(part)) {
-      v1::BlockGradient& block = *partition.add_blocks();
-      block.set_block(read_block.block);
-      block.set_values(TextOf(read_block.values));
-      block.set_pulled(TextOf(read_block.pulled));
-    }
+    Restore(payload, part, partition);
   }
   return push;
 }

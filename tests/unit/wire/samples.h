@@ -10,6 +10,7 @@
 
 #include "capstan/v1/ps.pb.h"
 #include "capstan/wire/message.h"
+#include "capstan/wire/reader.h"
 
 namespace capstan::wire {
 
@@ -81,6 +82,26 @@ inline std::string TextOf(const grpc::ByteBuffer& buffer) {
   (void)buffer.Dump(&slices);
   for (const grpc::Slice& slice : slices) text.append(slice.begin(), slice.end());
   return text;
+}
+
+// Puts one partition's gradient back into the generated class, but for the partition's number.
+inline void Restore(const Payload& payload, const PartitionPart& part, v1::PartitionGradient& to) {
+  to.set_dense_version(part.dense_version);
+  to.set_sparse_version(part.sparse_version);
+  for (const TablePart& rows : payload.tables_of(part)) {
+    v1::TableGradient& table = *to.add_tables();
+    table.set_table(rows.table);
+    table.set_keys(TextOf(rows.keys));
+    table.set_values(TextOf(rows.values));
+    table.set_pulled(TextOf(rows.pulled));
+    table.set_updates(TextOf(rows.updates));
+  }
+  for (const BlockPart& values : payload.blocks_of(part)) {
+    v1::BlockGradient& block = *to.add_blocks();
+    block.set_block(values.block);
+    block.set_values(TextOf(values.values));
+    block.set_pulled(TextOf(values.pulled));
+  }
 }
 
 }  // namespace capstan::wire
