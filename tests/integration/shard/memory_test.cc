@@ -80,7 +80,7 @@ TEST(ShardMemoryRoundsTest, GradientsWaitInWhatTheParametersLeaveUnlessTheRoundN
     LocalShards shards(SyncJob(/*lanes=*/2, backup_workers, /*dense_width=*/1 << 20), /*count=*/1);
     ps::Shard& shard = shards.at(0).shard();
     shard.SetMemory(kMemory);
-    const v1::ShardReport report = shard.Report();
+    const v1::ShardReport report = shards.at(0).Report();
     ASSERT_GE(report.parameter_bytes(), size_t{4} << 20);
     shard.LimitWaiting(report);
     const size_t limit = shard.waiting_gradients().limit();
