@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
 
-uint64_t PartOf(const ProcessMemory& memory, std::string_view what) {
+uint64_t ShardPartOf(const ProcessMemory& memory, std::string_view what) {
   for (const MemoryPart& part : memory.parts) {
     if (part.what == what) return part.bytes;
   }
@@ -20,7 +20,7 @@ uint64_t PartOf(const ProcessMemory& memory, std::string_view what) {
 constexpr std::string_view kWaiting = "gradients that wait, at most";
 
 // A hundred lanes of 102 MB on ten shards, of which thirty push and pull at the same time.
-ShardNeeds HundredLanes() {
+ShardNeeds NeedsOfAHundredLanes() {
   ShardNeeds needs;
   needs.dense = 10 * kMebibyte;
   needs.round_sum = 10 * kMebibyte;
@@ -34,19 +34,19 @@ ShardNeeds HundredLanes() {
 }
 
 TEST(ShardMemoryTest, GradientsThatWaitForTheirTurnGetWhatIsLeft) {
-  const ShardNeeds needs = HundredLanes();
+  const ShardNeeds needs = NeedsOfAHundredLanes();
   // 64 MiB are surely held, and messages and replies may take 96 MiB each.
-  EXPECT_EQ(PartOf(ShardMemoryIn(needs, 384 * kMebibyte), kWaiting), 128 * kMebibyte);
+  EXPECT_EQ(ShardPartOf(ShardMemoryIn(needs, 384 * kMebibyte), kWaiting), 128 * kMebibyte);
   EXPECT_EQ(ShardMemoryIn(needs, 384 * kMebibyte).bytes(), 384 * kMebibyte);
-  EXPECT_EQ(PartOf(ShardMemoryIn(needs, 1024 * kMebibyte), kWaiting), 448 * kMebibyte);
-  EXPECT_EQ(PartOf(ShardMemoryIn(needs, 8192 * kMebibyte), kWaiting), 990 * kMebibyte);
-  EXPECT_EQ(PartOf(ShardMemoryIn(needs, 128 * kMebibyte), kWaiting), 16 * kMebibyte)
+  EXPECT_EQ(ShardPartOf(ShardMemoryIn(needs, 1024 * kMebibyte), kWaiting), 448 * kMebibyte);
+  EXPECT_EQ(ShardPartOf(ShardMemoryIn(needs, 8192 * kMebibyte), kWaiting), 990 * kMebibyte);
+  EXPECT_EQ(ShardPartOf(ShardMemoryIn(needs, 128 * kMebibyte), kWaiting), 16 * kMebibyte)
       << "an eighth, though nothing is left";
 }
 
 TEST(ShardMemoryTest, TheLeastMemoryHoldsWhatNobodyTurnsAwayAndAnEighthForGradients) {
   // 64 MiB are surely held, messages and replies may take 64 MiB each: 192 of 220.
-  EXPECT_EQ(LeastShardMemory(HundredLanes()), 220 * kMebibyte);
+  EXPECT_EQ(LeastShardMemory(NeedsOfAHundredLanes()), 220 * kMebibyte);
   ShardNeeds small;
   small.dense = kMebibyte + 1;
   EXPECT_EQ(LeastShardMemory(small), 2 * kMebibyte) << "whole MiB";
@@ -63,7 +63,7 @@ TEST(ShardMemoryTest, GradientsThatARoundNeedsAreSurelyHeldInHalfOfTheMemory) {
 }
 
 TEST(ShardMemoryTest, WithReplicasGradientsOfBackupsWaitAsWell) {
-  ShardNeeds needs = HundredLanes();
+  ShardNeeds needs = NeedsOfAHundredLanes();
   const uint64_t once = WaitingLimitIn(needs, 384 * kMebibyte);
   needs.copies = 2;
   EXPECT_EQ(WaitingLimitIn(needs, 384 * kMebibyte), once / 2);

@@ -27,7 +27,7 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 constexpr Timeline kTimeline{1};
-constexpr absl::Time kNow = absl::UnixEpoch();
+constexpr absl::Time kCopiedAt = absl::UnixEpoch();
 
 // One partition with a table of one column, from 0, SGD with rate 1.
 v1::JobSpec Job(v1::PolicyKind policy) {
@@ -92,7 +92,7 @@ class Subject {
   }
   uint64_t CloseRound(const RoundCommit& set) {
     rounds_.Learn(kTimeline, set, [] { return false; });
-    return partition_.CatchUp(kNow);
+    return partition_.CatchUp(kCopiedAt);
   }
 
   std::vector<std::pair<uint64_t, float>> ReadCopy(const PartitionCopy& copy) {
@@ -131,7 +131,7 @@ class Subject {
         PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, waiting_.TryHold(slice.size()));
     CAPSTAN_CHECK(message.ok());
     ReplicaWait nobody;
-    return partition_.Push(*message, 0, /*progress_examples=*/0, kNow, nobody).sparse();
+    return partition_.Push(*message, 0, /*progress_examples=*/0, kCopiedAt, nobody).sparse();
   }
 
   metrics::Registry registry_;
@@ -148,36 +148,36 @@ class Subject {
 TEST(PartitionCopyTest, HoldsTheRowsOfItsMomentWhateverIsPushedMeanwhile) {
   Subject subject(v1::POLICY_KIND_ASYNC);
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::OUTCOME_APPLIED);
-  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline}, kNow);
+  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt);
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::OUTCOME_APPLIED);
   EXPECT_EQ(subject.Push(/*key=*/4, /*seq=*/2), v1::OUTCOME_APPLIED);
   EXPECT_THAT(subject.ReadCopy(*copy), UnorderedElementsAre(Pair(3, 1)));
-  subject.partition().SettleCopy("", kNow);
-  const auto later = subject.partition().BeginCopy({.timeline = kTimeline}, kNow);
+  subject.partition().SettleCopy("", kCopiedAt);
+  const auto later = subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt);
   EXPECT_THAT(subject.ReadCopy(*later), UnorderedElementsAre(Pair(3, 2), Pair(4, 1)));
-  subject.partition().SettleCopy("", kNow);
+  subject.partition().SettleCopy("", kCopiedAt);
 }
 
 TEST(PartitionCopyTest, OfARoundHoldsNothingOfTheNext) {
   Subject subject(v1::POLICY_KIND_SYNC);
   EXPECT_EQ(subject.DoRound(1, /*key=*/3), 1u);
-  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline}, kNow);
+  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt);
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ(subject.DoRound(2, /*key=*/3), 2u);
   EXPECT_EQ(subject.DoRound(3, /*key=*/4), 3u);
   EXPECT_THAT(subject.ReadCopy(*copy), UnorderedElementsAre(Pair(3, 1)));
-  subject.partition().SettleCopy("", kNow);
-  const auto later = subject.partition().BeginCopy({.timeline = kTimeline}, kNow);
+  subject.partition().SettleCopy("", kCopiedAt);
+  const auto later = subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt);
   EXPECT_THAT(subject.ReadCopy(*later), UnorderedElementsAre(Pair(3, 2), Pair(4, 1)));
-  subject.partition().SettleCopy("", kNow);
+  subject.partition().SettleCopy("", kCopiedAt);
 }
 
 TEST(PartitionCopyTest, UpdatesWaitAndAreCountedWhenTheShardKeepsTooMuchForCopies) {
   Subject subject(v1::POLICY_KIND_ASYNC);
   subject.kept().SetLimit(1);
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::OUTCOME_APPLIED);
-  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline}, kNow);
+  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt);
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::OUTCOME_APPLIED) << "nothing was kept yet";
   EXPECT_GT(subject.kept().bytes(), 0);
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/2), v1::OUTCOME_BUSY);
@@ -185,60 +185,61 @@ TEST(PartitionCopyTest, UpdatesWaitAndAreCountedWhenTheShardKeepsTooMuchForCopie
   EXPECT_THAT(subject.metrics(), HasSubstr("capstan_checkpoint_held_back_partitions_total 1\n"));
   EXPECT_THAT(subject.ReadCopy(*copy), UnorderedElementsAre(Pair(3, 1)));
 
-  subject.partition().EndCopy(kNow);
+  subject.partition().EndCopy(kCopiedAt);
   EXPECT_EQ(subject.kept().bytes(), 0);
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/2), v1::OUTCOME_APPLIED);
-  subject.partition().SettleCopy("", kNow);
+  subject.partition().SettleCopy("", kCopiedAt);
 }
 
 TEST(PartitionCopyTest, ARoundThatIsClosedWhileUpdatesWaitIsAppliedAfterwards) {
   Subject subject(v1::POLICY_KIND_SYNC);
   subject.kept().SetLimit(1);
   EXPECT_EQ(subject.DoRound(1, /*key=*/3), 1u);
-  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline}, kNow);
+  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt);
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ(subject.DoRound(2, /*key=*/3), 2u) << "nothing was kept yet";
   EXPECT_EQ(subject.DoRound(3, /*key=*/3), 2u) << "it is closed, and waits";
   EXPECT_THAT(subject.ReadCopy(*copy), UnorderedElementsAre(Pair(3, 1)));
-  subject.partition().SettleCopy("", kNow);
-  const auto later = subject.partition().BeginCopy({.timeline = kTimeline}, kNow);
+  subject.partition().SettleCopy("", kCopiedAt);
+  const auto later = subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt);
   EXPECT_THAT(subject.ReadCopy(*later), UnorderedElementsAre(Pair(3, 3)));
-  subject.partition().SettleCopy("", kNow);
+  subject.partition().SettleCopy("", kCopiedAt);
 }
 
 TEST(PartitionCopyTest, ARoundThatWaitsForACopyIsCommittedLater) {
   Subject subject(v1::POLICY_KIND_SYNC);
   subject.kept().SetLimit(1);
   EXPECT_EQ(subject.DoRound(1, /*key=*/3), 1u);
-  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline}, kNow).has_value());
+  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt).has_value());
   EXPECT_EQ(subject.DoRound(2, /*key=*/3), 2u) << "nothing was kept yet";
   EXPECT_EQ(subject.DoRound(3, /*key=*/3), 2u);
   ReplicaWait nobody;
-  EXPECT_TRUE(absl::IsUnavailable(subject.partition().CommitRound(3, kNow, nobody)));
-  subject.partition().EndCopy(kNow);
-  EXPECT_TRUE(subject.partition().CommitRound(3, kNow, nobody).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(subject.partition().CommitRound(5, kNow, nobody)));
-  subject.partition().SettleCopy("", kNow);
+  EXPECT_TRUE(absl::IsUnavailable(subject.partition().CommitRound(3, kCopiedAt, nobody)));
+  subject.partition().EndCopy(kCopiedAt);
+  EXPECT_TRUE(subject.partition().CommitRound(3, kCopiedAt, nobody).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(subject.partition().CommitRound(5, kCopiedAt, nobody)));
+  subject.partition().SettleCopy("", kCopiedAt);
 }
 
 // As at a barrier that a lane kept waiting: the round was open when its shard saved the last time.
 TEST(PartitionCopyTest, ARoundThatWasStagedBeforeItsShardLeavesMayEnd) {
   Subject subject(v1::POLICY_KIND_SYNC);
   const RoundCommit set = subject.StageRound(1, /*key=*/3);
-  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kNow);
+  const auto copy =
+      subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kCopiedAt);
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ(subject.CloseRound(set), 1u);
   EXPECT_THAT(subject.ReadCopy(*copy), testing::IsEmpty());
-  subject.partition().SettleCopy("1-a", kNow);
+  subject.partition().SettleCopy("1-a", kCopiedAt);
 }
 
 TEST(PartitionCopyTest, AShardThatLeavesTakesGradientsAgainWhenItCouldNotBeSaved) {
   Subject subject(v1::POLICY_KIND_ASYNC);
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::OUTCOME_APPLIED);
   const auto save_as = [&](const std::string& id) {
-    ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kNow));
+    ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kCopiedAt));
     EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::OUTCOME_BUSY);
-    subject.partition().SettleCopy(id, kNow);
+    subject.partition().SettleCopy(id, kCopiedAt);
   };
   save_as("");
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::OUTCOME_APPLIED);
@@ -249,12 +250,12 @@ TEST(PartitionCopyTest, AShardThatLeavesTakesGradientsAgainWhenItCouldNotBeSaved
 
 TEST(PartitionCopyTest, AShardThatWasSavedToLeaveAndStaysTakesGradientsFromTheNextCopyOn) {
   Subject subject(v1::POLICY_KIND_ASYNC);
-  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kNow));
-  subject.partition().SettleCopy("1-a", kNow);
+  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kCopiedAt));
+  subject.partition().SettleCopy("1-a", kCopiedAt);
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::OUTCOME_BUSY);
-  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline}, kNow));
+  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline}, kCopiedAt));
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::OUTCOME_APPLIED);
-  subject.partition().SettleCopy("", kNow);
+  subject.partition().SettleCopy("", kCopiedAt);
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::OUTCOME_APPLIED);
 }
 
