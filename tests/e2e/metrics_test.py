@@ -16,9 +16,8 @@ from metrics_documented import differences, documented, exported
 PAGE = (HERE.parent.parent / "docs" / "metrics.md").read_text()
 RECORDS, BATCH = 4000, 16
 # Tables, an evaluation, ssp and a checkpoint at the end: together they bring forth every series but those
-# of a call or a checkpoint that failed, and of a recovery.
-NEEDS_A_FAILURE = {"capstan_checkpoint_last_failure_timestamp_seconds",
-                   "capstan_worker_rpc_retries_total", "capstan_recovery_last_samples",
+# of a call that failed, and of a recovery.
+NEEDS_A_FAILURE = {"capstan_worker_rpc_retries_total", "capstan_recovery_last_samples",
                    "capstan_recovery_last_timestamp_seconds", "capstan_recovery_last_updates"}
 NEEDS_A_LIMIT = {"capstan_process_memory_limit_bytes", "capstan_process_cpu_limit_cores",
                  "capstan_process_cpu_throttled_seconds_total"}  # Of the process's cgroup.

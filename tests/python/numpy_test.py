@@ -146,8 +146,9 @@ class NumpyTest(unittest.TestCase):
         job = CLICKS % (1000, "user: factorization_machine.py") + SYNC
         with self.crew(job, workers=1, name="mistake", environment={"MISTAKE": "losses, ({'bias': np.zeros(2)}, {})"}) as crew:
             self.assertEqual(crew.end_of("worker-0"), 3)
-            self.assertRegex(crew.log("worker-0").splitlines()[-1], r"^capstan_ps: numpy.py:\d+: ValueError: the gradient of tensor bias is made of "
-                                                                    r"floats in its shape, \[1\], and is \[2\] of float64$")
+            self.assertRegex(crew.log("worker-0").splitlines()[-1],
+                             r"^capstan_ps: numpy_program.py:\d+: ValueError: the gradient of tensor bias is made of floats in its shape, "
+                             r"\[1\], and is \[2\] of float64$")
 
     def test_a_program_without_a_step_is_refused(self):
         program = self.folder / "model.py"

@@ -274,10 +274,12 @@ void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
   RaiseTo(kCommits, kCommitsHelp, static_cast<double>(checkpoint.taken()), {{"result", "ok"}});
   RaiseTo(kCommits, kCommitsHelp, static_cast<double>(checkpoint.failures()),
           {{"result", "failed"}});
-  if (std::exchange(checkpoints_failed_, checkpoint.failures()) != checkpoint.failures()) {
+  if (checkpoints_failed_ != checkpoint.failures()) {
     SetTime("capstan_checkpoint_last_failure_timestamp_seconds",
-            "When a checkpoint failed last, of this chief.",
-            absl::Now() - absl::Seconds(checkpoint.failed_seconds()));
+            "When a checkpoint failed last, of this chief; 0: none has.",
+            checkpoint.failures() == 0 ? absl::UnixEpoch()
+                                       : absl::Now() - absl::Seconds(checkpoint.failed_seconds()));
+    checkpoints_failed_ = checkpoint.failures();
   }
   UpdateRecoveries(status, absl::Now());
   if (checkpoint.uri().empty()) return;

@@ -68,8 +68,8 @@ class ChiefMetrics {
   std::map<std::pair<std::string, metrics::Labels>, double> before_;  // Totals when the term began.
   std::optional<std::set<std::string>> crew_;                         // Workers that are not lost.
   std::string checkpoint_;                                            // The newest one, which was
-  uint64_t checkpoints_taken_ = 0;  // the checkpoints_taken_-th of this term.
-  uint64_t checkpoints_failed_ = 0;
+  uint64_t checkpoints_taken_ = 0;              // the checkpoints_taken_-th of this term.
+  std::optional<uint64_t> checkpoints_failed_;  // As told last.
   std::optional<int> recoveries_;
   bool loss_known_ = false;  // The training loss is known; it is 0 in the status before.
 };

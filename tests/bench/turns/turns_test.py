@@ -42,7 +42,7 @@ class TurnsTest(unittest.TestCase):
                    "--rounds", "4", "--width", "1000")
 
     def test_crowd(self):
-        self.tells(sections.crowd, "async", "crowd.py", "async", "--shards", "2", "--workers", "2", "--tasks", "16")
+        self.tells(sections.crowd, "sync", "crowd.py", "sync", "--shards", "2", "--workers", "2", "--tasks", "16")
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ TEST(ChiefMetricsTest, ACheckpointThatFailedIsOlderThanTheOneThatSucceededAfterI
     const std::string text = registry.Text();
     const std::string name = "\ncapstan_checkpoint_last_" + of + "_timestamp_seconds ";
     const size_t at = text.find(name);
-    return at == std::string::npos ? 0 : std::stod(text.substr(at + name.size()));
+    return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size()));
   };
   v1::GetStatusReply status;
   v1::CheckpointStatus& checkpoint = *status.mutable_checkpoint();
