@@ -17,9 +17,9 @@
 #include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "tests/lib/no_tasks.h"
 #include "worker/machines/runner_machine.h"
 #include "worker/machines/waiting_turns.h"
-#include "worker/session/lease_lifecycle.h"
 #include "worker/session/lease_shell.h"
 
 namespace capstan::worker {
@@ -82,14 +82,6 @@ class FuzzedShell final : public LeaseShell {
   void AddResults(v1::LeaseReport&) const override {}
 
  private:
-  // Knows nothing of the lease's tasks.
-  class NoTasks final : public TasksRead {
-   public:
-    std::vector<v1::LaneTaskDone> TakeDone(uint64_t) override { return {}; }
-    bool HasDone(uint64_t) const override { return false; }
-    uint64_t tasks_known() const override { return 0; }
-    FedTask OnlyTask() const override { return {}; }
-  };
   struct OpenCall {
     Ticket ticket = 0;
     std::optional<WaitingTurns::Turn> turn;

@@ -28,6 +28,13 @@ struct StaleDecision {
 };
 [[nodiscard]] StaleDecision DecideStale(const v1::UpdatePolicy& policy, uint64_t staleness);
 
+// Returns whether each push carries the weights that were pulled, from which shards compensate
+// stale gradients.
+[[nodiscard]] inline bool Compensates(const v1::JobSpec& job) {
+  return job.dense_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE ||
+         job.sparse_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE;
+}
+
 // ---- synchronous rounds ----
 
 // Returns how many reports close a round: max(1, D - b) of the D lanes which still have data.

@@ -73,11 +73,6 @@ uint64_t DenseFloats(const v1::JobSpec& job) {
   return floats;
 }
 
-bool Compensates(const v1::JobSpec& job) {
-  return job.dense_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE ||
-         job.sparse_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE;
-}
-
 uint64_t RowFloats(const v1::JobSpec& job) {
   uint64_t floats = 0;
   for (const v1::TableSpec& table : job.tables()) floats = std::max<uint64_t>(floats, table.dim());

@@ -56,9 +56,4 @@ LaneTurns::Order OrderOfTurns(const v1::JobSpec& job) {
              : LaneTurns::Order::kOfAsking;
 }
 
-bool Compensates(const v1::JobSpec& job) {
-  return job.dense_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE ||
-         job.sparse_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE;
-}
-
 }  // namespace capstan::worker

@@ -20,10 +20,6 @@ std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease
 // shards add gradients in it as they come.
 LaneTurns::Order OrderOfTurns(const v1::JobSpec& job);
 
-// Returns whether each push carries the weights that were pulled, from which shards compensate
-// stale gradients.
-bool Compensates(const v1::JobSpec& job);
-
 }  // namespace capstan::worker
 
 #endif  // CAPSTAN_WORKER_MACHINES_RUNNERS_H_

@@ -13,10 +13,6 @@
 namespace capstan::worker {
 namespace {
 
-constexpr absl::Duration kReportTimeout = absl::Seconds(5);
-constexpr absl::Duration kOpenSlack =
-    absl::Seconds(3);  // Added to the wait that OpenRound asks the coordinator for.
-
 OutcomeSummary Summarize(const PushResult& result) {
   OutcomeSummary outcomes;
   for (size_t i = 0; i < result.outcomes.size(); ++i) {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "capstan/consistency/decisions.h"
 #include "capstan/consistency/staleness.h"
-#include "worker/machines/runners.h"
 
 namespace capstan::worker {
 namespace {

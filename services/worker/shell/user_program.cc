@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "worker/machines/runners.h"
+#include "capstan/consistency/decisions.h"
 #include "worker/shell/job_facts.h"
 
 namespace capstan::worker {

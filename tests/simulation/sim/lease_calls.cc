@@ -16,10 +16,8 @@
 namespace capstan::sim {
 namespace {
 
-// As worker/shell/lease_calls has them.
+// As worker/shell/step_requests has it.
 constexpr absl::Duration kCallTimeout = absl::Seconds(15);
-constexpr absl::Duration kReportTimeout = absl::Seconds(5);
-constexpr absl::Duration kOpenSlack = absl::Seconds(3);
 
 constexpr size_t kChunksInFlight = 2;  // Fewer than a push may have.
 
@@ -299,7 +297,7 @@ void LeaseCalls::Open(const worker::SendOpen& action, absl::Time /*asked*/,
   auto request = std::make_shared<v1::OpenRoundRequest>(worker::ToRequest(action));
   *request->mutable_header() = HeaderTo(shard);
   Call<v1::OpenRoundReply>(
-      shard, request, action.wait + kOpenSlack,
+      shard, request, action.wait + worker::kOpenSlack,
       [this, ticket = action.ticket](const absl::StatusOr<v1::OpenRoundReply>& reply) {
         worker::OpenDone event = worker::ToEvent(ticket, reply);
         if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
@@ -316,7 +314,7 @@ void LeaseCalls::Do(const worker::SendReport& action) {
   auto request = std::make_shared<v1::ReportLaneRequest>(worker::ToRequest(action));
   *request->mutable_header() = HeaderTo(shard);
   Call<v1::ReportLaneReply>(
-      shard, request, kReportTimeout,
+      shard, request, worker::kReportTimeout,
       [this, ticket = action.ticket](const absl::StatusOr<v1::ReportLaneReply>& reply) {
         events_->Deliver(worker::ToEvent(ticket, reply));
       });

@@ -12,21 +12,12 @@
 #include "capstan/metrics/registry.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/shard_metrics.h"
+#include "tests/unit/ps/shard/replicated_job.h"
 
 namespace capstan::ps {
 namespace {
 
 using Limits = std::numeric_limits<double>;
-
-v1::JobSpec ReplicatedJob() {
-  v1::JobSpec job;
-  job.set_job("replicated");
-  job.set_partition_count(1);
-  job.set_replicas(1);
-  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_ASYNC);
-  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
-  return job;
-}
 
 absl::Duration BeatOf(double heartbeat, double lease, uint32_t replicas) {
   v1::JobSpec job;

@@ -13,6 +13,7 @@
 #include "capstan/rpc/event_loop.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
+#include "tests/unit/ps/shard/replicated_job.h"
 
 namespace capstan::ps {
 namespace {
@@ -21,16 +22,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr uint64_t kOwner = 7;
-
-v1::JobSpec ReplicatedJob() {
-  v1::JobSpec job;
-  job.set_job("replicated");
-  job.set_partition_count(1);
-  job.set_replicas(1);
-  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_ASYNC);
-  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
-  return job;
-}
 
 // A shard that backs nothing up: it refuses what is of a pair.
 class ReplicatorTest : public ::testing::Test {

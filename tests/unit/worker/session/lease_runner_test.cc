@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/lib/no_tasks.h"
+
 namespace capstan::worker {
 namespace {
 
@@ -18,15 +20,6 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 constexpr uint64_t kTwoLanesAtATime = uint64_t{1} << 30;  // Bytes of the dense parameters.
-
-// Knows nothing of the lease's tasks.
-class NoTasks final : public TasksRead {
- public:
-  std::vector<v1::LaneTaskDone> TakeDone(uint64_t) override { return {}; }
-  bool HasDone(uint64_t) const override { return false; }
-  uint64_t tasks_known() const override { return 0; }
-  FedTask OnlyTask() const override { return {}; }
-};
 
 // What a shell was asked for. It outlives the shell.
 struct Asked {
