@@ -26,9 +26,9 @@ namespace {
 class Backup {
  public:
   explicit Backup(uint8_t choice) : small_(choice, SmallShard::Standing::kBackup) {
-    CAPSTAN_CHECK(shard().BeginLoad(small_.view.timeline()).ok());
+    CAPSTAN_CHECK(shard().contents().BeginLoad(small_.view.timeline()).ok());
     for (int i = 0; i < small_.view.owners_size(); ++i) Adopt(static_cast<PartitionIndex>(i));
-    shard().Followed(shard().view()->epoch());
+    shard().view().Followed(shard().view().newest()->epoch());
   }
 
   void Hear(uint8_t kind, std::string_view message) {
@@ -60,7 +60,7 @@ class Backup {
     view.mutable_epoch()->set_n(view.epoch().n() + 1);
     view.clear_pairs();
     for (int i = 0; i < view.owners_size(); ++i) {
-      if (shard().partition(static_cast<PartitionIndex>(i)).standby() == Partition::kSpoiled) {
+      if (shard().partitions()[static_cast<PartitionIndex>(i)].standby() == Partition::kSpoiled) {
         continue;
       }
       view.set_owners(i, 0);
@@ -69,8 +69,8 @@ class Backup {
       *copy.mutable_move() = small_.view.pairs(i).move();
     }
     CAPSTAN_CHECK(shard().SetView(view).ok());
-    shard().FollowStandbys();
-    CAPSTAN_CHECK(shard().CheckOwned().ok());
+    shard().backups().FollowStandbys();
+    CAPSTAN_CHECK(shard().backups().CheckOwned().ok());
     CheckThatItCanBeSaved(shard());
   }
 
@@ -93,11 +93,11 @@ class Backup {
     const Timeline timeline{shard().timeline()};
     auto content = InitialContent(shard().catalog(), index, timeline, shard().slabs());
     CAPSTAN_CHECK(content.ok());
-    const std::optional<ViewedStandby> standby = shard().view()->Standby(index);
+    const std::optional<ViewedStandby> standby = shard().view().newest()->Standby(index);
     content->origin = standby->move;
-    CAPSTAN_CHECK(shard().Expect(timeline, RoundCommit()).ok());
+    CAPSTAN_CHECK(shard().rounds().Expect(timeline, RoundCommit()).ok());
     MovedPartition moved{.timeline = timeline, .content = *std::move(content)};
-    CAPSTAN_CHECK(shard().Adopt(index, std::move(moved), *standby).ok());
+    CAPSTAN_CHECK(shard().contents().Adopt(index, std::move(moved), *standby).ok());
   }
 
   SmallShard small_;

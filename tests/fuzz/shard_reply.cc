@@ -36,7 +36,7 @@ class Replied {
  public:
   explicit Replied(uint8_t choice) : small_(choice, SmallShard::Standing::kOwnerWithBackup) {
     small_.Load();
-    shard().FollowPairs();
+    shard().backups().FollowPairs();
     CAPSTAN_CHECK(shard().streams().All().size() == 1);
     watch_.SetView(small_.view);
   }
@@ -75,7 +75,7 @@ class Replied {
 
   void Push(std::string_view message) {
     const auto push = shard().ReadPush(WithHeader(shard(), message));
-    if (!push.ok() || !shard().CheckHeader((*push)->head().header()).ok()) return;
+    if (!push.ok() || !shard().view().CheckHeader((*push)->head().header()).ok()) return;
     const uint64_t before = stream()->last();
     auto pushed = shard().Push(*push);
     if (!pushed.ok()) return;
@@ -89,7 +89,7 @@ class Replied {
 
   void Pull(std::string_view message) {
     auto query = PullQuery::Read(WithHeader(shard(), message), shard().catalog());
-    if (!query.ok() || !shard().CheckHeader((*query)->head().header()).ok()) return;
+    if (!query.ok() || !shard().view().CheckHeader((*query)->head().header()).ok()) return;
     (void)shard().Pull(*std::move(query), absl::InfiniteFuture(),
                        [this](const absl::StatusOr<grpc::ByteBuffer>& reply, absl::Duration) {
                          CAPSTAN_CHECK(!reply.ok() || small_.clock.Now() < lease_until_);

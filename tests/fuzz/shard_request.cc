@@ -85,7 +85,7 @@ void Asked::Pull(std::string_view request) {
   auto query = PullQuery::Read(WithHeader(shard_, request), shard_.catalog());
   const bool may_train = caller_.MayTrain();
   if (!query.ok() || !CheckPuller(may_train, (*query)->head()).ok()) return;
-  if (!shard_.CheckHeader((*query)->head().header()).ok()) return;
+  if (!shard_.view().CheckHeader((*query)->head().header()).ok()) return;
   const std::string before = may_train ? "" : ContentOf(shard_);
   bool answered = false;
   shard_.Pull(*std::move(query), absl::InfiniteFuture(),

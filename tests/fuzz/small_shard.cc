@@ -117,7 +117,7 @@ void SmallShard::Load() {
   order.mutable_header()->set_timeline(view.timeline());
   for (int i = 0; i < view.owners_size(); ++i) order.add_partitions(static_cast<uint32_t>(i));
   Threads threads;
-  CAPSTAN_CHECK(shard->BeginLoad(view.timeline()).ok() &&
+  CAPSTAN_CHECK(shard->contents().BeginLoad(view.timeline()).ok() &&
                 LoadJob(*shard, order, {.background = threads}).Run().ok());
 }
 
@@ -134,7 +134,7 @@ grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request) {
 bool PushTo(Shard& shard, std::string_view request, bool may_train) {
   const auto push = shard.ReadPush(WithHeader(shard, request));
   if (!push.ok() || !CheckPusher(may_train, (*push)->head()).ok()) return false;
-  if (!shard.CheckHeader((*push)->head().header()).ok()) return false;
+  if (!shard.view().CheckHeader((*push)->head().header()).ok()) return false;
   const auto pushed = shard.Push(*push);
   CAPSTAN_CHECK(!pushed.ok() || static_cast<size_t>(pushed->reply.partitions_size()) ==
                                     (*push)->partitions().size());
@@ -144,7 +144,7 @@ bool PushTo(Shard& shard, std::string_view request, bool may_train) {
 std::string ContentOf(Shard& shard) {
   std::string content;
   const absl::Status all =
-      shard.ForEachPartition([&](PartitionIndex /*index*/, Partition& partition) {
+      shard.partitions().ForEachServed([&](PartitionIndex /*index*/, Partition& partition) {
         content += FileOf(partition, shard);
         return absl::OkStatus();
       });
@@ -154,8 +154,8 @@ std::string ContentOf(Shard& shard) {
 
 void CheckThatItCanBeSaved(Shard& shard) {
   const Catalog& catalog = shard.catalog();
-  const absl::Status saved =
-      shard.ForEachPartition([&](PartitionIndex index, Partition& partition) -> absl::Status {
+  const absl::Status saved = shard.partitions().ForEachServed(
+      [&](PartitionIndex index, Partition& partition) -> absl::Status {
         const std::string file = FileOf(partition, shard);
         CAPSTAN_ASSIGN_OR_RETURN(const DecodedPartition decoded,
                                  DecodePartition(file, catalog.job(), catalog.layout(), index));

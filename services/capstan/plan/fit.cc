@@ -33,7 +33,7 @@ ProcessMemory HeldTogether(const v1::JobSpec& job, const Share& busiest, uint64_
        dense},
       // All lanes may have the same keys.
       {"the sum of the round", RoundSumBytes(job, busiest, busiest.rows)},
-      {kGradientsThatWait, NeedsRoomForAll(job) ? WaitingBytes(job, busiest) : 0},
+      {kGradientsThatWait, NeedsRoomForAll(job) ? (twice ? 2 : 1) * WaitingBytes(job, busiest) : 0},
       {"a push on its way", busiest.largest_push_bytes}};
   std::erase_if(held.parts, [](const MemoryPart& part) { return part.bytes == 0; });
   return held;
@@ -63,15 +63,19 @@ std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t 
                       PushText(busiest), "), and ", ByteSizeText(limit));
 }
 
-std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory) {
+std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, int shards,
+                          uint64_t shard_memory) {
   if (shard_memory == 0 || !NeedsRoomForAll(job)) return "";
-  const std::string above =
-      WaitingAbove(job, busiest, MemoryLimit(MemoryUse::kWaitingGradients, shard_memory));
+  const bool twice = IsHeldTwice(job, shards);
+  const uint64_t limit = MemoryLimit(MemoryUse::kWaitingGradients, shard_memory);
+  const std::string above = WaitingAbove(job, busiest, twice ? limit / 2 : limit);
   if (above.empty()) return "";
-  return absl::StrCat("the gradients that wait on a shard are ", above,
-                      ", half of a shard's memory, may wait: the round or aggregate would never be "
-                      "complete; take fewer lanes or a lower update.aggregate, more shards, or "
-                      "give them more memory");
+  return absl::StrCat(
+      "the gradients that wait on a shard are ", above,
+      twice ? ", a quarter of a shard's memory beside as many that it backs up (replicas: 1),"
+            : ", half of a shard's memory,",
+      " may wait: the round or aggregate would never be complete; take fewer lanes or a lower "
+      "update.aggregate, more shards, or give them more memory");
 }
 
 absl::Status CheckShardsFit(const v1::JobSpec& job, uint64_t keys, int shards,
@@ -88,7 +92,7 @@ absl::Status CheckShardsFit(const v1::JobSpec& job, uint64_t keys, int shards,
         ": take more shards, or give them more memory"));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(job, keys, shards));
-  const std::string never = NeverComplete(job, traffic.busiest, shard_memory);
+  const std::string never = NeverComplete(job, traffic.busiest, shards, shard_memory);
   if (!never.empty()) return absl::FailedPreconditionError(never);
   return CheckTogether(HeldTogether(job, traffic.busiest, most, twice), shards, shard_memory);
 }

@@ -19,8 +19,10 @@ std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t 
 // A gradient for which there is no room is refused and sent again. Returns in words, with the sum
 // and what to do, that this may go on for ever: an aggregate is never full, or, with backup
 // workers, shards hold the gradients of different lanes, and too few lanes are on all shards.
-// Empty: there is room, or the lane whose turn it is is always let in.
-std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory);
+// Empty: there is room, or the lane whose turn it is is always let in. With replicas a shard holds
+// as many gradients again, which wait at the owners that it backs up.
+std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, int shards,
+                          uint64_t shard_memory);
 
 // Checks that each of `shards` shards can hold its part in `shard_memory` bytes (0: not known, and
 // nothing is checked). FAILED_PRECONDITION, with the arithmetic and what to do: it cannot hold its

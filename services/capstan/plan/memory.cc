@@ -32,10 +32,10 @@ constexpr uint64_t kFloat = sizeof(float);
 constexpr uint64_t kStoredRowBytes = 20;
 constexpr uint64_t kBitsAByte = 8;
 // While the chief makes the list of the data's ranges and stores it, copies and texts of the list
-// take five times as much memory as the list itself, and the allocator keeps that memory
-// afterwards. Measured with 100,000 objects, whose list takes 17 MiB, and an idle chief, which
-// takes 31 MiB.
-constexpr uint64_t kListsWhileStored = 5;
+// take up to six times as much memory as the list itself, and the allocator keeps that memory
+// afterwards: 5.6 times with 100,000 objects, whose list takes 19 MiB, beside the 31 MiB of an idle
+// chief (tests/bench/RESULTS.md, section large, 2026-11-30).
+constexpr uint64_t kListsWhileStored = 6;
 
 // Bytes of one row in memory, with its place in the index, and in a file. With several tables each
 // row counts as one of the widest table, as it is not known how many rows each will hold.
@@ -112,6 +112,13 @@ uint64_t CallsInFlight(uint64_t call_bytes) {
   return PsClientOptions{}.chunks_in_flight *
          std::max<uint64_t>(call_bytes, RequestPlan::kChunkBytes);
 }
+
+// What a connection takes at each of its ends beside the messages on it: what a hundred workers
+// and ten shards had more in memory than the plan had said, divided by the connections of the
+// process (tests/bench/RESULTS.md, section crowd, 2026-11-30), in the policy with the most.
+constexpr uint64_t kShardConnectionBytes = uint64_t{72} << 10;
+constexpr uint64_t kWorkerConnectionBytes = uint64_t{480} << 10;  // With its channel and stubs.
+constexpr uint64_t kChiefConnectionBytes = uint64_t{112} << 10;   // With what it knows of the peer.
 
 // Returns the memory that a shard may take; if it is not known, a number without bound.
 uint64_t ShardMemoryOf(const Scale& scale) {
@@ -252,21 +259,25 @@ absl::StatusOr<Sizes> SizesOf(const v1::JobSpec& job, const Traffic& traffic,
   sizes.row_bytes = row.held;
   ShardNeeds needs = NeedsOfShard(job, traffic, scale, most_dense, row.held, rows);
   needs.process = static_cast<uint64_t>(rates.shard_bytes);
+  const auto shards = static_cast<uint64_t>(scale.shards);
+  const auto workers = static_cast<uint64_t>(scale.workers);
+  needs.connections = (workers + shards) * kShardConnectionBytes;
   const uint64_t shard_memory = ShardMemoryOf(scale);
   sizes.shard = ShardMemoryIn(needs, shard_memory);
   sizes.least_shard_memory = LeastShardMemory(needs);
   sizes.worker = WorkerMemory(job, traffic, facts, scale);
+  sizes.worker.parts.push_back({"connections", (shards + 1) * kWorkerConnectionBytes});
   AddBase(rates.worker_bytes, sizes.worker);
   sizes.chief.parts = {{"ranges of the data", facts.range_bytes},
                        {"making and storing them", kListsWhileStored * facts.range_bytes},
-                       {"which tasks are done", facts.tasks / kBitsAByte}};
+                       {"which tasks are done", facts.tasks / kBitsAByte},
+                       {"connections", (workers + shards) * kChiefConnectionBytes}};
   AddBase(rates.chief_bytes, sizes.chief);
   sizes.waiting_bytes = needs.waiting;
   sizes.waiting_limit = WaitingLimitIn(needs, shard_memory);
   sizes.checkpoint_bytes =
       std::accumulate(dense.begin(), dense.end(), uint64_t{0}) + rows * row.stored;
-  sizes.shard_checkpoint_bytes =
-      most_dense + DivideUp(rows, static_cast<uint64_t>(scale.shards)) * row.stored;
+  sizes.shard_checkpoint_bytes = most_dense + DivideUp(rows, shards) * row.stored;
   sizes.checkpoint_objects = ObjectsOf(sizes.shard_checkpoint_bytes, job, scale);
   return sizes;
 }

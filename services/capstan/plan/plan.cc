@@ -67,7 +67,7 @@ void CheckMemory(const std::string& who, const ProcessMemory& memory, uint64_t l
 
 void CheckWaiting(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
   const Share& busiest = plan.traffic.busiest;
-  const std::string never = NeverComplete(job, busiest, scale.shard_memory_bytes);
+  const std::string never = NeverComplete(job, busiest, scale.shards, scale.shard_memory_bytes);
   if (!never.empty()) plan.refusals.push_back(never);
   const std::string above = WaitingAbove(job, busiest, plan.sizes.waiting_limit);
   if (above.empty() || NeedsRoomForAll(job)) return;

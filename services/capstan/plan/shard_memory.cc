@@ -20,7 +20,7 @@ uint64_t PieceBytes(const ShardNeeds& needs, uint64_t memory) {
 
 uint64_t SurelyHeld(const ShardNeeds& needs) {
   return needs.dense + needs.rows + needs.backups + needs.round_sum + needs.images + needs.read +
-         needs.process;
+         needs.process + needs.connections;
 }
 
 uint64_t WaitingBytesIn(const ShardNeeds& needs, uint64_t memory) {
@@ -30,7 +30,9 @@ uint64_t WaitingBytesIn(const ShardNeeds& needs, uint64_t memory) {
 }
 
 bool Fits(const ShardNeeds& needs, uint64_t memory) {
-  if (needs.waiting_is_needed && needs.waiting > WaitingLimitIn(needs, memory)) return false;
+  if (needs.waiting_is_needed && needs.copies * needs.waiting > WaitingLimitIn(needs, memory)) {
+    return false;
+  }
   return ShardMemoryIn(needs, memory).bytes() <= memory;
 }
 
@@ -62,6 +64,7 @@ ProcessMemory ShardMemoryIn(const ShardNeeds& needs, uint64_t memory_bytes) {
       {"pushes that come in pieces, at most", PieceBytes(needs, memory_bytes)},
       {"images while a checkpoint is taken, at most", needs.images},
       {"what is read and waits for the store, at most", needs.read},
+      {"connections", needs.connections},
       {"the process itself", needs.process}};
   std::erase_if(memory.parts, [](const MemoryPart& part) { return part.bytes == 0; });
   return memory;

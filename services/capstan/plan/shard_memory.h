@@ -30,8 +30,9 @@ struct ShardNeeds {
   uint64_t backups = 0;
   uint64_t round_sum = 0;
   uint64_t images = 0;
-  uint64_t read = 0;     // By a checkpoint, and waits for the store.
-  uint64_t process = 0;  // Without a job.
+  uint64_t read = 0;         // By a checkpoint, and waits for the store.
+  uint64_t process = 0;      // Without a job.
+  uint64_t connections = 0;  // Beside the messages on them.
 
   // Bursts, of which the shard turns away what is above a limit. `clients` push and pull at the
   // same time, each so many bytes on their way.

@@ -111,10 +111,10 @@ void ChiefLink::Heartbeat() {
   request.set_draining(draining_);
   request.set_loaded_timeline(shard_->timeline());
   shard_->ExpireSessions(shard_->clock().Now());
-  const ShardFacts facts = shard_->Facts();
+  const ShardFacts facts = shard_->accounts().Facts();
   shard_->metrics().Set(facts);
   *request.mutable_report() = shard_->Report(facts);
-  shard_->LimitWaiting(request.report());
+  shard_->accounts().LimitWaiting(request.report());
   request.mutable_report()->set_cpu_seconds(metrics::ProcessCpuSeconds());
   request.mutable_report()->set_cpu_cores(metrics::ProcessCpuCores());
   CAPSTAN_FAILPOINT("shard.heartbeat");

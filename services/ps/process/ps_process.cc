@@ -117,7 +117,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
                            Shard::Create(job, identity, metrics, clock));
-  shard->SetMemory(memory);
+  shard->accounts().SetMemory(memory);
   const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
     return LearnFrom(reply, shard, places);
   };
@@ -132,7 +132,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const ServedShard served{*shard, saver, loader, mover, staged, replicator};
   service.Serve(&served);
   std::optional<CoordinatorLink> coordinator;
-  if (shard->AddsCounted()) coordinator.emplace(*shard);
+  if (shard->rounds().AddsCounted()) coordinator.emplace(*shard);
   std::optional<ReplicaSender> replicas;
   if (job.replicas() > 0) replicas.emplace(*shard);
   ViewFollowers followers(*shard, mover, staged, replicator);

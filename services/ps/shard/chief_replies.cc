@@ -33,7 +33,8 @@ absl::Status LearnFrom(const v1::RegisterShardReply& reply, Shard& shard, Places
 
 void TakeLease(const v1::ShardHeartbeatReply& reply, absl::Time sent, Shard& shard) {
   if (!(reply.lease_seconds() > 0)) return;
-  shard.SetLease(sent + BoundedSeconds(reply.lease_seconds(), absl::ZeroDuration(), kLongestLease));
+  shard.view().SetLease(sent +
+                        BoundedSeconds(reply.lease_seconds(), absl::ZeroDuration(), kLongestLease));
 }
 
 }  // namespace capstan::ps

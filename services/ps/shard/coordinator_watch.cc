@@ -43,7 +43,7 @@ absl::StatusOr<bool> CoordinatorWatch::Hear(const v1::WatchCountsRequest& asked,
     return true;
   }
   CAPSTAN_ASSIGN_OR_RETURN(const LaneNews news, LaneNewsFromProto(reply));
-  if (!shard_.LearnCounts(timeline_, news)) return false;
+  if (!shard_.rounds().LearnCounts(timeline_, news)) return false;
   counted_ = (news.round == asked.round() ? asked.counted() : 0) +
              static_cast<uint32_t>(news.counted.size());
   ended_ = asked.ended() + static_cast<uint32_t>(news.ended.size());

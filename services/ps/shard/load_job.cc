@@ -49,7 +49,7 @@ LoadJob::LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside o
       outside_(std::move(outside)) {}
 
 absl::Status LoadJob::Run() {
-  shard_.Unload();
+  shard_.contents().Unload();
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("load.unloaded"));
   CAPSTAN_RETURN_IF_ERROR(OpenCheckpoint());
   const auto count = static_cast<size_t>(order_.partitions_size());
@@ -59,7 +59,7 @@ absl::Status LoadJob::Run() {
   }));
   if (cancelled_) return Cancelled();
   CAPSTAN_ASSIGN_OR_RETURN(const RoundsStart rounds, Rounds());
-  return shard_.Serve(order_.header().timeline(), rounds);
+  return shard_.contents().Serve(order_.header().timeline(), rounds);
 }
 
 absl::Status LoadJob::OpenCheckpoint() {
@@ -81,7 +81,7 @@ absl::Status LoadJob::LoadOne(PartitionIndex partition) {
   if (order_.has_partial()) CAPSTAN_RETURN_IF_ERROR(RecoverPartially(*content));
   CAPSTAN_RETURN_IF_ERROR(CheckRound(partition, content->machine.round()));
   rows_ += content->store->row_count();
-  shard_.Load(partition, *std::move(content));
+  shard_.contents().Load(partition, *std::move(content));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("load.partition_loaded"));
   return absl::OkStatus();
 }

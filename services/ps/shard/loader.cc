@@ -67,7 +67,7 @@ absl::StatusOr<v1::LoadPartitionsReply> Loader::Order(const v1::LoadPartitionsRe
     if (load_->status.ok() && shard_.timeline() == timeline) return ReplyOf(*load_);
     if (!load_->status.ok() && Lasts(load_->status)) return load_->status;
   }
-  CAPSTAN_RETURN_IF_ERROR(shard_.BeginLoad(timeline));
+  CAPSTAN_RETURN_IF_ERROR(shard_.contents().BeginLoad(timeline));
   // The load under way gives up soon; this order begins its own when it is repeated.
   if (load_ && !load_->ended) {
     load_->job->Cancel();

@@ -40,12 +40,12 @@ MoveJob::MoveJob(Shard& shard, const Means& means, const Order& order)
     : shard_(shard),
       means_(means),
       order_(order),
-      partition_(shard.partition(order.partition)),
+      partition_(shard.partitions()[order.partition]),
       bytes_expected_(order.move.hand_over ? 0 : partition_.facts().bytes) {}
 
 bool MoveJob::IsOver() const {
   if (cancelled_ || shard_.timeline() != order_.timeline) return true;
-  const std::optional<OutgoingMove> named = shard_.view()->Outgoing(order_.partition);
+  const std::optional<OutgoingMove> named = shard_.view().newest()->Outgoing(order_.partition);
   return !named || named->id != order_.move.id;
 }
 
@@ -55,7 +55,7 @@ absl::Status MoveJob::Check() const {
 
 absl::Status MoveJob::SendCopy(MovePeer& peer) {
   if (order_.move.hand_over) return Check();
-  shard_.LimitKept();
+  shard_.accounts().LimitKept();
   absl::StatusOr<File> file = Read(Kind::kCopy);
   if (!file.ok()) return Settle(file.status());
   last_bytes_ = file->bytes.size();
@@ -177,7 +177,7 @@ v1::TakePartitionRequest MoveJob::Piece(const File& file, size_t offset) const {
   header.set_wire_version(kWireVersion);
   header.set_timeline(order_.timeline);
   header.set_target_incarnation(Raw(order_.move.incarnation));
-  ToProto(shard_.view()->epoch(), *header.mutable_epoch());
+  ToProto(shard_.view().newest()->epoch(), *header.mutable_epoch());
   piece.set_partition(static_cast<uint32_t>(Raw(order_.partition)));
   ToProto(order_.move.id, *piece.mutable_move());
   piece.set_file(file.number);
@@ -242,7 +242,7 @@ void MoveJob::AddState(const PartitionState& state, v1::TakePartitionRequest& la
     proto.set_clock(clock.clock);
   }
   if (!shard_.catalog().HasSync()) return;
-  ToProto(shard_.Passed(state.round), *last.mutable_passed());
+  ToProto(shard_.rounds().Passed(state.round), *last.mutable_passed());
   if (coordinator_) ToProto(*coordinator_, *last.mutable_coordinator());
 }
 

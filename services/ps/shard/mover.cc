@@ -32,7 +32,7 @@ absl::Status Mover::Check(const v1::MovePartitionsRequest& request) const {
 
 absl::StatusOr<OutgoingMove> Mover::Named(const v1::MovePartitionsRequest& request,
                                           PartitionIndex partition) const {
-  const std::shared_ptr<const OwnView> view = shard_.view();
+  const std::shared_ptr<const OwnView> view = shard_.view().newest();
   const std::optional<OutgoingMove> named = view->Outgoing(partition);
   const ViewEpoch id = ViewEpochFromProto(request.id());
   if (named && named->id == id && view->timeline() == request.header().timeline()) return *named;
@@ -65,7 +65,7 @@ absl::Status Mover::Begin(const v1::MovePartitionsRequest& request) {
     CAPSTAN_ASSIGN_OR_RETURN(const OutgoingMove move, Named(request, partition));
     const auto found = tasks_.find(partition);
     if (found == tasks_.end()) {
-      if (!shard_.partition(partition).loaded()) {
+      if (!shard_.partitions()[partition].loaded()) {
         return absl::AbortedError(absl::StrCat("partition ", number, " is not here"));
       }
       fresh.push_back({partition, request.header().timeline(), move});
@@ -242,12 +242,12 @@ void Mover::ForgetOver() {
 }
 
 void Mover::Follow() {
-  const std::shared_ptr<const OwnView> view = shard_.view();
+  const std::shared_ptr<const OwnView> view = shard_.view().newest();
   std::vector<PartitionIndex> left;
   {
     absl::MutexLock lock(&mu_);
     if (view->timeline() == shard_.timeline()) {
-      (void)shard_.ForEachPartition([&](PartitionIndex index, Partition&) {
+      (void)shard_.partitions().ForEachServed([&](PartitionIndex index, Partition&) {
         if (FollowPartition(index, *view)) left.push_back(index);
         return absl::OkStatus();
       });
@@ -258,9 +258,9 @@ void Mover::Follow() {
 }
 
 bool Mover::FollowPartition(PartitionIndex index, const OwnView& view) {
-  Partition& partition = shard_.partition(index);
+  Partition& partition = shard_.partitions()[index];
   if (const std::optional<ViewedStandby> standby = view.Standby(index)) {
-    if (const std::optional<absl::Duration> frozen = shard_.StandDown(index, *standby)) {
+    if (const std::optional<absl::Duration> frozen = shard_.backups().StandDown(index, *standby)) {
       shard_.metrics().ObserveFrozen(*frozen);
       return false;
     }
@@ -279,8 +279,8 @@ bool Mover::FollowPartition(PartitionIndex index, const OwnView& view) {
 
 void Mover::Leave(PartitionIndex index) {
   const std::optional<absl::Duration> frozen =
-      shard_.partition(index).FrozenFor(shard_.clock().Now());
-  shard_.Leave(index);
+      shard_.partitions()[index].FrozenFor(shard_.clock().Now());
+  shard_.contents().Leave(index);
   if (frozen) shard_.metrics().ObserveFrozen(*frozen);
   log::Info("a partition has left", {{"partition", Raw(index)}});
 }

@@ -26,7 +26,7 @@ class ReplicatedPushes {
     const v1::PushOperation& of = operation.push();
     if (of.push() >= read_.size()) return absl::InvalidArgumentError("a push that is not here");
     std::optional<Read>& read = read_[of.push()];
-    if (!read) read = shard_.ReadReplicated(message_.push(of.push()));
+    if (!read) read = shard_.backups().ReadPush(message_.push(of.push()));
     CAPSTAN_RETURN_IF_ERROR(read->status());
     const std::shared_ptr<const PushMessage>& push = **read;
     if (of.place() >= push->partitions().size() ||
@@ -55,7 +55,7 @@ std::shared_ptr<Replicator::Source> Replicator::Find(Incarnation source) {
 
 bool Replicator::IsEarly(const v1::Operation& operation) const {
   if (!operation.has_pair() || operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
-  return shard_.followed() < ViewEpochFromProto(operation.pair());
+  return shard_.view().followed() < ViewEpochFromProto(operation.pair());
 }
 
 absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& message) {
@@ -90,9 +90,10 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
     if (IsEarly(operation)) break;
     const bool is_void = operation.what_case() == v1::Operation::WHAT_NOT_SET;
     const absl::Status replayed =
-        is_void ? absl::OkStatus()
-                : shard_.Replay(Incarnation{request.source()}, request.header().timeline(),
-                                operation, pushes.Of(operation));
+        is_void
+            ? absl::OkStatus()
+            : shard_.backups().Replay(Incarnation{request.source()}, request.header().timeline(),
+                                      operation, pushes.Of(operation));
     if (!replayed.ok()) source->refused.insert(number);
     source->taken = number;
     CAPSTAN_FAILPOINT("replica.taken");
@@ -104,7 +105,7 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
 }
 
 void Replicator::Follow() {
-  const std::shared_ptr<const OwnView> view = shard_.view();
+  const std::shared_ptr<const OwnView> view = shard_.view().newest();
   absl::MutexLock lock(&mu_);
   std::erase_if(sources_, [&view](const auto& source) { return !view->Names(source.first); });
 }

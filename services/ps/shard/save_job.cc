@@ -20,14 +20,14 @@ constexpr absl::Duration kGlance = absl::Milliseconds(5);
 SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside,
                  size_t may_wait)
     : shard_(shard), order_(order), outside_(std::move(outside)), may_wait_(may_wait) {
-  (void)shard_.ForEachPartition([this](PartitionIndex index, Partition& partition) {
+  (void)shard_.partitions().ForEachServed([this](PartitionIndex index, Partition& partition) {
     items_.push_back({.index = index, .partition = &partition});
     return absl::OkStatus();
   });
 }
 
 absl::Status SaveJob::Mark() {
-  shard_.LimitKept();
+  shard_.accounts().LimitKept();
   if (!shard_.catalog().HasSync()) return absl::OkStatus();
   for (Item& item : items_) CAPSTAN_RETURN_IF_ERROR(Begin(item));
   CAPSTAN_FAILPOINT("save.all_marked");

@@ -1,65 +1,37 @@
 // A shard: its partitions, the rounds and clocks that they share, and the coordinator if the shard
-// owns partition 0. Does all that the RPCs of a shard do, and knows no RPC.
+// owns partition 0. Does all that the RPCs of a shard do, and knows no RPC. This class is its data
+// path, and the way to its duties.
 #ifndef CAPSTAN_PS_SHARD_SHARD_H_
 #define CAPSTAN_PS_SHARD_SHARD_H_
 
-#include <atomic>
+#include <grpcpp/support/byte_buffer.h>
+
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/base/clock.h"
-#include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
-#include "ps/machines/coordinator_machine.h"
+#include "ps/shard/backups.h"
 #include "ps/shard/catalog.h"
-#include "ps/shard/clock_shell.h"
-#include "ps/shard/coordinator_shell.h"
-#include "ps/shard/copy_turn.h"
-#include "ps/shard/counted_lanes.h"
-#include "ps/shard/memory_budget.h"
-#include "ps/shard/own_view.h"
-#include "ps/shard/partition.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
-#include "ps/shard/push_pieces.h"
-#include "ps/shard/replica_streams.h"
 #include "ps/shard/replica_wait.h"
-#include "ps/shard/rounds.h"
-#include "ps/shard/seal_check.h"
+#include "ps/shard/round_follower.h"
+#include "ps/shard/shard_accounts.h"
+#include "ps/shard/shard_contents.h"
 #include "ps/shard/shard_facts.h"
 #include "ps/shard/shard_identity.h"
 #include "ps/shard/shard_metrics.h"
+#include "ps/shard/shard_parts.h"
 
 namespace capstan::ps {
-
-// Where the rounds of a timeline begin on a shard.
-struct RoundsStart {
-  uint64_t passed = 0;                          // Rounds that every partition has passed.
-  std::optional<CoordinatorState> coordinator;  // If partition 0 is here; none: the first round.
-};
-
-// A partition that has come from another shard, with the rounds, clocks and coordinator's state
-// there.
-struct MovedPartition {
-  Timeline timeline{};
-  PartitionContent content;
-  RoundCommit passed;                           // If a part is synchronous.
-  std::vector<FinishedClock> clocks;            // If a part is ssp.
-  std::optional<CoordinatorState> coordinator;  // With partition 0, if a part is synchronous.
-};
 
 // *Thread-safe*.
 class Shard {
@@ -78,29 +50,10 @@ class Shard {
   absl::Status LearnJob(const v1::JobSpec& job);
 
   // Takes `view`, unless it is not newer than the last one. A view of a later timeline ends
-  // serving. INVALID_ARGUMENT: the view maps another number of partitions than the job has.
+  // serving. Errors are those of ShardView::Take.
   absl::Status SetView(const v1::View& view);
 
-  // Checks the header of a data request. UNIMPLEMENTED: another wire version; FAILED_PRECONDITION:
-  // the request is meant for another process, or is of another timeline; UNAVAILABLE: the shard
-  // serves nothing yet.
-  absl::Status CheckHeader(const v1::RequestHeader& header) const;
-  // Checks the header of an order of the chief. UNIMPLEMENTED: another wire version;
-  // FAILED_PRECONDITION: the order is meant for another process, or a chief of a later term has
-  // been heard of. Does not check whether anything is served, or the timeline.
-  absl::Status CheckOrder(const v1::RequestHeader& header);
-
-  // ---- its contents: BeginLoad, then Load each partition, then Serve ----
-
-  // Ends serving, so that `timeline` can be loaded. FAILED_PRECONDITION: a later timeline has been
-  // heard of.
-  absl::Status BeginLoad(uint64_t timeline);
-  // Drops the contents of all partitions.
-  void Unload();
-  // REQUIRES: the index is a partition's.
-  void Load(PartitionIndex index, PartitionContent content);
-  // Serves what has been loaded. FAILED_PRECONDITION: a later timeline has been heard of.
-  absl::Status Serve(uint64_t timeline, const RoundsStart& rounds);
+  // ---- the data path ----
 
   // Calls `done` now, or (ssp) on another thread when slower trainers have come up; with
   // DEADLINE_EXCEEDED after `deadline`, which is of the shard's clock, as are all deadlines here.
@@ -125,88 +78,12 @@ class Shard {
   };
   absl::StatusOr<Pushed> Push(const std::shared_ptr<const PushMessage>& push);
 
-  // ---- what the coordinator tells ----
-
-  // Returns true if gradients are added to the sum of a round before the round closes, in either
-  // part.
-  bool AddsCounted() const;
-  // Learns whose gradients the coordinator has counted, and adds those whose turn it is in every
-  // partition. Returns false and changes nothing if `timeline` is not the present one.
-  bool LearnCounts(uint64_t timeline, const LaneNews& news);
-
   // ---- the chief's calls ----
 
   // Each adds to `replicated` what backups have to carry out before the chief is answered.
   absl::Status CommitRound(const v1::CommitRoundRequest& request, ReplicaWait& replicated);
   absl::Status CloseStreams(const v1::CloseStreamsRequest& request, ReplicaWait& replicated);
   uint64_t Flush(ReplicaWait& replicated);
-  // Calls `visit` for each partition that is served here, ascending, until a call fails. Returns
-  // the error of that call.
-  absl::Status ForEachPartition(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit);
-
-  // ---- moves ----
-
-  // The newest view as this shard sees it; before any view, one that names nothing.
-  std::shared_ptr<const OwnView> view() const;
-  // REQUIRES: the index is a partition's.
-  Partition& partition(PartitionIndex index) {
-    return *partitions_[static_cast<size_t>(Raw(index))];
-  }
-  // Drops a partition that another shard has now, and, with partition 0, the coordinator.
-  void Leave(PartitionIndex index);
-  // Serves a partition that has come from another shard. FAILED_PRECONDITION: its timeline is not
-  // the one that is served here.
-  absl::Status Serve(PartitionIndex index, MovedPartition moved);
-  // Expect() prepares for a partition that is coming and has passed `passed`: learns that commit,
-  // and keeps later ones until the partition is served or GiveUp() is called. Errors are those of
-  // Rounds::Pin.
-  absl::Status Expect(Timeline timeline, const RoundCommit& passed);
-  void GiveUp(Timeline timeline, const RoundCommit& passed);
-
-  // The commit of `round`, the last one that a partition has passed: it goes along when the
-  // partition leaves.
-  RoundCommit Passed(uint64_t round) const { return rounds_.SetOf(round); }
-
-  CopyTurn& copies() { return copies_; }
-
-  // ---- replicas: shard_replicas.cc ----
-
-  // Before `until` no other shard is promoted in this one's place, so this shard may answer pulls.
-  // (Only in jobs with replicas.)
-  void SetLease(absl::Time until);
-  // Gives the partitions that are served here the backups that the newest view names. Call after
-  // every view, before Mover::Follow thaws partitions that are frozen for a new pair.
-  void FollowPairs();
-  // The partition has been handed over to its backup, and this process becomes its backup. Returns
-  // how long the partition was frozen; nothing, and nothing is done, if it is not frozen for
-  // standby.move.
-  std::optional<absl::Duration> StandDown(PartitionIndex index, const ViewedStandby& standby);
-  // Does what the newest view says of the partitions that are backed up here: serves those of which
-  // this process has become the owner, and drops those that the view does not name as backed up
-  // here. Call after Mover::Follow has dropped the partitions that have left.
-  void FollowStandbys();
-  // DATA_LOSS: the newest view says that this process owns a copy of a partition, and the copy is
-  // not served here.
-  absl::Status CheckOwned() const;
-  // Followed() notes that the view of this epoch has been followed. CheckFollowed() gives
-  // UNAVAILABLE if an order goes by a later view than that one: the later view may give this shard
-  // partitions that the order is meant for, too.
-  void Followed(ViewEpoch epoch);
-  ViewEpoch followed() const;
-  absl::Status CheckFollowed(const v1::RequestHeader& header) const;
-  // Takes in a partition that has come, as the backup of the pair that `standby` names. Errors are
-  // those of Serve.
-  absl::Status Adopt(PartitionIndex index, MovedPartition moved, const ViewedStandby& standby);
-  // Carries out an operation that the owner `source` has done to a partition that is backed up
-  // here. `share`: the gradient of a push, or why it cannot be read. FAILED_PRECONDITION: this
-  // process is not the backup of the operation's pair; other errors: the copy is out of step with
-  // its owner's, and is of no use from now on.
-  absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,
-                      const absl::StatusOr<PushShare>& share);
-  // Reads a push that an owner has carried out. Errors are those of PushMessage::Read.
-  absl::StatusOr<std::shared_ptr<const PushMessage>> ReadReplicated(const grpc::ByteBuffer& push);
-  ReplicaStreams& streams() { return streams_; }
-  const ShardIdentity& identity() const { return identity_; }
 
   // ---- housekeeping ----
 
@@ -216,111 +93,52 @@ class Shard {
   // Forgets the push sessions of clients that have been silent for PartitionMachine::kSessionTtl.
   // Call it every heartbeat.
   void ExpireSessions(absl::Time now);
-  ShardFacts Facts() const;
   // Returns what the chief is told: these facts, the totals of the metrics, and the pairs of which
   // this shard is no use as the backup.
   v1::ShardReport Report(const ShardFacts& facts) const;
 
-  const Catalog& catalog() const { return catalog_; }
-  const Clock& clock() const { return clock_; }
-  SealCheck& seals() { return seals_; }
-  ClockShell& clocks() { return clocks_; }
-  // The coordinator of rounds, which is at work if partition 0 is served here.
-  CoordinatorShell& coordinator() { return coordinator_; }
-  SlabArena& slabs() { return slabs_; }
-  ShardMetrics& metrics() { return metrics_; }
-  // Sets the limit of kept(): with synchronous parts, a share of the bytes that the shard holds.
-  void LimitKept();
-  KeptBytes& kept() { return kept_; }
+  // ---- duties ----
 
-  // ---- memory beside the parameters ----
+  ShardView& view() { return parts_.view; }
+  ShardContents& contents() { return contents_; }
+  RoundFollower& rounds() { return rounds_; }
+  Backups& backups() { return backups_; }
+  ShardAccounts& accounts() { return accounts_; }
 
-  // The shard may take `bytes`: each use gets its share of them (MemoryBudget). Before this call
-  // only waiting pulls and operations on their way to backups have a limit.
-  void SetMemory(uint64_t bytes);
-  // Leaves to gradients that wait for their turn what the memory has beside all that the shard
-  // holds by its report. Call it every heartbeat.
-  void LimitWaiting(const v1::ShardReport& report);
-  MemoryBudget& memory() { return memory_; }
+  // ---- parts ----
+
+  const Catalog& catalog() const { return parts_.catalog; }
+  const ShardIdentity& identity() const { return parts_.identity; }
+  ShardMetrics& metrics() { return parts_.metrics; }
+  const Clock& clock() const { return parts_.clock; }
+  PartitionSet& partitions() { return parts_.partitions; }
+  SealCheck& seals() { return parts_.seals; }
+  ClockShell& clocks() { return parts_.clocks; }
+  CoordinatorShell& coordinator() { return parts_.coordinator; }
+  ReplicaStreams& streams() { return parts_.streams; }
+  CopyTurn& copies() { return parts_.copies; }
+  MemoryBudget& memory() { return parts_.memory; }
   // The account of gradients that wait for other gradients: in a stage or in a queue.
-  ByteBudget& waiting_gradients() { return memory_.of(MemoryUse::kWaitingGradients); }
-  // Pushes of which some pieces have come, and not all.
-  PushPieces& pieces() { return pieces_; }
+  ByteBudget& waiting_gradients() { return parts_.memory.of(MemoryUse::kWaitingGradients); }
+  PushPieces& pieces() { return parts_.pieces; }
+  SlabArena& slabs() { return parts_.slabs; }
+  KeptBytes& kept() { return parts_.kept; }
 
   // The timeline that is served; 0: none.
-  uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
+  uint64_t timeline() const { return parts_.view.timeline(); }
   bool ready() const { return timeline() != 0; }
 
  private:
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
-  void AddMemory(ShardFacts& facts) const;
-  // FAILED_PRECONDITION: the partition has come in another timeline than the one that is served.
-  absl::Status CheckTimelineOf(PartitionIndex index, const MovedPartition& moved) const;
-  absl::Status CheckTarget(const v1::RequestHeader& header) const;
-  // Learns the round commit that a push carries, if the push is for a round. The commit's own seal
-  // is checked here; REQUIRES: SealCheck::CheckPush has passed.
-  absl::Status LearnRoundOf(const v1::PushRequest& head);
-  // Returns true if a gradient of the push may have to wait for other pushes.
-  bool MayWait(const v1::PushRequest& head) const;
-  // Returns true if it is the turn of the push's lane in its round, or the round is over.
-  bool IsNext(const v1::PushRequest& head) const;
-  // Notes the term and the timeline of a view or an order. Returns true if `timeline` is later than
-  // any before; serving ends then.
-  bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
-  bool IsEmpty() const;  // No partition is loaded.
-  bool ServesNone() const;
   absl::Status CheckClock(const v1::RequestHeader& header) const;
-  // Learns the commit `closed`, if it is new. The chief and other shards are believed; a trainer
-  // has to show the coordinator's seal.
-  enum class Teller { kChief, kTrainer, kShard };
-  absl::Status LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
-  void SweepRounds();
-
   absl::StatusOr<grpc::ByteBuffer> PullNow(const PullQuery& query);
 
-  // ---- shard_replicas.cc ----
-  absl::Status CheckLease() const;
-  // Returns true if what `view` says of backups is to be followed: the job has backups, and the
-  // view is of the timeline that is served.
-  bool BackupsGoBy(const OwnView& view) const;
-  std::shared_ptr<ReplicaStream> StreamTo(const ViewedPair& pair);
-  void Promote(PartitionIndex index);
-  void AddBroken(v1::ShardReport& report) const;
-  absl::Status ReplayCoordinator(const v1::Operation& operation);
-
-  const Catalog catalog_;
-  const ShardIdentity identity_;
-  ShardMetrics& metrics_;
-  const Clock& clock_;
-  const bool replicated_;  // The job has replicas.
-  std::atomic<uint64_t> timeline_{0};
-  MemoryBudget memory_;
-  PushPieces pieces_{memory_};
-  ReplicaStreams streams_;
-  Rounds rounds_;
-  CountedLanes counted_;
-  SlabArena slabs_;
-  KeptBytes kept_;
-  const PartitionContext context_;
-
-  // One for each of the job's; most are empty.
-  std::vector<std::unique_ptr<Partition>> partitions_;
-  mutable absl::Mutex view_mu_;
-  ViewEpoch epoch_ ABSL_GUARDED_BY(view_mu_);              // The newest view's epoch.
-  uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest one,
-  uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
-  // Shared with the calls that act by it.
-  std::shared_ptr<const OwnView> view_ ABSL_GUARDED_BY(view_mu_) =
-      std::make_shared<const OwnView>();
-  ViewEpoch followed_ ABSL_GUARDED_BY(view_mu_);
-  absl::Time lease_until_ ABSL_GUARDED_BY(view_mu_) = absl::InfinitePast();
-  absl::Mutex contents_mu_;  // Held while a partition comes or goes, unless by an order to load.
-  CopyTurn copies_;
-
-  SealCheck seals_;
-  ClockShell clocks_;
-  CoordinatorShell coordinator_;
+  ShardParts parts_;
+  RoundFollower rounds_{parts_};
+  ShardContents contents_{parts_};
+  Backups backups_{parts_, rounds_, contents_};
+  ShardAccounts accounts_{parts_};
 };
 
 }  // namespace capstan::ps

@@ -62,15 +62,15 @@ absl::StatusOr<const ServedShard*> ShardDoor::Served() const {
 
 absl::StatusOr<Shard*> ShardDoor::ForData(const v1::RequestHeader& header) const {
   CAPSTAN_RETURN_IF_ERROR(Served().status());
-  CAPSTAN_RETURN_IF_ERROR(served_->shard.CheckHeader(header));
+  CAPSTAN_RETURN_IF_ERROR(served_->shard.view().CheckHeader(header));
   return &served_->shard;
 }
 
 absl::StatusOr<Shard*> ShardDoor::ForOrder(const v1::RequestHeader& header) const {
   CAPSTAN_RETURN_IF_ERROR(Served().status());
-  CAPSTAN_RETURN_IF_ERROR(served_->shard.CheckOrder(header));
-  CAPSTAN_RETURN_IF_ERROR(served_->shard.CheckHeader(header));
-  CAPSTAN_RETURN_IF_ERROR(served_->shard.CheckFollowed(header));
+  CAPSTAN_RETURN_IF_ERROR(served_->shard.view().CheckOrder(header));
+  CAPSTAN_RETURN_IF_ERROR(served_->shard.view().CheckHeader(header));
+  CAPSTAN_RETURN_IF_ERROR(served_->shard.view().CheckFollowed(header));
   return &served_->shard;
 }
 
@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<const PullQuery>> ShardDoor::ReadPull(
   CAPSTAN_RETURN_IF_ERROR(Served().status());
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<const PullQuery> query,
                            PullQuery::Read(request, served_->shard.catalog()));
-  CAPSTAN_RETURN_IF_ERROR(served_->shard.CheckHeader(query->head().header()));
+  CAPSTAN_RETURN_IF_ERROR(served_->shard.view().CheckHeader(query->head().header()));
   return query;
 }
 
@@ -90,7 +90,7 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> ShardDoor::ReadPush(
   CAPSTAN_RETURN_IF_ERROR(Served().status());
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push,
                            served_->shard.ReadPush(request));
-  CAPSTAN_RETURN_IF_ERROR(served_->shard.CheckHeader(push->head().header()));
+  CAPSTAN_RETURN_IF_ERROR(served_->shard.view().CheckHeader(push->head().header()));
   return push;
 }
 
@@ -212,7 +212,7 @@ absl::StatusOr<v1::SavePartitionsReply> ShardDoor::Save(
 absl::StatusOr<v1::LoadPartitionsReply> ShardDoor::Load(
     const v1::LoadPartitionsRequest& request) const {
   CAPSTAN_RETURN_IF_ERROR(Served().status());
-  CAPSTAN_RETURN_IF_ERROR(served_->shard.CheckOrder(request.header()));
+  CAPSTAN_RETURN_IF_ERROR(served_->shard.view().CheckOrder(request.header()));
   return served_->loader.Order(request);
 }
 

@@ -27,7 +27,7 @@ absl::Status StagedPartitions::Check(const v1::TakePartitionRequest& request) co
     return absl::InvalidArgumentError(
         absl::StrCat("a piece of ", request.piece().size(), " bytes"));
   }
-  const std::shared_ptr<const OwnView> view = shard_.view();
+  const std::shared_ptr<const OwnView> view = shard_.view().newest();
   const ViewEpoch id = ViewEpochFromProto(request.move());
   const bool named = view->timeline() == request.header().timeline() &&
                      view->Incoming(static_cast<PartitionIndex>(request.partition())) == id;
@@ -108,7 +108,7 @@ absl::Status StagedPartitions::Prepare(Entry& entry) {
     entry.moved = *std::move(moved);
   }
   if (entry.expected) return absl::OkStatus();
-  CAPSTAN_RETURN_IF_ERROR(shard_.Expect(entry.moved->timeline, entry.moved->passed));
+  CAPSTAN_RETURN_IF_ERROR(shard_.rounds().Expect(entry.moved->timeline, entry.moved->passed));
   entry.expected = true;
   const MoveName& name = entry.stage.name();
   trace::Write("took",
@@ -162,11 +162,12 @@ absl::Status StagedPartitions::CheckRounds(const MoveName& name, uint64_t round,
 }
 
 void StagedPartitions::Follow() {
-  const std::shared_ptr<const OwnView> view = shard_.view();
+  const std::shared_ptr<const OwnView> view = shard_.view().newest();
   for (auto& [partition, moved] : TakeServed(*view)) {
     const std::optional<ViewedStandby> standby = view->Standby(partition);
-    const absl::Status served = standby ? shard_.Adopt(partition, std::move(moved), *standby)
-                                        : shard_.Serve(partition, std::move(moved));
+    const absl::Status served = standby
+                                    ? shard_.contents().Adopt(partition, std::move(moved), *standby)
+                                    : shard_.contents().Serve(partition, std::move(moved));
     log::Info(standby ? "a backup has come" : "a partition has come",
               {{"partition", Raw(partition)}, {"end", served}});
   }
@@ -200,7 +201,8 @@ std::vector<std::pair<PartitionIndex, MovedPartition>> StagedPartitions::TakeSer
 
 void StagedPartitions::Drop(Entries::iterator at) {
   Entry& entry = *at->second;
-  if (entry.expected && entry.moved) shard_.GiveUp(entry.moved->timeline, entry.moved->passed);
+  if (entry.expected && entry.moved)
+    shard_.rounds().GiveUp(entry.moved->timeline, entry.moved->passed);
   CAPSTAN_FAILPOINT("move.stage_dropped");
   if (first_ == &entry) first_ = nullptr;
   dropped_.push_back(std::move(at->second));

@@ -21,17 +21,18 @@ class ViewFollowers {
   // Call after Shard::SetView. DATA_LOSS: the view gives this shard a partition that it does not
   // have; the process has to end.
   absl::Status Follow() {
-    const ViewEpoch epoch = shard_.view()->epoch();
+    const ViewEpoch epoch = shard_.view().newest()->epoch();
     trace::Write("follows", {{"incarnation", Raw(shard_.identity().incarnation)},
                              {"term", epoch.term},
                              {"n", epoch.n}});
-    shard_.FollowPairs();  // Before the mover thaws partitions that are frozen for a pair.
+    shard_.backups()
+        .FollowPairs();  // Before the mover thaws partitions that are frozen for a pair.
     mover_.Follow();
-    shard_.FollowStandbys();
+    shard_.backups().FollowStandbys();
     staged_.Follow();
     replicator_.Follow();
-    shard_.Followed(epoch);
-    return shard_.CheckOwned();
+    shard_.view().Followed(epoch);
+    return shard_.backups().CheckOwned();
   }
 
  private:

@@ -20,13 +20,13 @@ class BadInputTest : public RawShardTest {
   BadInputTest() {
     EXPECT_TRUE(client_.Push().ok());
     before_ = *client_.Pull();
-    version_ = shards_.at(0).shard().Facts().version;
+    version_ = shards_.at(0).shard().accounts().Facts().version;
   }
 
   // Nothing that a test has sent may have changed anything, and others go on.
   ~BadInputTest() override {
     EXPECT_EQ(*client_.Pull(), before_) << "state has changed";
-    EXPECT_EQ(shards_.at(0).shard().Facts().version, version_);
+    EXPECT_EQ(shards_.at(0).shard().accounts().Facts().version, version_);
     EXPECT_TRUE(client_.Push().ok());
   }
 

@@ -79,10 +79,10 @@ TEST(DataPathTest, AShareOfOnePartitionMayBeLargerThanAMessage) {
 
 TEST(DataPathTest, ClocksAreMeasuredOnlyWhereAPartIsSsp) {
   v1::JobSpec job = SmallJob(/*dim=*/2, /*dense_width=*/10);
-  EXPECT_FALSE(LocalShards(job, 1).at(0).shard().Facts().clocks.has_value());
+  EXPECT_FALSE(LocalShards(job, 1).at(0).shard().accounts().Facts().clocks.has_value());
   job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_SSP);
   job.mutable_sparse_update()->set_staleness(1);
-  EXPECT_TRUE(LocalShards(job, 1).at(0).shard().Facts().clocks.has_value());
+  EXPECT_TRUE(LocalShards(job, 1).at(0).shard().accounts().Facts().clocks.has_value());
 }
 
 TEST(DataPathTest, RowsComeInTheOrderAskedFor) {

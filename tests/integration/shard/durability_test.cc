@@ -227,9 +227,9 @@ TEST_F(DurabilityTest, OrdersOfThePastAreRefused) {
   header.set_wire_version(1);
   header.set_target_incarnation(shards.view().shards(0).incarnation());
   header.mutable_epoch()->set_term(9);
-  EXPECT_TRUE(shards.at(0).shard().CheckOrder(header).ok());
+  EXPECT_TRUE(shards.at(0).shard().view().CheckOrder(header).ok());
   header.mutable_epoch()->set_term(8);
-  EXPECT_TRUE(absl::IsFailedPrecondition(shards.at(0).shard().CheckOrder(header)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(shards.at(0).shard().view().CheckOrder(header)));
 }
 
 TEST_F(DurabilityTest, ALaterTimelineEndsServingAtOnce) {
@@ -243,7 +243,7 @@ TEST_F(DurabilityTest, ALaterTimelineEndsServingAtOnce) {
   header.set_wire_version(1);
   header.set_target_incarnation(view.shards(0).incarnation());
   header.set_timeline(1);
-  EXPECT_TRUE(absl::IsUnavailable(shards.at(0).shard().CheckHeader(header)));
+  EXPECT_TRUE(absl::IsUnavailable(shards.at(0).shard().view().CheckHeader(header)));
 }
 
 TEST_F(DurabilityTest, AShardThatComesBackAloneCountsWhatIsMissing) {

@@ -66,7 +66,8 @@ TEST_F(HandOverTest, BackupsOwnWhatTheyHaveOnceAllThatTheyWereToldIsThere) {
     DropBackup(view, 0);
   });
   for (const uint32_t partition : move.partitions) {
-    EXPECT_FALSE(shards_.at(0).shard().partition(static_cast<PartitionIndex>(partition)).loaded());
+    EXPECT_FALSE(
+        shards_.at(0).shard().partitions()[static_cast<PartitionIndex>(partition)].loaded());
   }
   shards_.Kill(0);
   GoOn();
@@ -79,7 +80,8 @@ TEST_F(HandOverTest, WhoHandsOverAndStaysBacksUpWhatItHadAndTakesItsPlaceAgain) 
   shards_.Change([&](v1::View& view) { HandOverAndStay(view, move); });
   crowd_.Tell(shards_.view());
   for (const uint32_t partition : move.partitions) {
-    ps::Partition& stays = shards_.at(0).shard().partition(static_cast<PartitionIndex>(partition));
+    ps::Partition& stays =
+        shards_.at(0).shard().partitions()[static_cast<PartitionIndex>(partition)];
     EXPECT_TRUE(stays.loaded());
     EXPECT_FALSE(stays.serves());
   }
@@ -97,7 +99,7 @@ TEST_F(HandOverTest, AnOwnerThatHearsOfNothingBeforeItsNewOwnerIsLostServesAgain
   shards_.ChangeFor({1, 2}, [&](v1::View& view) { HandOverAndStay(view, move); });
   KillAndPromote(shards_, 1);
   GoOn();
-  EXPECT_EQ(shards_.at(0).shard().CheckOwned(), absl::OkStatus());
+  EXPECT_EQ(shards_.at(0).shard().backups().CheckOwned(), absl::OkStatus());
   crowd_.ExpectExact();
 }
 

@@ -126,8 +126,8 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, Serv
   }
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
   for (int i = 0; i < count; ++i) {
-    at(i).shard().SetLease(absl::InfiniteFuture());
-    CAPSTAN_CHECK(at(i).shard().BeginLoad(view_.timeline()).ok());
+    at(i).shard().view().SetLease(absl::InfiniteFuture());
+    CAPSTAN_CHECK(at(i).shard().contents().BeginLoad(view_.timeline()).ok());
     Threads threads;
     CAPSTAN_CHECK(ps::LoadJob(at(i).shard(), LoadOrder(i), {.background = threads}).Run().ok());
   }

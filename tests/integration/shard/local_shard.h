@@ -47,7 +47,7 @@ class LocalShard {
   // As the process does when a view comes.
   void SetView(const v1::View& view);
   // What its heartbeat tells the chief.
-  v1::ShardReport Report() const { return shard_->Report(shard_->Facts()); }
+  v1::ShardReport Report() const { return shard_->Report(shard_->accounts().Facts()); }
   // As a scrape shows it.
   std::string Metrics() const { return registry_.Text(); }
 

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 class ShardMemoryTest : public RawShardTest {
  protected:
   // A shard of 8 MiB, of which pushes in pieces may take a quarter.
-  ShardMemoryTest() { shards_.at(0).shard().SetMemory(8 << 20); }
+  ShardMemoryTest() { shards_.at(0).shard().accounts().SetMemory(8 << 20); }
 
   // One byte of a push of 3 MiB.
   absl::Status SendPiece(uint64_t push, uint64_t offset) {
@@ -38,7 +38,7 @@ class ShardMemoryTest : public RawShardTest {
   // As the next scrape shows it; -1: not at all.
   double Shown(const std::string& metric, const std::string& use) {
     ps::Shard& shard = shards_.at(0).shard();
-    shard.metrics().Set(shard.Facts());
+    shard.metrics().Set(shard.accounts().Facts());
     const std::string text = shards_.at(0).Metrics();
     const std::string line = absl::StrCat(metric, "{use=\"", use, "\"} ");
     const size_t at = text.find(line);
@@ -79,10 +79,10 @@ TEST(ShardMemoryRoundsTest, GradientsWaitInWhatTheParametersLeaveUnlessTheRoundN
   for (const uint32_t backup_workers : {0, 1}) {
     LocalShards shards(SyncJob(/*lanes=*/2, backup_workers, /*dense_width=*/1 << 20), /*count=*/1);
     ps::Shard& shard = shards.at(0).shard();
-    shard.SetMemory(kMemory);
+    shard.accounts().SetMemory(kMemory);
     const v1::ShardReport report = shards.at(0).Report();
     ASSERT_GE(report.parameter_bytes(), size_t{4} << 20);
-    shard.LimitWaiting(report);
+    shard.accounts().LimitWaiting(report);
     const size_t limit = shard.waiting_gradients().limit();
     if (backup_workers > 0) {
       EXPECT_EQ(limit, kMemory / 2);
@@ -99,7 +99,7 @@ TEST(ShardMemoryRoundsTest, ARoundClosesThoughItNeedsMoreThanItsShareAndAnotherU
   constexpr size_t kShare = 1 << 20;
   LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/0, kFloats), /*count=*/1);
   ps::Shard& shard = shards.at(0).shard();
-  shard.SetMemory(2 * kShare);
+  shard.accounts().SetMemory(2 * kShare);
   v1::PushPieceRequest piece;
   piece.set_size(2 * kShare);
   piece.set_piece("x");

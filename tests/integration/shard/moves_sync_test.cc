@@ -148,14 +148,14 @@ TEST(MovesSyncTest, WhatTheCoordinatorTellsBeforeAShardServesIsAskedForAgain) {
   ps::CoordinatorWatch watch(shard);
   v1::View later = shards.view();
   later.set_timeline(later.timeline() + 1);
-  ASSERT_TRUE(shard.BeginLoad(later.timeline()).ok());
+  ASSERT_TRUE(shard.contents().BeginLoad(later.timeline()).ok());
   ASSERT_TRUE(watch.SetView(later));
   v1::WatchCountsReply told;
   told.set_round(1);
   told.add_ended(1);
   EXPECT_FALSE(watch.Hear(watch.Request(), told).value());
   EXPECT_EQ(watch.Request().ended(), 0u);
-  ASSERT_TRUE(shard.Serve(later.timeline(), {}).ok());
+  ASSERT_TRUE(shard.contents().Serve(later.timeline(), {}).ok());
   EXPECT_TRUE(watch.Hear(watch.Request(), told).value());
   EXPECT_EQ(watch.Request().ended(), 1u);
 }

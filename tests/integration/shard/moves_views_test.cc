@@ -108,17 +108,18 @@ TEST(MovesViewsTest, AnOlderViewGivesNothingBack) {
 // It would be carried out without the partitions that the view brings.
 TEST(MovesViewsTest, AnOrderByAViewThatIsOnItsWayIsRefusedUntilTheShardFollowsIt) {
   LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
-  const ps::Shard& shard = shards.at(1).shard();
+  ps::Shard& shard = shards.at(1).shard();
   v1::RequestHeader header;
   *header.mutable_epoch() = shards.view().epoch();
-  EXPECT_TRUE(shard.CheckFollowed(header).ok());
+  EXPECT_TRUE(shard.view().CheckFollowed(header).ok());
   header.mutable_epoch()->set_n(header.epoch().n() + 1);
-  EXPECT_TRUE(absl::IsUnavailable(shard.CheckFollowed(header)));
+  EXPECT_TRUE(absl::IsUnavailable(shard.view().CheckFollowed(header)));
   shards.ChangeFor({0}, [](v1::View&) {});
-  EXPECT_TRUE(absl::IsUnavailable(shard.CheckFollowed(header))) << "only the other one has heard";
-  EXPECT_TRUE(shards.at(0).shard().CheckFollowed(header).ok());
+  EXPECT_TRUE(absl::IsUnavailable(shard.view().CheckFollowed(header)))
+      << "only the other one has heard";
+  EXPECT_TRUE(shards.at(0).shard().view().CheckFollowed(header).ok());
   shards.Change([](v1::View&) {});
-  EXPECT_TRUE(shard.CheckFollowed(header).ok());
+  EXPECT_TRUE(shard.view().CheckFollowed(header).ok());
 }
 
 TEST(MovesViewsTest, WhereTheTargetIsGoneTheSourceServesOnAndIsFreeAgainWithTheView) {

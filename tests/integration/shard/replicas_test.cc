@@ -163,7 +163,7 @@ TEST(ReplicasTest, WithoutALeaseNoPullIsAnswered) {
   v1::View view = shards.view();
   *view.mutable_shards(0) = LocalShards::InfoOf(0, alone.port());
   view.mutable_epoch()->set_n(view.epoch().n() + 1);
-  ASSERT_TRUE(alone.shard().BeginLoad(1).ok());
+  ASSERT_TRUE(alone.shard().contents().BeginLoad(1).ok());
   Threads threads;
   ASSERT_TRUE(ps::LoadJob(alone.shard(), shards.LoadOrder(0), {.background = threads}).Run().ok());
   alone.SetView(view);
@@ -171,7 +171,7 @@ TEST(ReplicasTest, WithoutALeaseNoPullIsAnswered) {
   const absl::Status refused = trainer.Pull().status;
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
   EXPECT_THAT(refused.message(), HasSubstr("has not heard from the chief for its lease"));
-  alone.shard().SetLease(alone.shard().clock().Now() + absl::Minutes(1));
+  alone.shard().view().SetLease(alone.shard().clock().Now() + absl::Minutes(1));
   EXPECT_TRUE(trainer.Pull().status.ok());
 }
 
@@ -185,7 +185,7 @@ TEST(ReplicasTest, AShardThatLacksWhatAViewGivesToItSaysSo) {
   copy.mutable_move()->set_term(1);
   copy.mutable_move()->set_n(77);
   ASSERT_TRUE(shards.at(1).shard().SetView(view).ok());
-  const absl::Status lacking = shards.at(1).shard().CheckOwned();
+  const absl::Status lacking = shards.at(1).shard().backups().CheckOwned();
   EXPECT_TRUE(absl::IsDataLoss(lacking)) << lacking;
 }
 

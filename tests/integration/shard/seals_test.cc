@@ -110,9 +110,10 @@ TEST(SealsTest, AClockIsToldByTheTrainerAloneWhoseLeaseItIs) {
   }
   EXPECT_EQ(liar.Push({.clock = 9, .empty = true}, 0).status.code(),
             absl::StatusCode::kUnavailable);
-  EXPECT_EQ(shards.at(0).shard().Facts().clocks->spread, 0u) << "nobody has told anything";
+  EXPECT_EQ(shards.at(0).shard().accounts().Facts().clocks->spread, 0u)
+      << "nobody has told anything";
   EXPECT_TRUE(liar.Push(with_lease, 0).status.ok());
-  EXPECT_EQ(shards.at(0).shard().Facts().clocks->spread, 9u) << "its own";
+  EXPECT_EQ(shards.at(0).shard().accounts().Facts().clocks->spread, 9u) << "its own";
 }
 
 TEST(SealsTest, AClientThatIsNoTrainerPushesToASessionOfItsOwn) {

@@ -56,7 +56,7 @@ class SlowSaveTest : public testing::Test {
     v1::LoadPartitionsRequest load;
     load.mutable_header()->set_timeline(1);
     for (uint32_t i = 0; i < job_.partition_count(); ++i) load.add_partitions(i);
-    EXPECT_TRUE(shard_->BeginLoad(1).ok());
+    EXPECT_TRUE(shard_->contents().BeginLoad(1).ok());
     EXPECT_TRUE(LoadJob(*shard_, load, {.background = threads_}).Run().ok());
     order_.mutable_header()->set_timeline(1);
     order_.set_uri("memory");

@@ -29,7 +29,7 @@ class TakePartitionTest : public RawShardTest {
  protected:
   TakePartitionTest() : RawShardTest(2) {
     shards_.Change([](v1::View& view) { view.set_owners(kPartition, 1); });
-    shards_.at(0).shard().Leave(PartitionIndex{kPartition});
+    shards_.at(0).shard().contents().Leave(PartitionIndex{kPartition});
     Announce(shards_, move_);
     store_ = *PartitionStore::Create(shards_.job(), Layout(), PartitionIndex{kPartition});
     copy_ = File("");
@@ -130,9 +130,9 @@ TEST_F(TakePartitionTest, PiecesThatComeTwiceChangeNothing) {
   ASSERT_TRUE(Take(Piece(false, true)).ok()) << "very late";
   const absl::StatusOr<bool> complete = TakeLast(Piece(true, true));
   ASSERT_TRUE(complete.ok()) << complete.status();
-  EXPECT_FALSE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
+  EXPECT_FALSE(shards_.at(0).shard().partitions()[PartitionIndex{kPartition}].loaded());
   shards_.Change([&](v1::View& view) { Switch(view, move_); });
-  EXPECT_TRUE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
+  EXPECT_TRUE(shards_.at(0).shard().partitions()[PartitionIndex{kPartition}].loaded());
   EXPECT_EQ(CodeOf(Piece(true, true)), absl::StatusCode::kFailedPrecondition) << "it is over";
 }
 
@@ -157,7 +157,7 @@ TEST_F(TakePartitionTest, DeltasComeBetweenCopyAndRestEachAfterTheOneBefore) {
   piece.set_file(5);
   EXPECT_EQ(CodeOf(piece), absl::StatusCode::kOutOfRange) << "nothing comes after the rest";
   shards_.Change([&](v1::View& view) { Switch(view, move_); });
-  EXPECT_TRUE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
+  EXPECT_TRUE(shards_.at(0).shard().partitions()[PartitionIndex{kPartition}].loaded());
 }
 
 TEST_F(TakePartitionTest, ADeltaToAnotherFileThanTheOneBeforeIsRefused) {
@@ -238,7 +238,7 @@ TEST_F(TakePartitionTest, ARestOfAnotherCopyIsRefused) {
   EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
   EXPECT_THAT(refused.message(), HasSubstr("move-7-7"));
   shards_.Change([&](v1::View& view) { Switch(view, move_); });
-  EXPECT_FALSE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
+  EXPECT_FALSE(shards_.at(0).shard().partitions()[PartitionIndex{kPartition}].loaded());
 }
 
 TEST_F(TakePartitionTest, ACopyOfAnotherPartitionOrOfNothingIsRefused) {

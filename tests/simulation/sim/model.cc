@@ -41,7 +41,7 @@ Reading ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32
     AddPull(job, batch, view, index, request);
     auto query = ps::PullQuery::Read(ToBuffer(request), shard.catalog());
     CAPSTAN_CHECK(query.ok());
-    const absl::Status checked = shard.CheckHeader((*query)->head().header());
+    const absl::Status checked = shard.view().CheckHeader((*query)->head().header());
     if (!checked.ok()) return {.cells = std::move(all.pulled), .status = checked};
     // Who evaluates waits for nobody, so the answer comes at once.
     shard.Pull(*std::move(query), absl::InfiniteFuture(),
@@ -75,10 +75,10 @@ absl::StatusOr<Cells> ReadCheckpoint(const Job& job, const std::string& uri,
     view.add_owners(0);
   }
   AtOnce background;
-  CAPSTAN_RETURN_IF_ERROR(shard->BeginLoad(kTimeline));
+  CAPSTAN_RETURN_IF_ERROR(shard->contents().BeginLoad(kTimeline));
   CAPSTAN_RETURN_IF_ERROR(
       ps::LoadJob(*shard, order, {.open_store = open, .background = background}).Run());
-  shard->SetLease(absl::InfiniteFuture());  // With replicas it answers no pull without one.
+  shard->view().SetLease(absl::InfiniteFuture());  // With replicas it answers no pull without one.
   Reading model = ReadCells(job, *shard, view, /*index=*/0);
   CAPSTAN_RETURN_IF_ERROR(model.status);
   return std::move(model.cells);

@@ -98,7 +98,7 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   WatchView();
   Heartbeat();
   Tick();
-  if (!shard_->AddsCounted()) return;
+  if (!shard_->rounds().AddsCounted()) return;
   coordinator_.emplace(*shard_);
   WatchCoordinator();
 }
@@ -157,7 +157,7 @@ void ShardProcess::Heartbeat() {
   request.set_index(index_);
   request.set_draining(draining_);
   request.set_loaded_timeline(shard_->timeline());
-  const ps::ShardFacts facts = shard_->Facts();
+  const ps::ShardFacts facts = shard_->accounts().Facts();
   shard_->metrics().Set(facts);
   *request.mutable_report() = shard_->Report(facts);
   if (cast_.lie() == Lie::kSilentLoss) request.mutable_report()->clear_batches_lost();
@@ -171,7 +171,7 @@ void ShardProcess::Heartbeat() {
         if (!reply.ok()) return;
         heard_ = cast_.schedule().Now();
         if (reply->lease_seconds() > 0) {
-          shard_->SetLease(sent + absl::Seconds(reply->lease_seconds()));
+          shard_->view().SetLease(sent + absl::Seconds(reply->lease_seconds()));
         }
         may_leave_ = reply->may_leave();
         const bool doubt = shard_->seals().TakeDoubt();

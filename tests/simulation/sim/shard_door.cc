@@ -72,7 +72,7 @@ std::map<uint32_t, ViewEpoch> ShardProcess::OriginsOf(const Request& request) {
   std::map<uint32_t, ViewEpoch> origins;
   for (const auto& part : request.partitions()) {
     const auto partition = static_cast<PartitionIndex>(part.partition());
-    origins[part.partition()] = shard_->partition(partition).origin();
+    origins[part.partition()] = shard_->partitions()[partition].origin();
   }
   return origins;
 }
@@ -92,7 +92,7 @@ void ShardProcess::Push(const v1::PushRequest& request, const Done<v1::PushReply
   if (cast_.lie() == Lie::kHastySum && request.has_stage()) {
     const auto lane = static_cast<LaneIndex>(request.stage().lane());
     const Generation generation = GenerationFromProto(request.stage().generation());
-    (void)shard_->LearnCounts(
+    (void)shard_->rounds().LearnCounts(
         request.header().timeline(),
         {request.stage().round(), {{lane, generation, request.examples()}}, {}});
   }
@@ -190,8 +190,8 @@ absl::StatusOr<v1::MovePartitionsReply> ShardProcess::MovePartitions(
   absl::StatusOr<v1::MovePartitionsReply> reply = door().Move(request);
   const bool thaws = cast_.lie() == Lie::kThawsAlone && request.finish() && reply.ok();
   for (int i = 0; thaws && i < request.partitions_size(); ++i) {
-    shard_->partition(static_cast<PartitionIndex>(request.partitions(i)))
-        .ThawUnless(std::nullopt, cast_.schedule().Now());
+    shard_->partitions()[static_cast<PartitionIndex>(request.partitions(i))].ThawUnless(
+        std::nullopt, cast_.schedule().Now());
   }
   cast_.schedule().Tell("  shard ", index_, ": ", request.finish() ? "finish" : "copy", " moves ",
                         request.id().term(), ".", request.id().n(), ": ",

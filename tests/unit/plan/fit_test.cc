@@ -59,6 +59,17 @@ TEST(FitTest, ARoundThatWouldNeverBeCompleteIsRefused) {
   EXPECT_EQ(CheckShardsFit(job, /*keys=*/0, /*shards=*/2, 48 << 20), absl::OkStatus());
 }
 
+TEST(FitTest, WithReplicasTheGradientsOfARoundWaitOnTheirBackupsToo) {
+  v1::JobSpec job = DenseJob(8);
+  job.mutable_dense_update()->set_backup_workers(1);
+  ASSERT_EQ(CheckShardsFit(job, /*keys=*/0, /*shards=*/2, 48 << 20), absl::OkStatus());
+  job.set_replicas(1);
+  EXPECT_THAT(CheckShardsFit(job, /*keys=*/0, /*shards=*/2, 48 << 20).message(),
+              HasSubstr("and 12MiB, a quarter of a shard's memory beside as many that it backs up "
+                        "(replicas: 1), may wait"));
+  EXPECT_EQ(CheckShardsFit(job, /*keys=*/0, /*shards=*/4, 48 << 20), absl::OkStatus());
+}
+
 TEST(FitTest, WhatFitsByItselfAndNotTogetherIsRefusedWithTheSum) {
   v1::JobSpec job = DenseJob(3);
   job.mutable_dense_update()->set_backup_workers(1);

@@ -94,5 +94,15 @@ TEST(ShardMemoryTest, TheLanesThatAreAtWorkPushAndPullAtTheSameTime) {
   EXPECT_EQ(messages(LargeJob(10)), 10 * of_a_lane) << "there are no more";
 }
 
+TEST(MemoryTest, EveryConnectionTakesMemoryAtBothOfItsEnds) {
+  Scale scale;
+  scale.workers = 100;
+  scale.shards = 10;
+  const Sizes sizes = SizesFor(DenseJob(100), scale);
+  EXPECT_EQ(PartOf(sizes.shard, "connections"), 110 * (uint64_t{72} << 10));
+  EXPECT_EQ(PartOf(sizes.chief, "connections"), 110 * (uint64_t{112} << 10));
+  EXPECT_EQ(PartOf(sizes.worker, "connections"), 11 * (uint64_t{480} << 10));
+}
+
 }  // namespace
 }  // namespace capstan

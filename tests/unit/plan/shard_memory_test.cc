@@ -97,7 +97,7 @@ TEST(ShardMemoryTest, WithTheLeastMemoryAndWithAnyMoreAShardStaysWithinIt) {
       const uint64_t memory = i == 0 ? least : least + draw() % (uint64_t{1} << draw() % 36);
       ASSERT_LE(ShardMemoryIn(needs, memory).bytes(), memory) << round;
       if (needs.waiting_is_needed) {
-        ASSERT_LE(needs.waiting, WaitingLimitIn(needs, memory)) << round;
+        ASSERT_LE(needs.copies * needs.waiting, WaitingLimitIn(needs, memory)) << round;
       }
     }
     if (least <= kMebibyte || needs.waiting_is_needed) continue;

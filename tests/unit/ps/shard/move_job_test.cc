@@ -83,11 +83,11 @@ struct Node {
                               metrics, clock);
     CAPSTAN_CHECK(made.ok());
     shard = *std::move(made);
-    shard->SetLease(absl::InfiniteFuture());
+    shard->view().SetLease(absl::InfiniteFuture());
     v1::LoadPartitionsRequest order;
     order.mutable_header()->set_timeline(kOnlyTimeline);
     if (index == 0) order.add_partitions(0);
-    CAPSTAN_CHECK(shard->BeginLoad(kOnlyTimeline).ok());
+    CAPSTAN_CHECK(shard->contents().BeginLoad(kOnlyTimeline).ok());
     CAPSTAN_CHECK(LoadJob(*shard, order, {.background = threads}).Run().ok());
     staged = std::make_unique<StagedPartitions>(*shard, threads);
   }
@@ -116,7 +116,7 @@ struct Node {
 
   // What the rows are, by key; each is as many times 1.
   std::map<uint64_t, float> Rows() {
-    Partition& partition = shard->partition(kSent);
+    Partition& partition = shard->partitions()[kSent];
     const absl::Time now = shard->clock().Now();
     const auto copy = partition.BeginCopy({.timeline = Timeline{kOnlyTimeline}}, now);
     CAPSTAN_CHECK(copy.has_value());
@@ -181,7 +181,7 @@ class MoveJobTest : public ::testing::Test, public MovePeer {
     Publish(view);
     job_ = std::make_unique<MoveJob>(
         *source_.shard, MoveJob::Means{pacer_, waits_, /*piece_bytes=*/64 << 10},
-        MoveJob::Order{kSent, kOnlyTimeline, *source_.shard->view()->Outgoing(kSent)});
+        MoveJob::Order{kSent, kOnlyTimeline, *source_.shard->view().newest()->Outgoing(kSent)});
     files_.clear();
   }
   void GiveUp() { Publish(ViewOf(0)); }

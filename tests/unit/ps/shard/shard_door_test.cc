@@ -66,7 +66,7 @@ class ShardDoorTest : public ::testing::Test {
 
   // The shard has loaded its partition, and has done what its view says.
   void BecomeReady() {
-    CAPSTAN_CHECK(shard_->BeginLoad(kTimeline).ok());
+    CAPSTAN_CHECK(shard_->contents().BeginLoad(kTimeline).ok());
     v1::View view;
     *view.mutable_epoch() = Header().epoch();
     view.set_timeline(kTimeline);
@@ -77,7 +77,7 @@ class ShardDoorTest : public ::testing::Test {
     *order.mutable_header() = Header();
     order.add_partitions(0);
     while (!loader_->Order(order).value().done()) absl::SleepFor(absl::Milliseconds(1));
-    shard_->Followed({.term = Header().epoch().term(), .n = Header().epoch().n()});
+    shard_->view().Followed({.term = Header().epoch().term(), .n = Header().epoch().n()});
   }
 
   template <typename Request>
@@ -121,7 +121,7 @@ TEST_F(ShardDoorTest, OnlyALoadIsCarriedOutBeforeTheTimelineIsServed) {
   EXPECT_TRUE(absl::IsUnavailable(Flush(door(), Header())));
   EXPECT_TRUE(
       absl::IsUnavailable(door().Save(WithHeader<v1::SavePartitionsRequest>(Header())).status()));
-  CAPSTAN_CHECK(shard_->BeginLoad(kTimeline).ok());
+  CAPSTAN_CHECK(shard_->contents().BeginLoad(kTimeline).ok());
   EXPECT_TRUE(door().Load(WithHeader<v1::LoadPartitionsRequest>(Header())).ok());
 }
 

@@ -44,7 +44,7 @@ class StagedPartitionsTest : public testing::Test {
     shard_ = *std::move(made);
     v1::LoadPartitionsRequest order;
     order.mutable_header()->set_timeline(kOnlyTimeline);
-    CAPSTAN_CHECK(shard_->BeginLoad(kOnlyTimeline).ok());
+    CAPSTAN_CHECK(shard_->contents().BeginLoad(kOnlyTimeline).ok());
     CAPSTAN_CHECK(LoadJob(*shard_, order, {.background = threads_}).Run().ok());
     staged_ = std::make_unique<StagedPartitions>(*shard_, threads_);
     shard_->memory().of(MemoryUse::kMoves).SetLimit(kLimit);

@@ -1,0 +1,71 @@
+// What a shard consists of. Each class that does one of a shard's duties (ShardContents,
+// RoundFollower, Backups, ShardAccounts, Shard itself) is given the parts, and sees the others'
+// work in them alone.
+#ifndef CAPSTAN_PS_SHARD_SHARD_PARTS_H_
+#define CAPSTAN_PS_SHARD_SHARD_PARTS_H_
+
+#include <utility>
+
+#include "capstan/base/clock.h"
+#include "capstan/consistency/round_commit.h"
+#include "capstan/store/slab_arena.h"
+#include "ps/shard/catalog.h"
+#include "ps/shard/clock_shell.h"
+#include "ps/shard/coordinator_shell.h"
+#include "ps/shard/copy_turn.h"
+#include "ps/shard/counted_lanes.h"
+#include "ps/shard/kept_bytes.h"
+#include "ps/shard/memory_budget.h"
+#include "ps/shard/partition_set.h"
+#include "ps/shard/push_pieces.h"
+#include "ps/shard/replica_streams.h"
+#include "ps/shard/rounds.h"
+#include "ps/shard/seal_check.h"
+#include "ps/shard/shard_identity.h"
+#include "ps/shard/shard_metrics.h"
+#include "ps/shard/shard_view.h"
+
+namespace capstan::ps {
+
+// Each part is *thread-safe*.
+struct ShardParts {
+  // `metrics` and `clock` must outlive the parts.
+  ShardParts(Catalog job_catalog, const ShardIdentity& self, ShardMetrics& shard_metrics,
+             const Clock& shard_clock)
+      : catalog(std::move(job_catalog)),
+        identity(self),
+        metrics(shard_metrics),
+        clock(shard_clock),
+        replicated(catalog.job().replicas() > 0),
+        view(identity, catalog.job().partition_count(), replicated, clock),
+        pieces(memory),
+        rounds([this](const RoundCommit& closed) { streams.TellClosed(closed); }),
+        partitions(catalog.job().partition_count(),
+                   PartitionContext{catalog, rounds, counted, metrics, slabs, kept}),
+        seals(catalog.lanes()),
+        clocks(catalog, replicated ? &streams : nullptr),
+        coordinator(catalog, identity, seals, clock) {}
+
+  const Catalog catalog;
+  const ShardIdentity identity;
+  ShardMetrics& metrics;
+  const Clock& clock;
+  const bool replicated;  // The job has replicas.
+  ShardView view;
+  MemoryBudget memory;
+  PushPieces pieces;       // Pushes of which some pieces have come, and not all.
+  ReplicaStreams streams;  // To the processes that back up partitions that are served here.
+  Rounds rounds;
+  CountedLanes counted;
+  SlabArena slabs;
+  KeptBytes kept;
+  CopyTurn copies;
+  PartitionSet partitions;
+  SealCheck seals;
+  ClockShell clocks;
+  CoordinatorShell coordinator;  // At work if partition 0 is served here.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_SHARD_PARTS_H_
