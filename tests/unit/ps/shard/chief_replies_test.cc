@@ -41,7 +41,8 @@ class ChiefRepliesTest : public ::testing::Test {
  protected:
   ChiefRepliesTest() {
     auto shard = Shard::Create(ReplicatedJob(), {ShardIndex{0}, Incarnation{2}}, metrics_, clock_);
-    CAPSTAN_CHECK(shard.ok() && (*shard)->BeginLoad(1).ok() && (*shard)->Serve(1, {}).ok());
+    CAPSTAN_CHECK(shard.ok() && (*shard)->contents().BeginLoad(1).ok() &&
+                  (*shard)->contents().Serve(1, {}).ok());
     shard_ = *std::move(shard);
   }
 
