@@ -180,7 +180,8 @@ TEST(PlanTest, TheChiefHasRoomForTheListOfTheDataAndForMakingIt) {
       MakePlan(DenseJob(4), facts, kFourWorkers, {.chief_bytes = 30e6}, {.compute_seconds = 3});
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->sizes.chief.parts[0].bytes, 1'000'000u);
-  EXPECT_EQ(plan->sizes.chief.bytes(), 36'000'000u);
+  EXPECT_EQ(plan->sizes.chief.parts[1].bytes, 6'000'000u);
+  EXPECT_GT(plan->sizes.chief.bytes(), 37'000'000u) << "with its connections";
 }
 
 TEST(PlanTest, WithReplicasShardsHoldEachPartitionTwiceAndSendUpdatesOn) {
