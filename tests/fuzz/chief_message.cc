@@ -23,6 +23,8 @@
 #include "absl/time/time.h"
 #include "capstan/base/absl_view.h"
 #include "capstan/base/check.h"
+#include "capstan/placement/view_reader.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/security/role.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job_reader.pb.h"
@@ -93,11 +95,13 @@ class Liar {
   std::vector<v1::Lease> leases_;
 };
 
-// gRPC's part of a WatchView call.
+// gRPC's part of a WatchView call, and its watcher.
 class WatchCall final : public grpc::ServerCallbackWriter<v1::View> {
  public:
-  WatchCall(ViewFeed& feed, const ViewFeed::ShardProcess& process)
-      : is_shard_(process.incarnation != 0), reactor_(feed.Watch("ipv4:10.0.0.3", process)) {
+  WatchCall(ViewFeed& feed, const ViewFeed::Caller& caller)
+      : is_shard_(caller.process.incarnation != 0),
+        differences_(caller.differences),
+        reactor_(feed.Watch(caller)) {
     BindReactor(reactor_);
   }
   ~WatchCall() override {
@@ -109,10 +113,24 @@ class WatchCall final : public grpc::ServerCallbackWriter<v1::View> {
 
   // The peer has got all that was written.
   void TakeWrites() {
-    while (const v1::View* const view = std::exchange(writing_, nullptr)) {
+    while (const v1::View* const message = std::exchange(writing_, nullptr)) {
+      CAPSTAN_CHECK(differences_ || !message->has_difference());
+      const absl::StatusOr<v1::View> view = reader_.Read(*message);
+      CAPSTAN_CHECK(view.ok());
       CAPSTAN_CHECK(is_shard_ || view->trainers().empty());
+      seen_ = *view;
       reactor_->OnWriteDone(true);
     }
+  }
+  // Who watches has what has been published; who is no shard has it but for the trainers, perhaps
+  // under an earlier epoch.
+  void CheckHas(v1::View published) const {
+    if (over_) return;
+    if (!is_shard_) {
+      published.clear_trainers();
+      *published.mutable_epoch() = seen_.epoch();
+    }
+    CAPSTAN_CHECK(seen_.SerializeAsString() == published.SerializeAsString());
   }
 
   // What the reactor asks of gRPC.
@@ -129,6 +147,9 @@ class WatchCall final : public grpc::ServerCallbackWriter<v1::View> {
   void CallOnDone() override {}
 
   const bool is_shard_;
+  const bool differences_;
+  ViewReader reader_{/*most_bytes=*/kMaxMessageBytes};
+  v1::View seen_;
   const v1::View* writing_ = nullptr;
   bool over_ = false;
   grpc::ServerWriteReactor<v1::View>* const reactor_;
@@ -188,7 +209,10 @@ class Told {
       HearOthers(of, message);
     }
     if (!crew_.views.empty()) feed_.Publish(crew_.views.back());
-    for (const auto& watch : watches_) watch->TakeWrites();
+    for (const auto& watch : watches_) {
+      watch->TakeWrites();
+      if (!crew_.views.empty()) watch->CheckHas(crew_.views.back());
+    }
   }
 
   void End() {
@@ -285,7 +309,7 @@ class Told {
         return;
       case kWatchView:
         if (!MayCall("WatchView", {Role::kPs, Role::kWorker, Role::kClient})) return;
-        if (Parse(message, watch)) Watch({watch.shard(), watch.shard_incarnation()});
+        if (Parse(message, watch)) Watch(watch);
         return;
       case kEndWatch:
         if (!watches_.empty()) watches_.pop_front();
@@ -314,9 +338,11 @@ class Told {
   }
 
   // As ChiefService: anybody may watch, but only a shard itself may say that it is the shard.
-  void Watch(ViewFeed::ShardProcess process) {
+  void Watch(const v1::WatchViewRequest& request) {
+    ViewFeed::ShardProcess process{request.shard(), request.shard_incarnation()};
     if (process.incarnation != 0 && !caller_.MayActForShard(process.shard)) process = {};
-    watches_.push_back(std::make_unique<WatchCall>(feed_, process));
+    watches_.push_back(std::make_unique<WatchCall>(
+        feed_, ViewFeed::Caller{"ipv4:10.0.0.3", process, request.differences()}));
   }
 
   const bool as_shard_;

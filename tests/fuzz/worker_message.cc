@@ -4,6 +4,7 @@
 //
 // A list of messages.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "capstan/base/check.h"
+#include "capstan/placement/view_reader.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
@@ -131,7 +133,7 @@ class FuzzedWorker final : public WorkerShell {
     const uint8_t of = KindOf(kind, kKinds, kAnswers);
     switch (of) {
       case 0:
-        if (Parse(message, view)) machine_.OnView(view);
+        if (Parse(message, view)) Hear(std::move(view));
         break;
       case 1:
         if (waits_for_heartbeat_ && Parse(message, beat)) {
@@ -168,16 +170,30 @@ class FuzzedWorker final : public WorkerShell {
   }
 
  private:
+  // As WatchView: a difference that cannot be read is the end of the stream.
+  void Hear(v1::View message) {
+    const bool whole = !message.has_difference();
+    const absl::StatusOr<v1::View> view = views_.Read(std::move(message));
+    if (!view.ok()) {
+      views_ = ViewReader(kMostViewBytes);
+      return;
+    }
+    CAPSTAN_CHECK(whole || view->ByteSizeLong() <= kMostViewBytes);
+    machine_.OnView(*view);
+  }
+
   void Turn() {
     if (const auto end = machine_.Turn(desk_.now); end && !end_) end_ = end;
   }
 
   static constexpr uint8_t kKinds = 4;  // Those of the first inputs; then come the answers.
+  static constexpr size_t kMostViewBytes = 1 << 12;
 
   Desk desk_{.now = absl::UnixEpoch() + absl::Hours(2), .view = {}, .shells = {}};
   bool waits_for_heartbeat_ = false;
   bool waits_for_registration_ = false;
   std::optional<WorkerEnd> end_;
+  ViewReader views_{kMostViewBytes};
   FuzzedTrainer trainer_{desk_};
   WorkerMachine machine_{
       {.name = "w-0", .incarnation = Incarnation{77}, .progress_grain = GrainOfAHundred()},

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/base/status.h"
+#include "capstan/rpc/view_watch.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job_reader.pb.h"
 
@@ -41,8 +42,8 @@ void JobFollower::Follow() {
 }
 
 void JobFollower::Watch() {
-  loop_.Stream<v1::View>(
-      to_chief_, "/capstan.v1.Chief/WatchView", v1::WatchViewRequest(),
+  WatchView(
+      loop_, to_chief_, v1::WatchViewRequest(),
       [this](v1::View view) {
         if (view.owners().empty()) return;
         view_ = std::move(view);

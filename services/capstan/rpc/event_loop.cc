@@ -79,7 +79,7 @@ class EventLoop::UnaryOperation : public EventLoop::Operation {
 class EventLoop::StreamOperation : public EventLoop::Operation {
  public:
   StreamOperation(const Channel& channel, const std::string& method, const Bytes& request,
-                  absl::AnyInvocable<bool(const Bytes&)> on_message,
+                  absl::AnyInvocable<absl::Status(const Bytes&)> on_message,
                   absl::AnyInvocable<void(absl::Status)> on_end)
       : stub_(channel),
         method_(method),
@@ -122,19 +122,15 @@ class EventLoop::StreamOperation : public EventLoop::Operation {
     return true;
   }
 
-  void Finish() override { on_end_(broken_ ? BadMessage() : FromGrpcStatus(status_)); }
+  void Finish() override { on_end_(refusal_.ok() ? FromGrpcStatus(status_) : refusal_); }
 
  private:
   enum class Step { kStarting, kAsking, kReading, kEnding };
 
-  static absl::Status BadMessage() {
-    return absl::InternalError("a message of the stream cannot be parsed");
-  }
-
   void TakeMessage() {
-    if (abandoned || broken_ || on_message_(message_)) return;
-    broken_ = true;
-    context.TryCancel();
+    if (abandoned || !refusal_.ok()) return;
+    refusal_ = on_message_(message_);
+    if (!refusal_.ok()) context.TryCancel();
   }
 
   void* Tag() { return static_cast<Operation*>(this); }
@@ -142,11 +138,11 @@ class EventLoop::StreamOperation : public EventLoop::Operation {
   grpc::GenericStub stub_;
   std::string method_;
   Bytes request_;
-  absl::AnyInvocable<bool(const Bytes&)> on_message_;
+  absl::AnyInvocable<absl::Status(const Bytes&)> on_message_;
   absl::AnyInvocable<void(absl::Status)> on_end_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
   Step step_ = Step::kStarting;
-  bool broken_ = false;
+  absl::Status refusal_;  // Why a message was not taken: no further one is.
   Bytes message_;
   grpc::Status status_;
 };
@@ -188,7 +184,7 @@ CallId EventLoop::Call(const Channel& channel, const std::string& method, const 
 
 CallId EventLoop::StartStream(const Channel& channel, const std::string& method,
                               const Bytes& request,
-                              absl::AnyInvocable<bool(const Bytes&)> on_message,
+                              absl::AnyInvocable<absl::Status(const Bytes&)> on_message,
                               absl::AnyInvocable<void(absl::Status)> on_end) {
   return Start(std::make_unique<StreamOperation>(channel, method, request, std::move(on_message),
                                                  std::move(on_end)));

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -69,8 +70,9 @@ class EventLoop {
   }
 
   // Starts a call whose answer is a stream. `on_message` runs for each message, and `on_end` once
-  // after the last one, with OK only if the server ended the stream in order. There is no deadline:
-  // keepalive notices a dead peer.
+  // after the last one, with OK only if the server ended the stream in order. If `on_message`
+  // returns a status and that is an error, the stream is ended, with this error. There is no
+  // deadline: keepalive notices a dead peer.
   template <typename Message, typename Request, typename Each, typename End>
   CallId Stream(const Channel& channel, const std::string& method, const Request& request,
                 Each on_message, End on_end);
@@ -97,7 +99,7 @@ class EventLoop {
 
   CallId Start(std::unique_ptr<Operation> operation);
   CallId StartStream(const Channel& channel, const std::string& method, const Bytes& request,
-                     absl::AnyInvocable<bool(const Bytes&)> on_message,
+                     absl::AnyInvocable<absl::Status(const Bytes&)> on_message,
                      absl::AnyInvocable<void(absl::Status)> on_end);
   void Handle(void* tag, bool ok);
   void RunPosted();
@@ -139,10 +141,17 @@ CallId EventLoop::Stream(const Channel& channel, const std::string& method, cons
                          Each on_message, End on_end) {
   return StartStream(
       channel, method, Serialize(request),
-      [on_message = std::move(on_message)](const Bytes& bytes) mutable {
+      [on_message = std::move(on_message)](const Bytes& bytes) mutable -> absl::Status {
         absl::StatusOr<Message> message = Parse<Message>(bytes);
-        if (message.ok()) on_message(*std::move(message));
-        return message.ok();
+        if (!message.ok()) {
+          return absl::InternalError("a message of the stream cannot be parsed");
+        }
+        if constexpr (std::is_void_v<std::invoke_result_t<Each&, Message>>) {
+          on_message(*std::move(message));
+          return absl::OkStatus();
+        } else {
+          return on_message(*std::move(message));
+        }
       },
       std::move(on_end));
 }

@@ -134,7 +134,7 @@ grpc::ServerWriteReactor<v1::View>* ChiefService::WatchView(grpc::CallbackServer
   ViewFeed::ShardProcess process{request->shard(), request->shard_incarnation()};
   // Anybody may watch, but only a shard itself may say that it is the shard.
   if (process.incarnation != 0 && !MayActForShard(*context, process.shard)) process = {};
-  return views_.Watch(PeerHost(*context), process);
+  return views_.Watch({PeerHost(*context), process, request->differences()});
 }
 
 grpc::ServerUnaryReactor* ChiefService::ShardHeartbeat(grpc::CallbackServerContext* context,

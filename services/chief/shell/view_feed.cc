@@ -34,20 +34,19 @@ std::string ContentOf(v1::View view) {
 // At most one operation is under way (`busy_`), so Finish never overtakes a write. Thread-safe.
 class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
  public:
-  Watcher(ViewFeed& feed, std::string peer, ShardProcess process)
-      : feed_(feed), peer_(std::move(peer)), process_(process) {}
+  Watcher(ViewFeed& feed, Caller caller) : feed_(feed), caller_(std::move(caller)) {}
 
-  const std::string& peer() const { return peer_; }
-  const ShardProcess& process() const { return process_; }
-  bool is_shard() const { return process_.incarnation != 0; }
+  const std::string& peer() const { return caller_.peer; }
+  const ShardProcess& process() const { return caller_.process; }
+  bool is_shard() const { return process().incarnation != 0; }
 
-  void Offer(std::shared_ptr<const v1::View> view) {
+  void Offer(Telling telling) {
     absl::ReleasableMutexLock lock(&mu_);
     // The first view, and a newer one, may come from two threads in any order.
-    const ViewEpoch epoch = EpochOf(*view);
+    const ViewEpoch epoch = EpochOf(*telling.view);
     if (ending_ || epoch <= offered_) return;
     offered_ = epoch;
-    next_ = std::move(view);
+    next_ = std::move(telling);
     Go(lock);
   }
 
@@ -61,6 +60,7 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
   void OnWriteDone(bool ok) override {
     absl::ReleasableMutexLock lock(&mu_);
     busy_ = false;
+    writing_ = nullptr;
     if (!ok && !ending_) ending_ = grpc::Status::CANCELLED;
     Go(lock);
   }
@@ -80,36 +80,54 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
       Finish(status);
       return;
     }
-    if (next_ == nullptr) return;
+    if (next_.view == nullptr) return;
     busy_ = true;
-    writing_ = std::exchange(next_, nullptr);
-    const v1::View* view = writing_.get();
+    writing_ = MessageFor(std::exchange(next_, {}));
+    const v1::View* message = writing_.get();
     lock.Release();
-    StartWrite(view);
+    StartWrite(message);
+  }
+
+  // Returns the message that tells the view to this watcher.
+  std::shared_ptr<const v1::View> MessageFor(const Telling& telling)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!caller_.differences) return telling.view;
+    const std::shared_ptr<ToldView> before = std::exchange(told_, telling.base);
+    const ViewEpoch epoch = std::exchange(told_epoch_, EpochOf(*telling.view));
+    return before == nullptr ? telling.view : before->MessageFor(epoch, telling.view);
   }
 
   ViewFeed& feed_;
-  const std::string peer_;
-  const ShardProcess process_;
+  const Caller caller_;
   absl::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
   ViewEpoch offered_ ABSL_GUARDED_BY(mu_);
   std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mu_);
-  std::shared_ptr<const v1::View> next_ ABSL_GUARDED_BY(mu_);     // Shared with the feed.
-  std::shared_ptr<const v1::View> writing_ ABSL_GUARDED_BY(mu_);  // Lives until written.
+  Telling next_ ABSL_GUARDED_BY(mu_);  // Shared with the feed.
+  // The message under way, which lives until it is written; perhaps shared with other watchers.
+  std::shared_ptr<const v1::View> writing_ ABSL_GUARDED_BY(mu_);
+  // What was told last to a watcher that reads differences, shared with the others that have it,
+  // and under which epoch.
+  std::shared_ptr<ToldView> told_ ABSL_GUARDED_BY(mu_);
+  ViewEpoch told_epoch_ ABSL_GUARDED_BY(mu_);
 };
+
+ViewFeed::Telling ViewFeed::NewTelling(std::shared_ptr<const v1::View> view) {
+  return {view, std::make_shared<ToldView>(view)};
+}
 
 ViewFeed::~ViewFeed() {
   absl::MutexLock lock(&mu_);
   CAPSTAN_CHECK(watchers_.empty());
 }
 
-grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer, ShardProcess process) {
+grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(Caller caller) {
   std::shared_ptr<Watcher> watcher;
-  std::shared_ptr<const v1::View> view;
+  Telling telling;
   grpc::Status refusal;
   {
     absl::MutexLock lock(&mu_);
+    const std::string& peer = caller.peer;
     if (closed_) {
       refusal = {grpc::StatusCode::UNAVAILABLE, "the chief is stopping"};
     } else if (watchers_.size() >= max_watchers_) {
@@ -120,39 +138,41 @@ grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer, Sha
                  absl::StrCat(peer, " has ", peers_[peer], " watchers, which is the limit")};
     }
     // Who is refused does not watch: the end of its stream tells nothing about a shard's process.
-    if (!refusal.ok()) process = {};
-    watcher = std::make_shared<Watcher>(*this, peer, process);
-    ++peers_[peer];
-    if (process.incarnation != 0) ++shards_[process.incarnation];
+    if (!refusal.ok()) caller.process = {};
+    watcher = std::make_shared<Watcher>(*this, std::move(caller));
+    ++peers_[watcher->peer()];
+    if (watcher->is_shard()) ++shards_[watcher->process().incarnation];
     watchers_[watcher.get()] = watcher;
-    view = watcher->is_shard() ? view_ : without_trainers_;
+    telling = watcher->is_shard() ? to_shards_ : to_others_;
   }
   if (!refusal.ok()) {
     watcher->End(refusal);
-  } else if (view != nullptr) {
-    watcher->Offer(std::move(view));
+  } else if (telling.view != nullptr) {
+    watcher->Offer(std::move(telling));
   }
   return watcher.get();
 }
 
 void ViewFeed::Publish(const v1::View& view) {
-  const auto whole = std::make_shared<const v1::View>(view);
-  const std::shared_ptr<const v1::View> without = WithoutTrainers(whole);
-  std::string content = ContentOf(*without);
+  const Telling to_shards = NewTelling(std::make_shared<const v1::View>(view));
+  Telling to_others = NewTelling(WithoutTrainers(to_shards.view));
+  std::string content = ContentOf(*to_others.view);
   std::vector<std::shared_ptr<Watcher>> watchers;
   {
     absl::MutexLock lock(&mu_);
-    if (view_ != nullptr && EpochOf(view) <= EpochOf(*view_)) return;
-    const bool only_trainers = view_ != nullptr && content == content_;
-    view_ = whole;
-    without_trainers_ = without;
+    const bool first = to_shards_.view == nullptr;
+    if (!first && EpochOf(view) <= EpochOf(*to_shards_.view)) return;
+    const bool only_trainers = !first && content == content_;
+    if (only_trainers) to_others.base = to_others_.base;
+    to_shards_ = to_shards;
+    to_others_ = to_others;
     content_ = std::move(content);
     for (const auto& [key, watcher] : watchers_) {
       if (watcher->is_shard() || !only_trainers) watchers.push_back(watcher);
     }
   }
   for (const std::shared_ptr<Watcher>& watcher : watchers) {
-    watcher->Offer(watcher->is_shard() ? whole : without);
+    watcher->Offer(watcher->is_shard() ? to_shards : to_others);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "capstan/base/worth_repeating.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/process/await_chief.h"
+#include "capstan/rpc/view_watch.h"
 #include "ps/shard/chief_replies.h"
 
 namespace capstan::ps {
@@ -26,7 +27,6 @@ constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 absl::Time Now() { return SteadyClock().Now(); }
 
 constexpr char kRegister[] = "/capstan.v1.Chief/RegisterShard";
-constexpr char kWatch[] = "/capstan.v1.Chief/WatchView";
 constexpr char kHeartbeat[] = "/capstan.v1.Chief/ShardHeartbeat";
 
 v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_t loaded_timeline) {
@@ -87,8 +87,8 @@ absl::Status ChiefLink::Poll(absl::Duration at_most) {
 
 void ChiefLink::Watch() {
   watching_ = true;
-  loop_.Stream<v1::View>(
-      channel_, kWatch, WatchOf(options_.identity),
+  WatchView(
+      loop_, channel_, WatchOf(options_.identity),
       [this](v1::View view) {
         const uint64_t before = std::exchange(term_, view.epoch().term());
         if (before != 0 && before != term_) RegisterAgain();

@@ -9,6 +9,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/limits.h"
+#include "capstan/rpc/view_watch.h"
 
 namespace capstan::worker {
 namespace {
@@ -124,8 +125,8 @@ absl::Duration Worker::UntilNextTurn() const {
 
 void Worker::WatchView() {
   view_retry_ = absl::InfiniteFuture();
-  view_call_ = loop_.Stream<v1::View>(
-      chief_, "/capstan.v1.Chief/WatchView", v1::WatchViewRequest(),
+  view_call_ = capstan::WatchView(
+      loop_, chief_, v1::WatchViewRequest(),
       [this](const v1::View& view) { machine_.OnView(view); },
       [this](absl::Status) { view_retry_ = Now() + kViewRetry; });
 }

@@ -97,6 +97,13 @@ void Checks::OnView(const v1::View& view) {
   durable_.OnView(view);
 }
 
+void Checks::OnHeard(const v1::View& view) {
+  const auto known = views_.find({view.epoch().term(), view.epoch().n()});
+  if (known == views_.end() || known->second == view.SerializeAsString()) return;
+  Violate(absl::StrCat("OneView: ", view.epoch().term(), ".", view.epoch().n(),
+                       " was heard of as another view than was published"));
+}
+
 void Checks::OnLoadOrdered(const v1::LoadPartitionsRequest& order) {
   const uint64_t timeline = order.header().timeline();
   if (order.has_partial()) {

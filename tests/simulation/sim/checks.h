@@ -42,6 +42,8 @@ class Checks {
 
   // One epoch, one view; timelines never go back.
   void OnView(const v1::View& view);
+  // Whoever hears of a view has it as it was published, however it was told.
+  void OnHeard(const v1::View& view);
   // No generation is given out twice.
   void OnLease(const v1::Lease& lease);
   void OnLeaseOver(TrainerId trainer, const v1::Generation& generation);

@@ -1,10 +1,14 @@
 #include "tests/simulation/sim/chief.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/data/tasks/task_mix.h"
+#include "capstan/placement/view_reader.h"
+#include "capstan/rpc/limits.h"
 #include "chief/shell/job_claim.h"
 #include "tests/simulation/sim/checks.h"
 
@@ -143,13 +147,13 @@ bool ChiefProcess::IsWatching(uint64_t shard) const {
 }
 
 void ChiefProcess::Watch(const Life& watcher, uint64_t shard,
-                         std::function<void(const v1::View&)> on_view,
+                         std::function<void(const v1::View&)> on_message,
                          std::function<void()> on_end) {
   auto stream = std::make_shared<Network::Stream>();
   stream->from = life_;
   stream->to = watcher;
   stream->on_broken = std::move(on_end);
-  watchers_.push_back({stream, shard, std::move(on_view)});
+  watchers_.push_back({stream, shard, std::move(on_message), /*told=*/nullptr, {}});
   SendView(watchers_.back(), machine_->view());
 }
 
@@ -162,9 +166,16 @@ void Watch(Cast& cast, const Life& life, uint64_t shard,
   };
   CallChief<bool>(
       cast, life, kWatchTimeout,
-      [life, shard, on_view = std::move(on_view), end](ChiefProcess& chief,
-                                                       const Done<bool>& answer) {
-        chief.Watch(life, shard, on_view, end);
+      [&cast, life, shard, on_view = std::move(on_view), end](ChiefProcess& chief,
+                                                              const Done<bool>& answer) {
+        auto reader = std::make_shared<ViewReader>(/*most_bytes=*/kMaxMessageBytes);
+        const auto read = [&cast, reader, on_view](const v1::View& message) {
+          const absl::StatusOr<v1::View> view = reader->Read(message);
+          if (!view.ok()) return cast.checks().Violate(std::string(view.status().message()));
+          cast.checks().OnHeard(*view);
+          on_view(*view);
+        };
+        chief.Watch(life, shard, read, end);
         answer(true);
       },
       [end](const absl::StatusOr<bool>& begun) {

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "chief/duties/chief_machine.h"
 #include "chief/shell/job_store.h"
+#include "chief/shell/told_view.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/threads.h"
 
@@ -42,8 +44,9 @@ class ChiefProcess {
   absl::StatusOr<v1::RegisterWorkerReply> RegisterWorker(const v1::RegisterWorkerRequest& request);
   v1::ShardHeartbeatReply ShardHeartbeat(const v1::ShardHeartbeatRequest& request);
   v1::WorkerHeartbeatReply WorkerHeartbeat(const v1::WorkerHeartbeatRequest& request);
-  // `shard`: the incarnation of the shard that watches; 0: it is not a shard.
-  void Watch(const Life& watcher, uint64_t shard, std::function<void(const v1::View&)> on_view,
+  // `shard`: the incarnation of the shard that watches; 0: it is not a shard. `on_message`: views
+  // as ViewReader reads them.
+  void Watch(const Life& watcher, uint64_t shard, std::function<void(const v1::View&)> on_message,
              std::function<void()> on_end);
   void TakeCheckpoint();
   void Rebalance();
@@ -60,7 +63,10 @@ class ChiefProcess {
   struct Watcher {
     std::shared_ptr<Network::Stream> stream;
     uint64_t shard = 0;
-    std::function<void(const v1::View&)> on_view;
+    std::function<void(const v1::View&)> on_message;
+    // What was sent last; null: nothing yet.
+    std::shared_ptr<chief::ToldView> told;
+    ViewEpoch told_epoch;
   };
   void Claim();
   void Begin(uint64_t term, chief::JobHistory history);
@@ -84,7 +90,7 @@ class ChiefProcess {
   void CommitNext();
   void Reassign(v1::Lease& lease) const;
   v1::LoadPartitionsRequest Distorted(v1::LoadPartitionsRequest load, uint32_t shard) const;
-  void SendView(const Watcher& watcher, const v1::View& view);
+  void SendView(Watcher& watcher, const v1::View& view);
   bool IsWatching(uint64_t shard) const;  // As chief/shell/view_feed.
   absl::Time Now() const { return cast_.schedule().Now(); }
 

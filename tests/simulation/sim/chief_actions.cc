@@ -1,5 +1,6 @@
 // ChiefProcess: what the machine asks for.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -8,6 +9,7 @@
 #include "capstan/base/overloaded.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
+#include "capstan/placement/view_epoch.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/chief.h"
 #include "tests/simulation/sim/shard.h"
@@ -50,11 +52,19 @@ void ChiefProcess::Wake(absl::Time at) {
 void ChiefProcess::Do(const chief::PublishView& action) {
   cast_.checks().OnView(action.view);
   std::erase_if(watchers_, [](const Watcher& watcher) { return watcher.stream->broken; });
-  for (const Watcher& watcher : watchers_) SendView(watcher, action.view);
+  for (Watcher& watcher : watchers_) SendView(watcher, action.view);
 }
 
-void ChiefProcess::SendView(const Watcher& watcher, const v1::View& view) {
-  cast_.network().Send(watcher.stream, [on_view = watcher.on_view, view] { on_view(view); });
+// As chief/shell/view_feed: the first view is sent whole.
+void ChiefProcess::SendView(Watcher& watcher, const v1::View& view) {
+  const auto whole = std::make_shared<const v1::View>(view);
+  const auto told = std::exchange(watcher.told, std::make_shared<chief::ToldView>(whole));
+  const ViewEpoch before = std::exchange(watcher.told_epoch, EpochOf(view));
+  const bool newer = told != nullptr && EpochOf(view) > before;
+  cast_.network().Send(watcher.stream, [on_message = watcher.on_message,
+                                        message = newer ? told->MessageFor(before, whole) : whole] {
+    on_message(*message);
+  });
 }
 
 // ---- shards ----

@@ -99,6 +99,23 @@ TEST(EventLoopTest, AStreamGivesItsMessagesInOrderAndThenItsEnd) {
   EXPECT_THAT(seen, ElementsAre(1, 2, 3));
 }
 
+TEST(EventLoopTest, AStreamWhoseMessageIsRefusedEndsWithTheRefusal) {
+  TestServer server;
+  EventLoop loop;
+  std::vector<uint64_t> seen;
+  std::optional<absl::Status> end;
+  loop.Stream<v1::View>(
+      server.Connect(), kWatch, v1::WatchViewRequest(),
+      [&](const v1::View& view) {
+        seen.push_back(view.epoch().n());
+        return seen.size() < 2 ? absl::OkStatus() : absl::FailedPreconditionError("enough");
+      },
+      [&](absl::Status status) { end = std::move(status); });
+  ASSERT_TRUE(PollUntil(loop, [&] { return end.has_value(); }));
+  EXPECT_EQ(*end, absl::FailedPreconditionError("enough"));
+  EXPECT_THAT(seen, ElementsAre(1, 2)) << "no further one is taken";
+}
+
 TEST(EventLoopTest, AStreamToNobodyEndsAsUnavailable) {
   EventLoop loop;
   std::optional<absl::Status> end;

@@ -170,5 +170,31 @@ TEST_F(ChiefServiceTest, AShardKeepsItsPlaceForAsLongAsItWatchesTheView) {
   EXPECT_EQ(RegisterShard(0, 2), absl::StatusCode::kOk);
 }
 
+TEST_F(ChiefServiceTest, OnlyWhoSaysThatItReadsDifferencesIsSentThem) {
+  v1::View view;
+  view.mutable_epoch()->set_term(9);  // Newer than all that the chief has published.
+  for (uint32_t i = 0; i < 100; ++i) view.add_owners(i);
+  for (const bool differences : {false, true}) {
+    view.mutable_epoch()->set_n(view.epoch().n() + 1);
+    views_.Publish(view);
+    grpc::ClientContext watch;
+    v1::WatchViewRequest request;
+    request.set_differences(differences);
+    const auto stream = stub_->WatchView(&watch, request);
+    v1::View message;
+    ASSERT_TRUE(stream->Read(&message));
+    EXPECT_EQ(message.owners_size(), view.owners_size()) << "the first is whole";
+    view.add_owners(0);
+    view.mutable_epoch()->set_n(view.epoch().n() + 1);
+    views_.Publish(view);
+    ASSERT_TRUE(stream->Read(&message));
+    EXPECT_EQ(message.has_difference(), differences);
+    EXPECT_EQ(message.owners_size(), differences ? 0 : view.owners_size());
+    watch.TryCancel();
+    while (stream->Read(&message)) continue;
+    EXPECT_FALSE(stream->Finish().ok());
+  }
+}
+
 }  // namespace
 }  // namespace capstan::chief

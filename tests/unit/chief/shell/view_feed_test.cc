@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/unit/chief/shell/watched_feed.h"
@@ -16,6 +17,8 @@ namespace capstan::chief {
 namespace {
 
 using testing::ElementsAre;
+using testing::Gt;
+using testing::Lt;
 
 TEST_F(ViewFeedTest, AWatcherGetsThePresentViewAtOnceAndThenEveryNewerOne) {
   feed_.Publish(ViewOf(1));
@@ -58,6 +61,91 @@ TEST_F(ViewFeedTest, ASlowWatcherIsSentTheNewestViewAndNotEveryOneInBetween) {
   for (uint64_t n = 2; n <= kViews; ++n) feed_.Publish(ViewOf(n, /*bytes=*/1 << 20));
   UntilSeen(*watcher, kViews);
   EXPECT_LT(watcher->seen.size(), kViews);
+}
+
+// The n-th view, of a job with so many trainers.
+v1::View ViewOfJoiners(uint64_t n, uint32_t trainers) {
+  v1::View view;
+  view.mutable_epoch()->set_term(1);
+  view.mutable_epoch()->set_n(n);
+  for (uint32_t i = 0; i < trainers; ++i) {
+    v1::TrainerInfo& info = *view.add_trainers();
+    info.set_trainer((uint64_t{1} << 32) + i);
+    info.set_worker(absl::StrCat("job-worker-", i));
+    info.set_start_clock(100'000);
+  }
+  return view;
+}
+
+TEST_F(ViewFeedTest, AJoinerCostsAShardThatReadsDifferencesFewBytesAndOthersAWholeView) {
+  feed_.Publish(ViewOfJoiners(1, 1000));
+  const auto reads = Watch(/*incarnation=*/7, /*differences=*/true);
+  const auto does_not = Watch(/*incarnation=*/8, /*differences=*/false);
+  UntilSeen(*reads, 1);
+  UntilSeen(*does_not, 1);
+  for (const uint64_t n : {2, 3}) {
+    const v1::View view = ViewOfJoiners(n, 999 + static_cast<uint32_t>(n));
+    feed_.Publish(view);
+    for (Watcher* const watcher : {reads.get(), does_not.get()}) {
+      UntilSeen(*watcher, n);
+      EXPECT_EQ(watcher->last.SerializeAsString(), view.SerializeAsString());
+    }
+  }
+  EXPECT_THAT(reads->whole, ElementsAre(true, false, false)) << "the first is whole";
+  EXPECT_THAT(reads->bytes, ElementsAre(Gt(20'000u), Lt(200u), Lt(200u)));
+  EXPECT_THAT(does_not->whole, ElementsAre(true, true, true))
+      << "a process of an earlier release does not read differences";
+}
+
+TEST_F(ViewFeedTest, ASlowWatcherIsSentTheDifferenceToTheViewThatItHas) {
+  // Of each view 1 MiB is new, and the trainers stay.
+  const auto view_of = [](uint64_t n) {
+    v1::View view = ViewOfJoiners(n, /*trainers=*/100);
+    *view.mutable_shards() = ViewOf(n, /*bytes=*/1 << 20).shards();
+    return view;
+  };
+  feed_.Publish(view_of(1));
+  const auto watcher = Watch(/*incarnation=*/7, /*differences=*/true);
+  UntilSeen(*watcher, 1);
+  // More than the transport holds; nobody reads meanwhile.
+  constexpr uint64_t kViews = 64;
+  for (uint64_t n = 2; n <= kViews; ++n) feed_.Publish(view_of(n));
+  UntilSeen(*watcher, kViews);
+  EXPECT_LT(watcher->seen.size(), kViews);
+  EXPECT_EQ(watcher->last.SerializeAsString(), view_of(kViews).SerializeAsString());
+  EXPECT_EQ(std::count(watcher->whole.begin(), watcher->whole.end(), true), 1) << "the first";
+}
+
+TEST_F(ViewFeedTest, AViewThatHasAllNewIsSentWhole) {
+  feed_.Publish(ViewOf(1, /*bytes=*/100));
+  const auto watcher = Watch(/*incarnation=*/7, /*differences=*/true);
+  UntilSeen(*watcher, 1);
+  feed_.Publish(ViewOf(2, /*bytes=*/100));
+  UntilSeen(*watcher, 2);
+  EXPECT_THAT(watcher->whole, ElementsAre(true, true));
+}
+
+// All of them have the same view but for its epoch.
+TEST_F(ViewFeedTest, WorkersThatHaveBegunToWatchAtOtherEpochsReadTheNextDifference) {
+  v1::View view = ViewOf(1);
+  for (uint32_t i = 0; i < 100; ++i) view.add_owners(i);
+  feed_.Publish(view);
+  const auto early = Watch(/*incarnation=*/0, /*differences=*/true);
+  UntilSeen(*early, 1);
+  view.mutable_epoch()->set_n(2);
+  view.add_trainers()->set_worker("joins");
+  feed_.Publish(view);
+  const auto late = Watch(/*incarnation=*/0, /*differences=*/true);
+  UntilSeen(*late, 2);
+  view.mutable_epoch()->set_n(3);
+  view.set_owners(5, 6);
+  feed_.Publish(view);
+  view.clear_trainers();
+  for (Watcher* const watcher : {early.get(), late.get()}) {
+    UntilSeen(*watcher, 3);
+    EXPECT_THAT(watcher->whole, ElementsAre(true, false));
+    EXPECT_EQ(watcher->last.SerializeAsString(), view.SerializeAsString());
+  }
 }
 
 TEST_F(ViewFeedTest, OnlyShardsAreToldWhoTrains) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/placement/view_reader.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/rpc/server.h"
 #include "capstan/v1/chief.grpc.pb.h"
@@ -25,7 +28,8 @@ class WatchService final : public v1::Chief::CallbackService {
   explicit WatchService(ViewFeed& feed) : feed_(feed) {}
   grpc::ServerWriteReactor<v1::View>* WatchView(grpc::CallbackServerContext*,
                                                 const v1::WatchViewRequest* request) override {
-    return feed_.Watch("", {request->shard(), request->shard_incarnation()});
+    return feed_.Watch(
+        {"", {request->shard(), request->shard_incarnation()}, request->differences()});
   }
 
  private:
@@ -47,26 +51,36 @@ class ViewFeedTest : public testing::Test {
   // A stream of views; its channel is its own.
   struct Watcher {
     std::vector<uint64_t> seen;  // Their numbers.
+    std::vector<size_t> bytes;   // Of the messages that told them.
+    std::vector<bool> whole;     // Whether these were whole views.
     v1::View last;
+    ViewReader reader{/*most_bytes=*/size_t{64} << 20};
     std::optional<absl::Status> end;
     CallId call{};
+
+    void Take(const v1::View& message) {
+      absl::StatusOr<v1::View> view = reader.Read(message);
+      ASSERT_TRUE(view.ok()) << view.status();
+      seen.push_back(view->epoch().n());
+      bytes.push_back(message.ByteSizeLong());
+      whole.push_back(!message.has_difference());
+      last = *std::move(view);
+    }
   };
 
   ~ViewFeedTest() override { feed_.Close(); }
 
   // `incarnation`: of shard 1, whose watch it is; 0: not a shard's.
-  std::unique_ptr<Watcher> Watch(uint64_t incarnation = 0) {
+  std::unique_ptr<Watcher> Watch(uint64_t incarnation = 0, bool differences = false) {
     v1::WatchViewRequest request;
     request.set_shard(1);
     request.set_shard_incarnation(incarnation);
+    request.set_differences(differences);
     auto watcher = std::make_unique<Watcher>();
     watcher->call = loop_.Stream<v1::View>(
         NewChannel(absl::StrCat("127.0.0.1:", server_->port()), Role::kChief),
         "/capstan.v1.Chief/WatchView", request,
-        [w = watcher.get()](const v1::View& view) {
-          w->seen.push_back(view.epoch().n());
-          w->last = view;
-        },
+        [w = watcher.get()](const v1::View& message) { w->Take(message); },
         [w = watcher.get()](absl::Status end) { w->end = std::move(end); });
     return watcher;
   }
