@@ -512,6 +512,8 @@ class Model(Exported):
         super().__init__(folder)
         if self.model.get("user"):
             raise ValueError(f"{folder}: the model is the program {self.model['user']}; capstan_ps.load(folder) gives its parameters")
+        if self.data.get("features"):
+            raise ValueError(f"{folder}: the model has data.features, which are not known here; `capstan predict` writes its scores")
         self.tensors = {name: array.astype(np.float64) for name, array in self.tensors.items()}
         for tower in self.model["towers"]:
             if tower["kind"] not in TOWERS:

@@ -54,6 +54,11 @@ absl::Status CheckForOnnx(const v1::JobSpec& job) {
         absl::StrCat("the model is the program ", program,
                      ", which only Python knows: capstan_ps.load(...).to_onnx exports it"));
   }
+  if (!job.data().features().empty()) {
+    return absl::InvalidArgumentError(
+        "the model has data.features, whose bags have no form in ONNX here; `capstan predict` "
+        "writes its scores, and `capstan serve` answers with them");
+  }
   bool reads = false;
   for (const v1::TowerSpec& tower : job.model().towers()) {
     if (!HasOnnxForm(tower)) {

@@ -30,7 +30,7 @@ struct StoredArray {
 };
 
 // Checks that the model has a graph. INVALID_ARGUMENT, with what to use instead: a user's program
-// computes the model, one of its towers is the user's own, it reads nothing of a record, or its
+// computes the model, it has data.features, one of its towers is the user's own, it reads nothing of a record, or its
 // towers and tensors do not agree.
 absl::Status CheckForOnnx(const v1::JobSpec& job);
 
