@@ -107,7 +107,8 @@ TEST(LayOutModelTest, TablesOfFeaturesHaveTheSegmentsThatTowersRead) {
     EXPECT_EQ(table.segments(1).name(), "embedding");
     EXPECT_EQ(table.segments(1).offset(), 1u);
   }
-  EXPECT_THAT(deepfm.tensors(0).shape(), testing::ElementsAre(4 * 5 + 2, 5));
+  EXPECT_EQ(deepfm.tensors(1).name(), "mlp/weights_0");
+  EXPECT_THAT(deepfm.tensors(1).shape(), testing::ElementsAre(4 * 5 + 2, 5));
   EXPECT_THAT(TablesOfFeatures(deepfm), testing::ElementsAre(0, 1, 1, 1));
 
   v1::JobSpec dcn = SpecOfFeatures("dcn_v2", 0, 2, 7), lr = SpecOfFeatures("lr", 0, 0, 0);
