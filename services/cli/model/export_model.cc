@@ -199,15 +199,10 @@ class Exporter {
   std::vector<size_t> table_slots_;
 };
 
-// score.py computes towers over the keys of records.
+// score.py computes towers.
 absl::Status CheckForPython(const v1::JobSpec& job) {
   const std::string& program = job.model().user();
-  if (program.empty() && job.data().features().empty()) return absl::OkStatus();
-  if (program.empty()) {
-    return absl::InvalidArgumentError(
-        "--python: score.py knows no data.features, which this model has; export it without, and "
-        "have `capstan predict` write its scores, or `capstan serve` answer with them");
-  }
+  if (program.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "--python: score.py computes models of towers, and this one is the program ", program,
       "; export it without, and load it by capstan_ps.load(FOLDER), whose torch(build) is the "

@@ -57,7 +57,8 @@ absl::Status CheckForOnnx(const v1::JobSpec& job) {
   if (!job.data().features().empty()) {
     return absl::InvalidArgumentError(
         "the model has data.features, whose bags have no form in ONNX here; `capstan predict` "
-        "writes its scores, and `capstan serve` answers with them");
+        "writes its scores, `capstan serve` answers with them, and score.py (--python) computes "
+        "them without Capstan");
   }
   bool reads = false;
   for (const v1::TowerSpec& tower : job.model().towers()) {
