@@ -655,9 +655,10 @@ class Model(Exported):
         return self.score_records(self.parsed(lines))
 
     def onnx_inputs(self, lines):
-        """What model.onnx takes of these lines, by the names of its inputs; among them may be `numbers` that no tower reads.
-        A model with data.features has no such file."""
+        """What model.onnx takes of these lines, by the names of its inputs; among them may be some that no tower reads."""
         records = self.parsed(lines)
+        if self.data.get("features"):
+            return self.onnx_inputs_of_bags(self.inputs_of_bags(records, records.numbers(self.data.get("dense_width", 0))))
         of_keys = self.segments(np.array(records.keys, np.uint64))
         if self.pairs and of_keys:
             of_keys["values"] = np.array(records.values, np.float32)
@@ -665,6 +666,13 @@ class Model(Exported):
         if width := self.data.get("dense_width"):
             inputs["numbers"] = records.numbers(width)
         return inputs
+
+    def onnx_inputs_of_bags(self, inputs):
+        count, width = len(inputs.dense), inputs.dense.shape[1]
+        of_features = {name: rows.reshape(count, inputs.fields, -1) for name, rows in (("linear", inputs.linear), ("embedding", inputs.embedding))
+                       if rows is not None}
+        of_features |= {"embeddings": inputs.features[:, :inputs.features.shape[1] - width], "numbers": inputs.dense}
+        return {name: array.astype(np.float32) for name, array in of_features.items()}
 
     def score_images(self, pixels):
         """Of dense inputs: [records x dense_width]."""

@@ -54,12 +54,6 @@ absl::Status CheckForOnnx(const v1::JobSpec& job) {
         absl::StrCat("the model is the program ", program,
                      ", which only Python knows: capstan_ps.load(...).to_onnx exports it"));
   }
-  if (!job.data().features().empty()) {
-    return absl::InvalidArgumentError(
-        "the model has data.features, whose bags have no form in ONNX here; `capstan predict` "
-        "writes its scores, `capstan serve` answers with them, and score.py (--python) computes "
-        "them without Capstan");
-  }
   bool reads = false;
   for (const v1::TowerSpec& tower : job.model().towers()) {
     if (!HasOnnxForm(tower)) {

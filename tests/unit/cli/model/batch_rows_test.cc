@@ -4,12 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/model/layout.h"
-#include "cli/model/exported_model.h"
 #include "cli/model/scorer.h"
 #include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
@@ -19,7 +17,6 @@ namespace capstan::cli {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 // A factorization machine over user, item, seen (a weighted mean of items) and tags (a sum of
 // items), as it begins.
@@ -95,20 +92,6 @@ TEST_F(BatchRowsTest, AScorerPoolsThem) {
   EXPECT_NEAR(logits[0], first, 1e-5);
   EXPECT_NEAR(logits[1], second, 1e-5);
   EXPECT_NE(logits[0], logits[1]);
-}
-
-TEST_F(BatchRowsTest, WhatIsExportedHasNoGraphThatPoolsThem) {
-  const TestFolder output;
-  const auto refusal = [&](bool python, bool onnx) {
-    const auto exported = ExportModel({.checkpoint = folder_.path(),
-                                       .output = output.path() + "/model",
-                                       .python = python,
-                                       .onnx = onnx});
-    return std::string(exported.status().message());
-  };
-  EXPECT_EQ(refusal(false, false), "");
-  EXPECT_EQ(refusal(true, false), "");
-  EXPECT_THAT(refusal(false, true), HasSubstr("the model has data.features, whose bags"));
 }
 
 }  // namespace
