@@ -123,8 +123,8 @@ class PooledInputs : public RowInputs {
     CAPSTAN_CHECK(input.tables.size() == tables_.size());
     for (size_t f = 0; f < features_.size(); ++f) {
       const FeatureKeys& keys = input.features[f];
-      const size_t end = keys.begin + keys.offsets.back();
       CAPSTAN_CHECK(keys.offsets.size() == input.offsets.size());
+      const size_t end = keys.begin + keys.offsets.back();
       CAPSTAN_CHECK(end <= input.tables[features_[f].table].index.size());
       CAPSTAN_CHECK(keys.weights.empty() || keys.weights.size() >= keys.offsets.back());
     }
