@@ -104,9 +104,10 @@ void CheckPooledFeatures(const v1::DataSpec& data, Findings& findings) {
   }
   for (const v1::ColumnSpec& column : data.numeric()) {
     if (column.transform() != v1::NUMERIC_TRANSFORM_BUCKET) continue;
-    findings.Refuse("data.schema.numeric",
-                    "transform: bucket makes keys, and where there are data.features, they alone "
-                    "have keys; give the column another transform, or make it one of data.features");
+    findings.Refuse(
+        "data.schema.numeric",
+        "transform: bucket makes keys, and where there are data.features, they alone "
+        "have keys; give the column another transform, or make it one of data.features");
     return;
   }
   if (data.has_negatives()) {

@@ -24,9 +24,9 @@ namespace capstan {
 // `linear` (`outputs` floats, initially 0) and `embedding` (embedding_dim floats, N(0,
 // embedding_stddev^2)), each only if a tower reads it. A model without keys has no table. With
 // data.features there is one table for each name of a table in them, with the same segments; its
-// embedding is as long as `table_settings` say. Tensors are numbered tower by tower. With model.user
-// the tables hold an embedding only, and `tensors` is left as it is: tensors come from the program's
-// declaration (chief/shell/model_intake).
+// embedding is as long as `table_settings` say. Tensors are numbered tower by tower. With
+// model.user the tables hold an embedding only, and `tensors` is left as it is: tensors come from
+// the program's declaration (chief/shell/model_intake).
 //
 // INVALID_ARGUMENT, one line saying what does not fit, if the model cannot be trained on the data:
 // an mlp over a varying number of keys, a conv without an image, a softmax with one output, an fm

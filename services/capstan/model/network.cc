@@ -38,10 +38,9 @@ class TowerNetwork : public Network {
         scores_(spec),
         sum_loss_(spec.train().sum_loss()),
         towers_(std::move(towers)),
-        needs_features_(std::any_of(towers_.begin(), towers_.end(),
-                                    [](const PlacedTower& placed) {
-                                      return placed.tower->description().reads_features;
-                                    })),
+        needs_features_(std::any_of(
+            towers_.begin(), towers_.end(),
+            [](const PlacedTower& placed) { return placed.tower->description().reads_features; })),
         rows_(shape_.pooled.empty() ? NewKeyedInputs(spec, needs_features_)
                                     : NewPooledInputs(spec)),
         running_(RunningParameters(spec)),
@@ -164,10 +163,10 @@ absl::StatusOr<std::vector<PlacedTower>> PlaceTowers(const v1::JobSpec& spec) {
     placed.push_back({std::move(tower), begin, count});
     begin += count;
   }
-  const bool same_tables = std::equal(
-      spec.tables().begin(), spec.tables().end(), expected.tables().begin(),
-      expected.tables().end(),
-      [](const v1::TableSpec& a, const v1::TableSpec& b) { return a.dim() == b.dim(); });
+  const bool same_tables =
+      std::equal(spec.tables().begin(), spec.tables().end(), expected.tables().begin(),
+                 expected.tables().end(),
+                 [](const v1::TableSpec& a, const v1::TableSpec& b) { return a.dim() == b.dim(); });
   if (same_tables && DenseParameterCount(spec) == static_cast<int64_t>(begin)) return placed;
   return absl::InvalidArgumentError(absl::StrCat(
       "model: its towers have ", begin, " dense parameters and ", expected.tables_size(),

@@ -16,7 +16,8 @@ namespace capstan {
 
 // The keys that a batch has of one of data.features.
 struct FeatureKeys {
-  // examples + 1: where an example's keys begin among those of the feature. The first need not be 0.
+  // examples + 1: where an example's keys begin among those of the feature. The first need not be
+  // 0.
   std::span<const uint32_t> offsets;
   size_t begin = 0;                // Where the feature's keys begin in TableRows::index.
   std::span<const float> weights;  // One for each of its keys; empty: all are 1.

@@ -67,11 +67,11 @@ class ParallelNetwork : public Network {
  private:
   struct Slice {
     NetworkInput input;
-    std::vector<uint32_t> offsets;  // Where the slice's examples begin in the slice's keys.
+    std::vector<uint32_t> offsets;      // Where the slice's examples begin in the slice's keys.
     std::vector<FeatureKeys> features;  // Those of the slice's examples.
-    size_t first = 0;               // The place of the slice's first example in the batch.
-    float share = 1;                // The slice's share of the batch's examples.
-    float weight = 1;               // The weight of the slice's gradients in the batch's.
+    size_t first = 0;                   // The place of the slice's first example in the batch.
+    float share = 1;                    // The slice's share of the batch's examples.
+    float weight = 1;                   // The weight of the slice's gradients in the batch's.
     NetworkGradients result;
   };
 

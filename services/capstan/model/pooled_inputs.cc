@@ -22,9 +22,8 @@ class PooledInputs : public RowInputs {
     }
     for (const size_t table : TablesOfFeatures(spec)) {
       const v1::FeatureSpec& feature = spec.data().features(static_cast<int>(features_.size()));
-      features_.push_back({.table = table,
-                           .mean = feature.pooling() == v1::POOLING_MEAN,
-                           .column = columns_});
+      features_.push_back(
+          {.table = table, .mean = feature.pooling() == v1::POOLING_MEAN, .column = columns_});
       columns_ += tables_[table].embedding.width;
     }
     const int dim = tables_[features_.front().table].embedding.width;
@@ -96,8 +95,8 @@ class PooledInputs : public RowInputs {
     int column;  // Where its embedding begins among those of an example.
   };
 
-  // A segment of the rows of a feature, and where it lies in the pooled vectors of an example, which
-  // are `stride` floats from one example to the next.
+  // A segment of the rows of a feature, and where it lies in the pooled vectors of an example,
+  // which are `stride` floats from one example to the next.
   struct Part {
     size_t rows;  // Where the segment of the first row lies in the gradients of all rows.
     Segment segment;
@@ -170,11 +169,12 @@ class PooledInputs : public RowInputs {
 
   std::vector<TableShape> tables_;
   std::vector<Feature> features_;
-  int outputs_ = 0;  // The width of linear segments; 0: the tables have none.
-  int columns_ = 0;  // Of the embeddings of an example.
-  int one_dim_ = 0;  // That of all features; 0: they differ.
+  int outputs_ = 0;            // The width of linear segments; 0: the tables have none.
+  int columns_ = 0;            // Of the embeddings of an example.
+  int one_dim_ = 0;            // That of all features; 0: they differ.
   Eigen::Index examples_ = 0;  // Of the last Forward.
-  std::vector<uint32_t> offsets_, index_;  // Those of the towers' keys; longer than one batch needs.
+  std::vector<uint32_t> offsets_,
+      index_;  // Those of the towers' keys; longer than one batch needs.
   MatrixBuffer linear_, embeddings_, linear_gradients_, embedding_gradients_;
   std::vector<float> row_gradients_;
 };

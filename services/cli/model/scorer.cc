@@ -25,9 +25,8 @@ std::span<const float> Scorer::Logits(const Batch& batch) {
   features_.clear();
   for (size_t i = 0; i < rows_.begins().size(); ++i) {
     const Bags& bags = batch.features[i];
-    features_.push_back({.offsets = bags.offsets,
-                         .begin = rows_.begins()[i],
-                         .weights = bags.weights});
+    features_.push_back(
+        {.offsets = bags.offsets, .begin = rows_.begins()[i], .weights = bags.weights});
   }
   tables_.clear();
   for (const BatchRows::OfTable& table : rows_.tables()) {

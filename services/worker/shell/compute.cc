@@ -15,9 +15,8 @@ struct FeatureViews {
   explicit FeatureViews(const Step& step) {
     for (size_t i = 0; i < step.feature_begin.size(); ++i) {
       const Bags& bags = step.batch->features[i];
-      keys.push_back({.offsets = bags.offsets,
-                      .begin = step.feature_begin[i],
-                      .weights = bags.weights});
+      keys.push_back(
+          {.offsets = bags.offsets, .begin = step.feature_begin[i], .weights = bags.weights});
     }
     for (const StepTable& table : step.tables) {
       tables.push_back({.index = table.keys.index, .rows = table.rows});

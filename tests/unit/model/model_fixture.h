@@ -116,8 +116,7 @@ struct RandomBatch {
   NetworkInput Input() const {
     feature_keys.clear();
     for (const Bag& bag : bags) {
-      feature_keys.push_back(
-          {.offsets = bag.offsets, .begin = bag.begin, .weights = bag.weights});
+      feature_keys.push_back({.offsets = bag.offsets, .begin = bag.begin, .weights = bag.weights});
     }
     table_rows.clear();
     size_t begin = 0;

@@ -74,7 +74,7 @@ TEST_P(PooledInputsTest, ABagIsTheSumOrTheMeanOfItsRowsAndAnEmptyOneIsZeros) {
   // whose weight is 0, and has the tags 2, 2 and 0.
   const std::vector<float> linear = {2, 4, 7, 0, 1, 8, 0, 36};
   EXPECT_THAT(Copy(FlatSpan(keys.linear)), Pointwise(FloatNear(1e-4f), linear));
-  const std::vector<float> embeddings = {20, 21, 40, 41, 70, 71, 0, 0,
+  const std::vector<float> embeddings = {20, 21, 40, 41, 70, 71, 0,   0,
                                          10, 11, 80, 81, 0,  0,  360, 363};
   EXPECT_THAT(Copy(FlatSpan(keys.embedding)), Pointwise(FloatNear(1e-3f), embeddings));
   EXPECT_EQ(keys.embedding.rows(), 8);

@@ -38,8 +38,8 @@ class BatchRowsTest : public testing::Test {
     v1::Manifest manifest;
     manifest.set_id("1-a");
     *manifest.mutable_job() = job;
-    *manifest.add_files() = PutPartial(*folder, store->partition(),
-                                       EncodePartition(*store, {.partition_count = 1}), 0);
+    *manifest.add_files() =
+        PutPartial(*folder, store->partition(), EncodePartition(*store, {.partition_count = 1}), 0);
     EXPECT_EQ(WriteManifest(*folder, manifest), absl::OkStatus());
     batch_.labels = {0, 0};
     batch_.offsets = {0, 0, 0};
