@@ -17,8 +17,8 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "examples" / 
 CITIES = ["Bern", "Rome", "Lima"]
 TAGS = ["new", "loud", "short", "grim", "slow"]
 VISITS_NAMES = "went,price,user,film,city,tags,scores,seen\n"
-VISITS_RATES = {"user": 0.5, "film": 0.25, "city": 0.5, "tags": 0.5, "dense": 0.4}
-VISITS_EPOCHS = 15
+VISITS_RATES = {"user": 2, "film": 1, "city": 2, "tags": 2, "dense": 0.5}
+VISITS_EPOCHS = 20
 VISITS = f"""
 job: visits
 data:
@@ -39,7 +39,7 @@ data:
 tables:
   film: {{optimizer: {{kind: sgd, learning_rate: {VISITS_RATES["film"]}}}}}
 model: {{preset: lr}}
-optimizer: {{sparse: {{kind: sgd, learning_rate: 0.5}}, dense: {{kind: sgd, learning_rate: {VISITS_RATES["dense"]}}}}}
+optimizer: {{sparse: {{kind: sgd, learning_rate: {VISITS_RATES["user"]}}}, dense: {{kind: sgd, learning_rate: {VISITS_RATES["dense"]}}}}}
 update: {{sparse: {{policy: sync, lanes: 1}}, dense: {{policy: sync, lanes: 1}}}}
 train: {{batch_size: 1024, epochs: {VISITS_EPOCHS}}}
 """

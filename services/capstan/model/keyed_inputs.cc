@@ -86,10 +86,10 @@ class KeyedInputs : public RowInputs {
   }
 
   const ModelShape shape_;
-  const int columns_;  // Of the features, those of embeddings; 0: no tower reads them.
+  const int columns_;  // How many of the features are embeddings; 0: no tower reads them.
   const int row_dim_;
   const Segment linear_, embedding_;
-  Eigen::Index examples_ = 0, distinct_ = 0;  // Of the last Forward.
+  Eigen::Index examples_ = 0, distinct_ = 0;  // Those of the last Forward.
   MatrixBuffer feature_gradients_, row_gradients_;
 };
 

@@ -169,12 +169,11 @@ class PooledInputs : public RowInputs {
 
   std::vector<TableShape> tables_;
   std::vector<Feature> features_;
-  int outputs_ = 0;            // The width of linear segments; 0: the tables have none.
-  int columns_ = 0;            // Of the embeddings of an example.
-  int one_dim_ = 0;            // That of all features; 0: they differ.
-  Eigen::Index examples_ = 0;  // Of the last Forward.
-  std::vector<uint32_t> offsets_,
-      index_;  // Those of the towers' keys; longer than one batch needs.
+  int outputs_ = 0;                        // The width of linear segments; 0: the tables have none.
+  int columns_ = 0;                        // How long the embeddings of an example are together.
+  int one_dim_ = 0;                        // The length of each of them; 0: they differ.
+  Eigen::Index examples_ = 0;              // Those of the last Forward.
+  std::vector<uint32_t> offsets_, index_;  // Those of the towers' keys, for the largest batch.
   MatrixBuffer linear_, embeddings_, linear_gradients_, embedding_gradients_;
   std::vector<float> row_gradients_;
 };

@@ -65,9 +65,9 @@ struct BagRows {
   const uint32_t* index;
   const float* weights;  // By what each key's row is multiplied; nullptr: all 1.
   bool mean;             // The sum is divided by that of the weights, and is 0 where that is 0.
-  const float* rows;     // Of the distinct keys: their first column that is pooled. Only for Pool.
+  const float* rows;  // The first column that is pooled of the distinct keys' rows. Only for Pool.
   ptrdiff_t row_stride;
-  const float* gradient;  // Of the pooled vectors. Only for Unpool.
+  const float* gradient;  // What the pooled vectors have. Only for Unpool.
   ptrdiff_t pooled_stride;
 };
 
