@@ -122,14 +122,6 @@ class _Exported(_score.Exported):
 
     table = Table
 
-    def __init__(self, folder):
-        super().__init__(folder)
-        self._places = {spec["name"]: _places(pathlib.Path(folder) / f"{spec['name']}.vocabulary.txt")
-                        for spec in self.data.get("features", []) if spec.get("vocabulary")}
-
-    def parser(self):
-        return _FeatureParser(self.data, self._places) if self.data.get("features") else super().parser()
-
     def records(self, path):
         if self.data["format"] in ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER"):
             return self._images(os.fspath(path))
@@ -143,75 +135,6 @@ class _Exported(_score.Exported):
             for image in images:
                 records.add([], [], image)
             yield records
-
-
-def _places(path):
-    """Of each text of a vocabulary: its line, from 0."""
-    texts = path.read_bytes().decode("utf-8", "surrogateescape").removeprefix("\ufeff").split("\n")
-    return {text: place for place, text in enumerate(texts) if text}
-
-
-class _FeatureParser(_score.CellParser):
-    """Cells whose keys belong to features: they are in the records' bags. `places`: of the texts of features that have vocabularies."""
-
-    def __init__(self, data, places):
-        super().__init__(data)
-        self.places = places
-        self.features = data["features"]
-        self.names |= {spec.get("column", 0): spec["column_name"] for spec in self.features if spec.get("column_name")}
-        weights = [spec["weights"] for spec in self.features if spec.get("weights")]
-        self.names |= {column.get("column", 0): column["name"] for column in weights if column.get("name")}
-
-    def take(self, cells, records):
-        keys = [list(self.keys_of(spec, cells[spec.get("column", 0)])) for spec in self.features]
-        weights = [self.weights_of(spec, cells) for spec in self.features]
-        super().take(cells, records)
-        records.bags = records.bags or [([], [0], []) for _ in self.features]
-        for (all_keys, offsets, all_weights), own, of_own in zip(records.bags, keys, weights):
-            all_keys += own
-            all_weights += of_own
-            offsets.append(len(all_keys))
-
-    def weights_of(self, spec, cells):
-        """Of the keys of a feature that has some; none: all are 1."""
-        if not spec.get("weights"):
-            return []
-        values, texts = (self.values_in(spec, cells[column.get("column", 0)]) for column in (spec, spec["weights"]))
-        if len(texts) != len(values):
-            raise ValueError(f"{len(texts)} weights for {len(values)} values of {spec['name']}; expected one each")
-        weights = [_score.number(text) for text in texts[:spec["most"]]]
-        if spec.get("pooling") == "POOLING_MEAN" and min(weights, default=0) < 0:
-            raise ValueError(f"weight {min(weights)} of {spec['name']} is not a number from 0 on, as pooling: mean needs it")
-        return weights
-
-    @staticmethod
-    def values_in(spec, cell):
-        return [value for value in cell.split(spec.get("separator") or "|") if value]
-
-    def keys_of(self, spec, cell):
-        values = [cell]
-        if spec.get("many"):
-            values = self.values_in(spec, cell)[:spec["most"]]
-        for value in values:
-            if value == "" and spec.get("kind") == "KEY_KIND_ID":
-                continue
-            key, buckets = self.key_of(spec, value), int(spec.get("buckets", 0))
-            yield key % buckets if buckets else key
-
-    def key_of(self, spec, value):
-        if spec.get("kind") == "KEY_KIND_ID":
-            if value.isascii() and value.isdigit() and int(value) < 1 << 64:
-                return int(value)
-            raise ValueError(f"{value!r} is not an id: a whole number from 0 to 2^64-1")
-        hashed = _score.hash_text(value.encode("utf-8", "surrogateescape"))
-        if spec.get("kind") != "KEY_KIND_VOCABULARY":
-            return hashed
-        places, unknown = self.places[spec["name"]], spec["vocabulary"].get("unknown", 0)
-        if value in places:
-            return places[value]
-        if unknown == 0:
-            raise ValueError(f"{value!r} is not in the vocabulary of {spec['name']}, which has no unknown texts")
-        return len(places) + hashed % unknown
 
 
 class Unlabelled:

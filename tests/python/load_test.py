@@ -88,6 +88,25 @@ class RecordsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "^x.parquet: is a Parquet file, .*to_csv"):
             list(exported.lines_of("x.parquet", [b"PAR1\x15\r\n"]))
 
+    def test_towers_read_a_vector_of_each_feature_the_sum_or_mean_of_its_bag(self):
+        film = {"name": "film", "column": 1, "kind": "KEY_KIND_ID", "table": "film"}
+        seen = {**film, "name": "seen", "column": 2, "many": True, "most": 2, "pooling": "POOLING_MEAN", "weights": {"column": 3}}
+        model = score.Model.__new__(score.Model)
+        model.data = {"format": "DATA_FORMAT_CSV", "columns": 4, "features": [film, seen]}
+        model.model = {"loss": "LOSS_LOGISTIC", "towers": [{"name": kind, "kind": kind} for kind in ("linear", "fm", "bias")]}
+        model.tensors, model.places = {"bias/bias": np.array([0.5])}, {}
+        table = {"name": "film", "seed": "1", "segments": [{"name": "linear", "width": 1}, {"name": "embedding", "offset": 1, "width": 2}]}
+        rows = {3: [1, 10, 11], 5: [2, 20, 21], 8: [4, 40, 41]}
+        model.tables = {"film": score.Table(table, np.array(list(rows), np.uint64), np.array(list(rows.values()), np.float32))}
+        lines = ["1,3,5|8|3,3|1|9", "0,8,,", "1,5,3,0"]  # Of the first one's bag the third value is one too many.
+        records = model.parsed(lines)
+        self.assertEqual(records.bags[1], ([5, 8, 3], [0, 2, 2, 3], [3, 1, 0]))
+        inputs = model.inputs_of_bags(records, np.zeros((3, 0)))
+        self.assertEqual(inputs.features.tolist(), [[10, 11, 25, 26], [40, 41, 0, 0], [20, 21, 0, 0]])
+        logits = [1 + 2.5 + 10 * 25 + 11 * 26 + 0.5, 4.5, 2.5]
+        self.assertEqual(model.sum_of_towers(inputs)[:, 0].tolist(), logits)
+        np.testing.assert_allclose(model.score(lines), [1 / (1 + math.exp(-logit)) for logit in logits])
+
 
 class LoadTest(unittest.TestCase):
 

@@ -79,6 +79,7 @@ class FieldWeightedFm : public Tower {
 absl::StatusOr<std::unique_ptr<Tower>> NewFieldWeightedFm(const v1::TowerSpec&,
                                                           const ModelShape& shape) {
   if (absl::Status status = CheckFeatures(shape); !status.ok()) return status;
+  if (absl::Status status = CheckOneDim(shape); !status.ok()) return status;
   if (shape.fields < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("needs two fields, the data have ", shape.fields));

@@ -94,6 +94,28 @@ void CheckUserModel(const v1::JobSpec& spec, Findings& findings) {
 // Each partition of a shard holds each table, which takes some KiB before it has a row.
 constexpr size_t kMostTables = 1000;
 
+// Towers read one vector a feature, the sum or mean of its bag.
+void CheckPooledFeatures(const v1::DataSpec& data, Findings& findings) {
+  for (const v1::FeatureSpec& feature : data.features()) {
+    if (feature.pooling() != v1::POOLING_NONE) continue;
+    findings.Refuse(absl::StrCat("data.features.", feature.name(), ".pooling"),
+                    "none is a sequence, which a program of model.user reads; presets and towers "
+                    "take bags: expected sum or mean");
+  }
+  for (const v1::ColumnSpec& column : data.numeric()) {
+    if (column.transform() != v1::NUMERIC_TRANSFORM_BUCKET) continue;
+    findings.Refuse(
+        "data.schema.numeric",
+        "transform: bucket makes keys, and where there are data.features, they alone "
+        "have keys; give the column another transform, or make it one of data.features");
+    return;
+  }
+  if (data.has_negatives()) {
+    findings.Refuse("data.negatives",
+                    "are for the loss of a program of model.user; presets and towers have none");
+  }
+}
+
 void CheckFeatures(const v1::JobSpec& spec, Findings& findings) {
   if (spec.data().features().empty()) return;
   std::set<absl::string_view> tables;
@@ -103,10 +125,7 @@ void CheckFeatures(const v1::JobSpec& spec, Findings& findings) {
                     absl::StrCat("they have ", tables.size(), " tables; a job has at most ",
                                  kMostTables, ": let features share tables"));
   }
-  if (!spec.model().user().empty()) return;
-  findings.Refuse("data.features",
-                  "are for model.user, a program of your own; presets and towers take "
-                  "data.schema.categorical");
+  if (spec.model().user().empty()) CheckPooledFeatures(spec.data(), findings);
 }
 
 // Returns the loss of the label at this place.

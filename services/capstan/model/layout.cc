@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/config/data_labels.h"
@@ -45,47 +46,83 @@ void SetLimits(const v1::TableLimits& limits, v1::TableSpec& table) {
   table.set_byte_budget(limits.byte_budget());
 }
 
+// Which segments the rows of all tables have.
+struct Segments {
+  bool linear, embedding;
+};
+
+Segments SegmentsOf(const std::vector<std::unique_ptr<Tower>>& towers, const v1::JobSpec& spec) {
+  const ModelShape shape = ShapeOf(spec);
+  const bool of_user = !spec.model().user().empty() && shape.has_keys &&
+                       (shape.embedding_dim > 0 || !shape.pooled.empty());
+  return {.linear = AnyTower(towers, &TowerDescription::reads_linear),
+          .embedding = of_user || AnyTower(towers, &TowerDescription::reads_embedding) ||
+                       (AnyTower(towers, &TowerDescription::reads_features) &&
+                        shape.embedding_columns() > 0)};
+}
+
+void AddSegments(const Segments& segments, uint32_t dim, const v1::ModelSpec& model,
+                 v1::TableSpec& table) {
+  if (segments.linear) AddSegment("linear", model.outputs(), Zero(), table);
+  if (segments.embedding) AddEmbedding(dim, model, table);
+}
+
+// Returns what job.yaml says of one table of data.features; null: nothing.
+const v1::TableSettings* SettingsOf(const v1::JobSpec& spec, const std::string& table) {
+  for (const v1::TableSettings& settings : spec.table_settings()) {
+    if (settings.name() == table) return &settings;
+  }
+  return nullptr;
+}
+
+// Returns the length of the embeddings in one table of data.features.
+uint32_t DimOf(const v1::JobSpec& spec, const std::string& table) {
+  const v1::TableSettings* const own = SettingsOf(spec, table);
+  return own != nullptr && own->dim() > 0 ? own->dim() : spec.model().embedding_dim();
+}
+
 // Adds the table `name` of data.features, with its settings in job.yaml.
-void AddFeatureTable(const std::string& name, v1::JobSpec& spec) {
-  const auto& settings = spec.table_settings();
-  const auto own = std::find_if(settings.begin(), settings.end(),
-                                [&name](const auto& each) { return each.name() == name; });
-  const bool said = own != settings.end();
-  const uint32_t dim = said && own->dim() > 0 ? own->dim() : spec.model().embedding_dim();
+void AddFeatureTable(const std::string& name, const Segments& segments, v1::JobSpec& spec) {
+  const v1::TableSettings* const own = SettingsOf(spec, name);
   v1::TableSpec& table = *spec.add_tables();
   table.set_id(static_cast<uint32_t>(spec.tables_size() - 1));
   table.set_name(name);
-  AddEmbedding(dim, spec.model(), table);
-  *table.mutable_optimizer() = said ? own->optimizer() : spec.sparse_optimizer();
+  AddSegments(segments, DimOf(spec, name), spec.model(), table);
+  *table.mutable_optimizer() = own != nullptr ? own->optimizer() : spec.sparse_optimizer();
   table.set_seed(Draw(spec.seed(), HashText(name), 0));
-  SetLimits(said ? own->limits() : spec.table_limits(), table);
+  SetLimits(own != nullptr ? own->limits() : spec.table_limits(), table);
 }
 
 // Adds the tables of data.features in the order in which the features first name them.
-void AddFeatureTables(v1::JobSpec& spec) {
+absl::Status AddFeatureTables(const Segments& segments, v1::JobSpec& spec) {
+  if (!segments.linear && !segments.embedding) {
+    return absl::InvalidArgumentError("data.features: no tower of the model reads keys");
+  }
+  for (const v1::TableSettings& settings : spec.table_settings()) {
+    if (segments.embedding || settings.dim() == 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("tables.", settings.name(),
+                     ".dim: no tower of the model reads embeddings, of which it is the length"));
+  }
   for (const v1::FeatureSpec& feature : spec.data().features()) {
     const bool there = std::any_of(
         spec.tables().begin(), spec.tables().end(),
         [&feature](const v1::TableSpec& table) { return table.name() == feature.table(); });
-    if (!there) AddFeatureTable(feature.table(), spec);
+    if (!there) AddFeatureTable(feature.table(), segments, spec);
   }
+  return absl::OkStatus();
 }
 
-void AddTable(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& spec) {
-  const ModelShape shape = ShapeOf(spec);
-  const bool linear = AnyTower(towers, &TowerDescription::reads_linear);
-  const bool of_user = !spec.model().user().empty() && shape.has_keys && shape.embedding_dim > 0;
-  const bool embedding =
-      of_user || AnyTower(towers, &TowerDescription::reads_embedding) ||
-      (AnyTower(towers, &TowerDescription::reads_features) && shape.embedding_columns() > 0);
-  if (!linear && !embedding) return;
+absl::Status AddTables(const Segments& segments, v1::JobSpec& spec) {
+  if (!spec.data().features().empty()) return AddFeatureTables(segments, spec);
+  if (!segments.linear && !segments.embedding) return absl::OkStatus();
   v1::TableSpec& table = *spec.add_tables();
   table.set_name(kTable);
-  if (linear) AddSegment("linear", shape.outputs, Zero(), table);
-  if (embedding) AddEmbedding(spec.model().embedding_dim(), spec.model(), table);
+  AddSegments(segments, spec.model().embedding_dim(), spec.model(), table);
   *table.mutable_optimizer() = spec.sparse_optimizer();
   table.set_seed(Draw(spec.seed(), HashText(kTable), 0));
   SetLimits(spec.table_limits(), table);
+  return absl::OkStatus();
 }
 
 void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& spec) {
@@ -150,12 +187,22 @@ absl::Status CheckData(const v1::JobSpec& spec) {
   if (fm && dim == 0) {
     return absl::InvalidArgumentError("model.embedding_dim: the fm tower needs at least 1");
   }
-  if (spec.model().preset() == "mf" && spec.data().fields() != 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model.preset: mf needs two keys a record (user, item), the data has ",
-                     spec.data().fields()));
+  const int fields = ShapeOf(spec).fields;
+  if (spec.model().preset() == "mf" && fields != 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model.preset: mf needs two keys a record (user, item), the data has ", fields));
   }
   return absl::OkStatus();
+}
+
+// Sets what data.features are to towers.
+void SetPooled(const v1::JobSpec& spec, ModelShape& shape) {
+  for (const v1::FeatureSpec& feature : spec.data().features()) {
+    shape.pooled.push_back({feature.name(), static_cast<int>(DimOf(spec, feature.table()))});
+  }
+  shape.has_keys = true;
+  shape.fields = static_cast<int>(shape.pooled.size());
+  shape.embedding_dim = CheckOneDim(shape).ok() ? shape.pooled.front().dim : 0;
 }
 
 }  // namespace
@@ -168,6 +215,7 @@ ModelShape ShapeOf(const v1::JobSpec& spec) {
   shape.fields = static_cast<int>(data.fields());
   shape.embedding_dim = static_cast<int>(spec.model().embedding_dim());
   shape.dense_width = static_cast<int>(data.dense_width());
+  if (!data.features().empty()) SetPooled(spec, shape);
   if (data.image_shape_size() == 2) {
     shape.image_height = static_cast<int>(data.image_shape(0));
     shape.image_width = static_cast<int>(data.image_shape(1));
@@ -193,8 +241,7 @@ absl::Status LayOutModel(v1::JobSpec& spec) {
   CAPSTAN_RETURN_IF_ERROR(CheckData(spec));
   CAPSTAN_ASSIGN_OR_RETURN(const auto towers, MakeTowers(spec));
   spec.clear_tables();
-  AddFeatureTables(spec);
-  if (spec.data().features().empty()) AddTable(towers, spec);
+  CAPSTAN_RETURN_IF_ERROR(AddTables(SegmentsOf(towers, spec), spec));
   if (!spec.model().user().empty()) return absl::OkStatus();
   spec.clear_tensors();
   AddTensors(towers, spec);
@@ -203,6 +250,18 @@ absl::Status LayOutModel(v1::JobSpec& spec) {
     if (tensor.role() == v1::TENSOR_ROLE_UNSPECIFIED) trained.push_back(tensor.name());
   }
   return CheckGroups(spec, trained);
+}
+
+std::vector<size_t> TablesOfFeatures(const v1::JobSpec& spec) {
+  std::vector<size_t> tables;
+  for (const v1::FeatureSpec& feature : spec.data().features()) {
+    const auto found =
+        std::find_if(spec.tables().begin(), spec.tables().end(),
+                     [&feature](const auto& table) { return table.name() == feature.table(); });
+    CAPSTAN_CHECK(found != spec.tables().end());  // LayOutModel has made the table.
+    tables.push_back(static_cast<size_t>(found - spec.tables().begin()));
+  }
+  return tables;
 }
 
 void SetRole(v1::TensorRole role, const v1::OptimizerSpec& optimizer, v1::TensorSpec& tensor) {

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_MODEL_LAYOUT_H_
 #define CAPSTAN_MODEL_LAYOUT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -22,13 +23,14 @@ namespace capstan {
 // All keys live in one table, `features` (id 0), so that a key travels once; its segments are
 // `linear` (`outputs` floats, initially 0) and `embedding` (embedding_dim floats, N(0,
 // embedding_stddev^2)), each only if a tower reads it. A model without keys has no table. With
-// data.features there is one table for each name of a table in them, which holds an embedding only.
-// Tensors are numbered tower by tower. With model.user the tables hold an embedding only, and
-// `tensors` is left as it is: tensors come from the program's declaration
-// (chief/shell/model_intake).
+// data.features there is one table for each name of a table in them, with the same segments; its
+// embedding is as long as `table_settings` say. Tensors are numbered tower by tower. With
+// model.user the tables hold an embedding only, and `tensors` is left as it is: tensors come from
+// the program's declaration (chief/shell/model_intake).
 //
 // INVALID_ARGUMENT, one line saying what does not fit, if the model cannot be trained on the data:
-// an mlp over a varying number of keys, a conv without an image, a softmax with one output ...
+// an mlp over a varying number of keys, a conv without an image, a softmax with one output, an fm
+// over features of different dims ...
 [[nodiscard]] absl::Status LayOutModel(v1::JobSpec& spec);
 
 // Returns the towers of a completed spec, in its order.
@@ -36,6 +38,10 @@ absl::StatusOr<std::vector<std::unique_ptr<Tower>>> MakeTowers(const v1::JobSpec
 
 // Returns the shape that towers are made for. REQUIRES: LayOutModel has completed `spec`.
 ModelShape ShapeOf(const v1::JobSpec& spec);
+
+// Returns for each of data.features the index in spec.tables() of its table. REQUIRES: LayOutModel
+// has completed `spec`.
+std::vector<size_t> TablesOfFeatures(const v1::JobSpec& spec);
 
 // Sets the role of a tensor and its optimizer: `optimizer` if the role is trained, otherwise w -=
 // g.

@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_MODEL_NETWORK_H_
 #define CAPSTAN_MODEL_NETWORK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -13,7 +14,24 @@
 
 namespace capstan {
 
-// One batch with the parameters it needs. All spans are borrowed for the call.
+// The keys that a batch has of one of data.features.
+struct FeatureKeys {
+  // examples + 1: where an example's keys begin among those of the feature. The first need not be
+  // 0.
+  std::span<const uint32_t> offsets;
+  size_t begin = 0;                // Where the feature's keys begin in TableRows::index.
+  std::span<const float> weights;  // One for each of its keys; empty: all are 1.
+};
+
+// The distinct rows that a batch needs of one table of data.features.
+struct TableRows {
+  std::span<const uint32_t> index;  // Key -> its row in `rows`, one feature after another.
+  std::span<const float> rows;      // As long as the job's tables say.
+};
+
+// One batch with the parameters it needs. All spans are borrowed for the call. With data.features
+// keys and rows are in `features` and `tables`; `index`, `values` and `rows` are not read then, and
+// of `offsets` only how many there are.
 struct NetworkInput {
   std::span<const float> labels;        // The labels of the examples; Forward does not read them.
   std::span<const float> weights = {};  // One for each example; empty: all are 1.
@@ -25,13 +43,15 @@ struct NetworkInput {
   std::span<const float> parameters;    // All tensors, flat, in order of ids.
   uint64_t draw = 0;                    // Names the batch; dropout depends on it.
   uint64_t first_example = 0;           // Place of the first example in that batch.
+  std::span<const FeatureKeys> features = {};  // One for each of data.features, in their order.
+  std::span<const TableRows> tables = {};      // With data.features: all tables of the job.
 };
 
 // Owned by the network, valid until its next call.
 struct NetworkGradients {
   double loss_sum = 0;                // The sum of the examples' losses.
   std::span<const float> logits;      // outputs floats an example.
-  std::span<const float> rows;        // As NetworkInput.rows.
+  std::span<const float> rows;        // As NetworkInput.rows, or those of its tables in a row.
   std::span<const float> parameters;  // As NetworkInput.parameters.
   // The parts of `parameters` that are not gradients but, for running tensors, the value before the
   // step less the value after it. Ascending.
@@ -60,7 +80,7 @@ class Network {
   // each slice of it that is computed by itself.
   virtual NetworkGradients ForwardBackward(const NetworkInput& input) = 0;
 
-  virtual int row_dim() const = 0;  // 0: the model has no table.
+  virtual int row_dim() const = 0;  // 0: the model has no table, or those of data.features.
   virtual int outputs() const = 0;
   virtual int64_t parameter_count() const = 0;
 };

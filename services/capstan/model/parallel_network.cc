@@ -42,7 +42,7 @@ class ParallelNetwork : public Network {
       slices_[i].result = networks_[i]->ForwardBackward(slices_[i].input);
       KeepLogits(slices_[i], slices_[i].result.logits);
     });
-    rows_.resize(input.rows.size());
+    rows_.resize(slices_[0].result.rows.size());
     // A network that only scores has none.
     parameters_.resize(static_cast<size_t>(parameter_count()));
     team_.Run(slices_.size(), [this](size_t i) {
@@ -67,10 +67,11 @@ class ParallelNetwork : public Network {
  private:
   struct Slice {
     NetworkInput input;
-    std::vector<uint32_t> offsets;  // Where the slice's examples begin in the slice's keys.
-    size_t first = 0;               // The place of the slice's first example in the batch.
-    float share = 1;                // The slice's share of the batch's examples.
-    float weight = 1;               // The weight of the slice's gradients in the batch's.
+    std::vector<uint32_t> offsets;      // Where the slice's examples begin in the slice's keys.
+    std::vector<FeatureKeys> features;  // Those of the slice's examples.
+    size_t first = 0;                   // The place of the slice's first example in the batch.
+    float share = 1;                    // The slice's share of the batch's examples.
+    float weight = 1;                   // The weight of the slice's gradients in the batch's.
     NetworkGradients result;
   };
 
@@ -104,6 +105,11 @@ class ParallelNetwork : public Network {
     slice.input.index = input.index.subspan(first_key, keys);
     if (!input.values.empty()) slice.input.values = input.values.subspan(first_key, keys);
     slice.input.dense = input.dense.subspan(range.begin * dense_width, examples * dense_width);
+    slice.features.assign(input.features.begin(), input.features.end());
+    for (FeatureKeys& keys : slice.features) {
+      keys.offsets = keys.offsets.subspan(range.begin, examples + 1);
+    }
+    slice.input.features = slice.features;
   }
 
   void KeepLogits(const Slice& slice, std::span<const float> logits) {

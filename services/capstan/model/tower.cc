@@ -51,17 +51,37 @@ std::vector<std::string> TowerKinds() {
   return kinds;
 }
 
+int ModelShape::embedding_columns() const {
+  if (pooled.empty()) return fields * embedding_dim;
+  int columns = 0;
+  for (const PooledShape& feature : pooled) columns += feature.dim;
+  return columns;
+}
+
 absl::Status CheckFeatures(const ModelShape& shape) {
   if (shape.has_keys && shape.fields == 0) {
     return absl::InvalidArgumentError(
         "needs the same number of keys in every record; where the data have it, say how many, such "
         "as data.fields: 16");
   }
-  if (shape.fields > 0 && shape.embedding_dim == 0) {
+  if (shape.fields > 0 && shape.embedding_columns() == 0) {
     return absl::InvalidArgumentError("needs model.embedding_dim, at least 1");
   }
   if (shape.feature_columns() == 0) {
     return absl::InvalidArgumentError("the data has neither keys nor numbers");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOneDim(const ModelShape& shape) {
+  for (const PooledShape& feature : shape.pooled) {
+    const PooledShape& first = shape.pooled.front();
+    if (feature.dim == first.dim) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "multiplies the embeddings of features, which have different dims: ", first.name, " has ",
+        first.dim, ", ", feature.name, " has ", feature.dim,
+        "; give their tables one dim (tables.<name>.dim), or take a model whose towers stand them "
+        "side by side, such as wide_deep or dcn_v2"));
   }
   return absl::OkStatus();
 }

@@ -25,19 +25,27 @@
 
 namespace capstan {
 
+// What an example has of one of data.features: the sum or mean of the embeddings of its keys.
+struct PooledShape {
+  std::string name;
+  int dim = 0;
+};
+
 // The shape of the inputs and outputs that a tower is made for.
 struct ModelShape {
   bool has_keys = true;
   // Keys of an example; 0: it has none, or their number varies, and there is no feature matrix.
+  // With data.features each of them is for towers one key, whose row is the pooled vector.
   int fields = 0;
-  int embedding_dim = 0;
+  int embedding_dim = 0;  // 0: there are no embeddings, or features differ in it (CheckOneDim).
+  std::vector<PooledShape> pooled;  // One for each of data.features, in their order.
   int dense_width = 0;
   int image_height = 0, image_width = 0;  // 0: the dense input is no image.
   int outputs = 1;
   // ModelSpec.hidden: the layers of the head, for towers that end in an mlp.
   std::vector<int> hidden;
 
-  int embedding_columns() const { return fields * embedding_dim; }
+  int embedding_columns() const;
   int feature_columns() const { return embedding_columns() + dense_width; }
 };
 
@@ -58,12 +66,14 @@ struct TowerDescription {
 };
 
 // The rows of a batch's keys. Key j of example i is rows[index[offsets[i] + j]], times its value.
+// With data.features each feature of an example is a key of its own, and the rows are their pooled
+// vectors, as many as examples times features.
 struct KeyedRows {
   std::span<const uint32_t> offsets;  // examples + 1.
   std::span<const uint32_t> index;
   std::span<const float> values;  // Empty: all 1.
   ConstMatrix linear;  // The linear segment of the distinct rows; no columns if no tower reads it.
-  ConstMatrix embedding;
+  ConstMatrix embedding;  // No columns either where features differ in their dim.
 };
 
 // Names the batch of a training step; dropout depends on it.
@@ -120,6 +130,10 @@ absl::StatusOr<std::unique_ptr<Tower>> MakeTower(const v1::TowerSpec& spec,
 // For the factories of towers that read TowerInput::features. INVALID_ARGUMENT: the shape has no
 // feature matrix.
 [[nodiscard]] absl::Status CheckFeatures(const ModelShape& shape);
+
+// For the factories of towers that read KeyedRows::embedding, or the embeddings of two fields
+// together. INVALID_ARGUMENT, naming them: two of data.features have embeddings of different dims.
+[[nodiscard]] absl::Status CheckOneDim(const ModelShape& shape);
 
 // The kinds that MakeTower knows, sorted.
 std::vector<std::string> TowerKinds();

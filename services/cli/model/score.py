@@ -104,7 +104,7 @@ class Records:
 
     def __init__(self):
         self.keys, self.values, self.offsets, self.dense = [], [], [0], []
-        self.bags = []  # Of each of data.features: keys, offsets and weights. Towers have none.
+        self.bags = []  # Of each of data.features: keys, offsets and weights (none: all are 1).
 
     def add(self, keys, values, dense):
         self.keys += keys
@@ -218,6 +218,75 @@ class CellParser:
                 self.keys.clear()
             found = self.keys[column, text] = field_key(column, text.encode("utf-8", "surrogateescape"))
         return found
+
+
+def places_of(path):
+    """Of each text of a vocabulary: its line, from 0."""
+    texts = path.read_bytes().decode("utf-8", "surrogateescape").removeprefix("\ufeff").split("\n")
+    return {text: place for place, text in enumerate(texts) if text}
+
+
+class FeatureParser(CellParser):
+    """Cells whose keys belong to features: they are in the records' bags. `places`: of the texts of features that have vocabularies."""
+
+    def __init__(self, data, places):
+        super().__init__(data)
+        self.places = places
+        self.features = data["features"]
+        self.names |= {spec.get("column", 0): spec["column_name"] for spec in self.features if spec.get("column_name")}
+        weights = [spec["weights"] for spec in self.features if spec.get("weights") is not None]
+        self.names |= {column.get("column", 0): column["name"] for column in weights if column.get("name")}
+
+    def take(self, cells, records):
+        keys = [list(self.keys_of(spec, cells[spec.get("column", 0)])) for spec in self.features]
+        weights = [self.weights_of(spec, cells) for spec in self.features]
+        super().take(cells, records)
+        records.bags = records.bags or [([], [0], []) for _ in self.features]
+        for (all_keys, offsets, all_weights), own, of_own in zip(records.bags, keys, weights):
+            all_keys += own
+            all_weights += of_own
+            offsets.append(len(all_keys))
+
+    def weights_of(self, spec, cells):
+        """Of the keys of a feature that has some; none: all are 1."""
+        if spec.get("weights") is None:
+            return []
+        values, texts = (self.values_in(spec, cells[column.get("column", 0)]) for column in (spec, spec["weights"]))
+        if len(texts) != len(values):
+            raise ValueError(f"{len(texts)} weights for {len(values)} values of {spec['name']}; expected one each")
+        weights = [number(text) for text in texts[:spec["most"]]]
+        if spec.get("pooling") == "POOLING_MEAN" and min(weights, default=0) < 0:
+            raise ValueError(f"weight {min(weights)} of {spec['name']} is not a number from 0 on, as pooling: mean needs it")
+        return weights
+
+    @staticmethod
+    def values_in(spec, cell):
+        return [value for value in cell.split(spec.get("separator") or "|") if value]
+
+    def keys_of(self, spec, cell):
+        values = [cell]
+        if spec.get("many"):
+            values = self.values_in(spec, cell)[:spec["most"]]
+        for value in values:
+            if value == "" and spec.get("kind") == "KEY_KIND_ID":
+                continue
+            key, buckets = self.key_of(spec, value), int(spec.get("buckets", 0))
+            yield key % buckets if buckets else key
+
+    def key_of(self, spec, value):
+        if spec.get("kind") == "KEY_KIND_ID":
+            if value.isascii() and value.isdigit() and int(value) < 1 << 64:
+                return int(value)
+            raise ValueError(f"{value!r} is not an id: a whole number from 0 to 2^64-1")
+        hashed = hash_text(value.encode("utf-8", "surrogateescape"))
+        if spec.get("kind") != "KEY_KIND_VOCABULARY":
+            return hashed
+        places, unknown = self.places[spec["name"]], spec["vocabulary"].get("unknown", 0)
+        if value in places:
+            return places[value]
+        if unknown == 0:
+            raise ValueError(f"{value!r} is not in the vocabulary of {spec['name']}, which has no unknown texts")
+        return len(places) + hashed % unknown
 
 
 class PairParser:
@@ -411,6 +480,19 @@ class Table:
         return self.rows(distinct)[places]
 
 
+def pooled(rows, offsets, weights, mean):
+    """The sum or mean of the rows of each record's keys, which count by their weights; none: all are 1. [records x dim]"""
+    counts = np.diff(offsets)
+    record = np.repeat(np.arange(len(counts)), counts)
+    weights = np.array(weights, np.float64) if len(weights) else np.ones(len(record))
+    sums = np.zeros((len(counts), rows.shape[1]))
+    np.add.at(sums, record, rows * weights[:, None])
+    if not mean:
+        return sums
+    totals = np.bincount(record, weights, len(counts))
+    return sums / np.where(totals == 0, 1, totals)[:, None]
+
+
 def padded(rows, offsets, most=None):
     """The rows of keys by record: [records x most x ...], or as many as any record has, and one at least; zeros behind a record's
     last key."""
@@ -435,6 +517,8 @@ class Exported:
         self.tensors = {tensor["name"]: arrays[tensor["name"]] for tensor in self.job.get("tensors", [])}
         self.tables = {spec["name"]: self.table(spec, arrays[spec["name"] + ".keys"], arrays[spec["name"] + ".weights"])
                        for spec in self.job.get("tables", [])}
+        self.places = {spec["name"]: places_of(folder / f"{spec['name']}.vocabulary.txt")
+                       for spec in self.data.get("features", []) if spec.get("vocabulary")}
 
     @property
     def pairs(self):
@@ -442,6 +526,8 @@ class Exported:
         return self.data["format"] in ("DATA_FORMAT_LIBSVM", "DATA_FORMAT_LIBFM")
 
     def parser(self):
+        if self.data.get("features"):
+            return FeatureParser(self.data, self.places)
         return PairParser(self.data) if self.pairs else CellParser(self.data)
 
     def parsed(self, lines):
@@ -529,8 +615,28 @@ class Model(Exported):
 
     def logits(self, keys, values, offsets, dense):
         segments = {name: rows * values[:, None].astype(np.float64) for name, rows in self.segments(keys).items()}
-        inputs = Inputs(dense, offsets, values, segments.get("linear"), segments.get("embedding"), self.data.get("fields", 0))
-        logits = np.zeros((len(dense), self.model.get("outputs", 1)))
+        return self.sum_of_towers(
+            Inputs(dense, offsets, values, segments.get("linear"), segments.get("embedding"), self.data.get("fields", 0)))
+
+    def inputs_of_bags(self, records, dense):
+        """With data.features: what a record has of each is a vector, which towers take for the row of a key."""
+        features = self.data["features"]
+        vectors = {"linear": [], "embedding": []}
+        for spec, (keys, offsets, weights) in zip(features, records.bags or [([], [0], [])] * len(features)):
+            table = self.tables[spec["table"]]
+            rows = pooled(table.rows_of(keys).astype(np.float64), offsets, weights, spec.get("pooling") == "POOLING_MEAN")
+            for segment in table.segments:
+                begin = segment.get("offset", 0)
+                vectors[segment["name"]].append(rows[:, begin:begin + segment["width"]])
+        of_keys = {name: np.stack(of, 1).reshape(len(dense) * len(features), -1) for name, of in vectors.items()
+                   if len({one.shape[1] for one in of}) == 1}  # Embeddings of several lengths only stand side by side.
+        offsets = np.arange(len(dense) + 1) * len(features)
+        inputs = Inputs(dense, offsets, np.ones(offsets[-1]), of_keys.get("linear"), of_keys.get("embedding"), len(features))
+        inputs.features = np.concatenate([*vectors["embedding"], dense], 1)
+        return inputs
+
+    def sum_of_towers(self, inputs):
+        logits = np.zeros((len(inputs.dense), self.model.get("outputs", 1)))
         for tower in self.model["towers"]:
             prefix = tower["name"] + "/"
             own = {name[len(prefix):]: array for name, array in self.tensors.items() if name.startswith(prefix)}
@@ -539,6 +645,8 @@ class Model(Exported):
 
     def score_records(self, records):
         dense = records.numbers(self.data.get("dense_width", 0)).astype(np.float64)
+        if self.data.get("features"):
+            return self.predictions(self.sum_of_towers(self.inputs_of_bags(records, dense)))
         return self.predictions(self.logits(np.array(records.keys, np.uint64), np.array(records.values, np.float32),
                                             np.array(records.offsets), dense))
 
@@ -547,8 +655,10 @@ class Model(Exported):
         return self.score_records(self.parsed(lines))
 
     def onnx_inputs(self, lines):
-        """What model.onnx takes of these lines, by the names of its inputs; among them may be `numbers` that no tower reads."""
+        """What model.onnx takes of these lines, by the names of its inputs; among them may be some that no tower reads."""
         records = self.parsed(lines)
+        if self.data.get("features"):
+            return self.onnx_inputs_of_bags(self.inputs_of_bags(records, records.numbers(self.data.get("dense_width", 0))))
         of_keys = self.segments(np.array(records.keys, np.uint64))
         if self.pairs and of_keys:
             of_keys["values"] = np.array(records.values, np.float32)
@@ -556,6 +666,13 @@ class Model(Exported):
         if width := self.data.get("dense_width"):
             inputs["numbers"] = records.numbers(width)
         return inputs
+
+    def onnx_inputs_of_bags(self, inputs):
+        count, width = len(inputs.dense), inputs.dense.shape[1]
+        of_features = {name: rows.reshape(count, inputs.fields, -1) for name, rows in (("linear", inputs.linear), ("embedding", inputs.embedding))
+                       if rows is not None}
+        of_features |= {"embeddings": inputs.features[:, :inputs.features.shape[1] - width], "numbers": inputs.dense}
+        return {name: array.astype(np.float32) for name, array in of_features.items()}
 
     def score_images(self, pixels):
         """Of dense inputs: [records x dense_width]."""

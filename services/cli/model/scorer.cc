@@ -21,17 +21,26 @@ absl::StatusOr<std::unique_ptr<Scorer>> Scorer::Create(const FinishedModel& mode
 }
 
 std::span<const float> Scorer::Logits(const Batch& batch) {
-  if (model_.job().tables_size() > 0) {
-    deduplicator_.Run(batch.keys, keys_);
-    model_.PullRows(/*table=*/0, keys_.unique, rows_);
+  rows_.Pull(batch);
+  features_.clear();
+  for (size_t i = 0; i < rows_.begins().size(); ++i) {
+    const Bags& bags = batch.features[i];
+    features_.push_back(
+        {.offsets = bags.offsets, .begin = rows_.begins()[i], .weights = bags.weights});
+  }
+  tables_.clear();
+  for (const BatchRows::OfTable& table : rows_.tables()) {
+    tables_.push_back({.index = table.keys.index, .rows = table.rows});
   }
   return network_->Forward({.labels = batch.labels,
                             .offsets = batch.offsets,
-                            .index = keys_.index,
+                            .index = rows_.tables()[0].keys.index,
                             .values = batch.values,
                             .dense = batch.dense,
-                            .rows = rows_,
-                            .parameters = model_.parameters()});
+                            .rows = rows_.tables()[0].rows,
+                            .parameters = model_.parameters(),
+                            .features = features_,
+                            .tables = tables_});
 }
 
 }  // namespace capstan::cli

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "capstan/data/feed/deduplicate.h"
 #include "capstan/data/formats/batch.h"
 #include "capstan/model/network.h"
+#include "cli/model/batch_rows.h"
 #include "cli/model/finished_model.h"
 
 namespace capstan::cli {
@@ -27,13 +27,14 @@ class Scorer {
 
  private:
   Scorer(const FinishedModel& model, std::unique_ptr<Network> network)
-      : model_(model), network_(std::move(network)) {}
+      : model_(model), network_(std::move(network)), rows_(model) {}
 
   const FinishedModel& model_;
   const std::unique_ptr<Network> network_;
-  Deduplicator deduplicator_;
-  UniqueKeys keys_;
-  std::vector<float> rows_;
+  BatchRows rows_;
+  // What is handed to the network of data.features.
+  std::vector<FeatureKeys> features_;
+  std::vector<TableRows> tables_;
 };
 
 }  // namespace capstan::cli

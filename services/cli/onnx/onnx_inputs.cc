@@ -13,7 +13,8 @@ using Value = OnnxGraph::Value;
 
 constexpr char kRecords[] = "records";
 
-// Returns the segment of this name in the only table, or null.
+// Returns the segment of this name in the first table, or null. Tables of data.features all have
+// the same segments.
 const v1::TableSegment* FindSegment(const v1::JobSpec& job, const std::string& name) {
   if (job.tables().empty()) return nullptr;
   const auto& segments = job.tables(0).segments();
@@ -57,7 +58,9 @@ Value OnnxInputs::Dense() {
 Value OnnxInputs::Features() {
   if (!features_.empty()) return features_;
   if (shape_.fields == 0) return features_ = Dense();
-  features_ = graph_.Reshaped(Embedding(), {-1, shape_.embedding_columns()});
+  features_ = shape_.embedding_dim > 0
+                  ? graph_.Reshaped(Embedding(), {-1, shape_.embedding_columns()})
+                  : graph_.Input("embeddings", {kRecords, int64_t{shape_.embedding_columns()}});
   if (shape_.dense_width > 0) {
     features_ = graph_.Node("Concat", {features_, Dense()}, {{"axis", int64_t{1}}});
   }

@@ -22,7 +22,8 @@ class OnnxInputs {
   // Returns whether the rows of keys have a segment `linear`.
   bool has_linear() const;
   // The segments of the keys' rows, times the keys' values: [records, keys, outputs] and [records,
-  // keys, embedding_dim].
+  // keys, embedding_dim]. With data.features a feature is a key, and its row the pooled one.
+  // REQUIRES of Embedding: features have embeddings of one length.
   OnnxGraph::Value Linear() { return SegmentOf("linear", linear_); }
   OnnxGraph::Value Embedding() { return SegmentOf("embedding", embedding_); }
   // [records, dense_width]. REQUIRES: records have numbers.

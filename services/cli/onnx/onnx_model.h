@@ -7,6 +7,10 @@
 //   embedding [records, keys, embedding_dim]  the segment `embedding` of each key's row
 //   values    [records, keys]                 by what each key is multiplied: libsvm and libfm only
 //   numbers   [records, data.dense_width]     the dense input, transformed and scaled
+// With data.features the caller pools the rows of each feature's keys, and the pooled rows are
+// those of the keys above, one for each feature. Where features differ in the length of their
+// embeddings, there is in place of `embedding`
+//   embeddings [records, all their lengths]   the pooled embeddings of the features, side by side
 // Its output `score` [records, outputs] is what `capstan predict` writes. Where records have
 // different numbers of keys, the caller pads them with zeros, to at least one key.
 #ifndef CAPSTAN_CLI_ONNX_ONNX_MODEL_H_

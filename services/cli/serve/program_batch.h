@@ -7,9 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "capstan/data/feed/deduplicate.h"
 #include "capstan/data/formats/batch.h"
-#include "capstan/v1/job.pb.h"
+#include "cli/model/batch_rows.h"
 #include "cli/model/finished_model.h"
 
 namespace capstan::cli {
@@ -30,15 +29,8 @@ class ProgramBatch {
   std::vector<std::string_view> parts() const;
 
  private:
-  struct OfTable {
-    UniqueKeys keys;
-    std::vector<float> rows;
-  };
-  std::vector<uint64_t> KeysOf(const v1::JobSpec& job, int table);
-
   const Batch& batch_;
-  std::vector<uint64_t> begins_;
-  std::vector<OfTable> tables_;
+  BatchRows rows_;
 };
 
 }  // namespace capstan::cli

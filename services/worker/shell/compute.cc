@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "capstan/base/hash.h"
 #include "worker/shell/step_gradients.h"
@@ -9,7 +10,24 @@
 namespace capstan::worker {
 namespace {
 
-NetworkInput InputOf(const Step& step) {
+// What NetworkInput borrows of a step that has data.features; empty of one that has not.
+struct FeatureViews {
+  explicit FeatureViews(const Step& step) {
+    for (size_t i = 0; i < step.feature_begin.size(); ++i) {
+      const Bags& bags = step.batch->features[i];
+      keys.push_back(
+          {.offsets = bags.offsets, .begin = step.feature_begin[i], .weights = bags.weights});
+    }
+    for (const StepTable& table : step.tables) {
+      tables.push_back({.index = table.keys.index, .rows = table.rows});
+    }
+  }
+
+  std::vector<FeatureKeys> keys;
+  std::vector<TableRows> tables;
+};
+
+NetworkInput InputOf(const Step& step, const FeatureViews& features) {
   return {.labels = step.batch->labels,
           .weights = step.batch->weights,
           .offsets = step.batch->offsets,
@@ -18,7 +36,18 @@ NetworkInput InputOf(const Step& step) {
           .dense = step.batch->dense,
           .rows = step.tables[0].rows,
           .parameters = step.parameters,
-          .draw = Draw(step.stream.value, step.seq, 0)};
+          .draw = Draw(step.stream.value, step.seq, 0),
+          .features = features.keys,
+          .tables = features.tables};
+}
+
+void TakeRows(std::span<const float> rows, const Step& step, StepGradients& gradients) {
+  size_t taken = 0;
+  for (size_t i = 0; i < step.tables.size(); ++i) {
+    const size_t floats = step.tables[i].rows.size();
+    gradients.TakeRows(i, rows.subspan(taken, floats));
+    taken += floats;
+  }
 }
 
 void TakeParameters(const NetworkGradients& result, StepGradients& gradients) {
@@ -34,15 +63,17 @@ void TakeParameters(const NetworkGradients& result, StepGradients& gradients) {
 }  // namespace
 
 void ComputeGradients(Network& network, double clip_norm, Step& step) {
-  const NetworkGradients result = network.ForwardBackward(InputOf(step));
+  const FeatureViews features(step);
+  const NetworkGradients result = network.ForwardBackward(InputOf(step, features));
   StepGradients gradients(step);
-  gradients.TakeRows(0, result.rows);
+  TakeRows(result.rows, step, gradients);
   TakeParameters(result, gradients);
   gradients.Finish(result.loss_sum, clip_norm);
 }
 
 void ComputeLogits(Network& network, Step& step) {
-  const std::span<const float> logits = network.Forward(InputOf(step));
+  const FeatureViews features(step);
+  const std::span<const float> logits = network.Forward(InputOf(step, features));
   step.logits.assign(logits.begin(), logits.end());
 }
 

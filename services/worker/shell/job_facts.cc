@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "capstan/config/data_labels.h"
 #include "capstan/config/eval_sets.h"
+#include "capstan/model/layout.h"
 #include "worker/shell/step.h"
 
 namespace capstan::worker {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "capstan/base/check.h"
-
 namespace capstan::worker {
 
 void Step::KeepPulled() {
@@ -118,18 +116,6 @@ void StepPool::Shelf::PutBack(std::unique_ptr<Step> step) {
     step->kept_parameters.clear();
   }
   steps_.push_back(std::move(step));
-}
-
-std::vector<size_t> TablesOfFeatures(const v1::JobSpec& job) {
-  std::vector<size_t> tables;
-  for (const v1::FeatureSpec& feature : job.data().features()) {
-    const auto found =
-        std::find_if(job.tables().begin(), job.tables().end(),
-                     [&feature](const auto& table) { return table.name() == feature.table(); });
-    CAPSTAN_CHECK(found != job.tables().end());  // LayOutModel has made the table.
-    tables.push_back(static_cast<size_t>(found - job.tables().begin()));
-  }
-  return tables;
 }
 
 }  // namespace capstan::worker

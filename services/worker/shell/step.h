@@ -91,7 +91,8 @@ struct Step {
 class StepPool {
  public:
   // `map` must outlive the pool and all its steps. `table_of_feature`: for each of data.features
-  // the index of its table in map.tables(); if empty, all keys belong to the first table.
+  // the index of its table in map.tables() (TablesOfFeatures); if empty, all keys belong to the
+  // first table.
   explicit StepPool(const ParameterMap& map, std::vector<size_t> table_of_feature = {})
       : map_(map), table_of_feature_(std::move(table_of_feature)), frozen_(map) {}
 
@@ -139,9 +140,6 @@ class StepPool {
   FrozenTensors frozen_;
   const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();  // Shared with steps in use.
 };
-
-// Returns, for StepPool, the index in job.tables of each feature's table.
-std::vector<size_t> TablesOfFeatures(const v1::JobSpec& job);
 
 }  // namespace capstan::worker
 

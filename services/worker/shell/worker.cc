@@ -8,6 +8,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/model/layout.h"
 #include "capstan/rpc/limits.h"
 #include "capstan/rpc/view_watch.h"
 

@@ -98,6 +98,9 @@ class LocalTrainer {
   absl::Status Prepare() {
     CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files_, *job_.mutable_data()));
     CAPSTAN_RETURN_IF_ERROR(LayOutModel(job_));
+    if (!job_.data().features().empty()) {
+      return absl::InvalidArgumentError("data.features: this program trains jobs of one table");
+    }
     const uint32_t batch_size = job_.train().batch_size();
     CAPSTAN_ASSIGN_OR_RETURN(train_, PlanTasks(*files_, job_.data(), {Split::kTrain, batch_size}));
     CAPSTAN_ASSIGN_OR_RETURN(eval_, PlanTasks(*files_, job_.data(), {Split::kEval, batch_size}));

@@ -90,18 +90,54 @@ TEST(CheckAcrossSectionsTest, AThresholdMakesLabelsOfALogisticLoss) {
   EXPECT_THAT(threshold(v1::LOSS_SQUARED), HasSubstr("data.label_threshold: makes labels 0 and 1"));
 }
 
-TEST(CheckAcrossSectionsTest, FeaturesAreForAProgramThatComputesOneStepAtATime) {
-  const auto with_feature = [](const std::string& program, uint32_t threads) {
+TEST(CheckAcrossSectionsTest, AProgramComputesOneStepAtATime) {
+  const auto with_threads = [](uint32_t threads) {
     return After([&](v1::JobSpec& job) {
-      job.mutable_data()->add_features()->set_table("t");
       job.mutable_model()->clear_preset();
-      job.mutable_model()->set_user(program);
+      job.mutable_model()->set_user("model.py");
       job.mutable_train()->set_compute_threads(threads);
     });
   };
-  EXPECT_EQ(with_feature("model.py", 1), "");
-  EXPECT_THAT(with_feature("", 1), HasSubstr("data.features: are for model.user"));
-  EXPECT_THAT(with_feature("model.py", 2), HasSubstr("train.compute_threads: must be 1"));
+  EXPECT_EQ(with_threads(1), "");
+  EXPECT_THAT(with_threads(2), HasSubstr("train.compute_threads: must be 1"));
+}
+
+TEST(CheckAcrossSectionsTest, TowersTakeFeaturesAsBagsThatAreSumsOrMeans) {
+  const auto with_feature = [](const std::string& program, v1::Pooling pooling) {
+    return After([&](v1::JobSpec& job) {
+      v1::FeatureSpec& seen = *job.mutable_data()->add_features();
+      seen.set_name("seen");
+      seen.set_table("t");
+      seen.set_pooling(pooling);
+      if (program.empty()) return;
+      job.mutable_model()->clear_preset();
+      job.mutable_model()->set_user(program);
+    });
+  };
+  EXPECT_EQ(with_feature("", v1::POOLING_SUM), "");
+  EXPECT_EQ(with_feature("", v1::POOLING_MEAN), "");
+  EXPECT_EQ(with_feature("model.py", v1::POOLING_NONE), "");
+  EXPECT_THAT(with_feature("", v1::POOLING_NONE),
+              HasSubstr("data.features.seen.pooling: none is a sequence"));
+}
+
+TEST(CheckAcrossSectionsTest, WhereThereAreFeaturesTowersHaveNoOtherKeys) {
+  const auto with = [](const std::string& program, bool bucket, bool negatives) {
+    return After([&](v1::JobSpec& job) {
+      job.mutable_data()->add_features()->set_table("t");
+      if (bucket) {
+        job.mutable_data()->add_numeric()->set_transform(v1::NUMERIC_TRANSFORM_BUCKET);
+      }
+      if (negatives) job.mutable_data()->mutable_negatives()->set_per_batch(4);
+      if (program.empty()) return;
+      job.mutable_model()->clear_preset();
+      job.mutable_model()->set_user(program);
+    });
+  };
+  EXPECT_EQ(with("", false, false), "");
+  EXPECT_EQ(with("model.py", true, true), "");
+  EXPECT_THAT(with("", true, false), HasSubstr("data.schema.numeric: transform: bucket"));
+  EXPECT_THAT(with("", false, true), HasSubstr("data.negatives: are for the loss of a program"));
 }
 
 TEST(CheckAcrossSectionsTest, AThousandTablesAreTheMostOfAJob) {

@@ -84,6 +84,14 @@ TEST(FeaturesTest, ATableHasWhatHoldsForAllWhereItDoesNotSay) {
   EXPECT_EQ(item.limits().admission_count(), 3u);
 }
 
+TEST(FeaturesTest, TowersTakeThoseThatAreNoSequences) {
+  const std::string pooled = Replaced(kJob, "pooling: none", "pooling: sum");
+  const auto job = Parsed(Replaced(pooled, "{user: deepfm.py,", "{preset: wide_deep,"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->data().features_size(), 4);
+  EXPECT_EQ(job->table_settings(0).dim(), 32u);
+}
+
 TEST(FeaturesTest, MistakesAreToldWithTheirPlace) {
   EXPECT_THAT(RefusalWith("column: user_id, kind: id", "kind: id"),
               HasSubstr("job.yaml:9: data.features.user.column: is missing"));
@@ -100,7 +108,8 @@ TEST(FeaturesTest, MistakesAreToldWithTheirPlace) {
   EXPECT_THAT(RefusalWith("numeric: [price]", "numeric: [price], categorical: [city]"),
               HasSubstr("cannot stand beside data.features"));
   EXPECT_THAT(RefusalWith("{user: deepfm.py,", "{preset: deepfm,"),
-              AllOf(HasSubstr("data.features: are for model.user"), HasSubstr("categorical")));
+              AllOf(HasSubstr("job.yaml:11: data.features.recent.pooling: none is a sequence"),
+                    HasSubstr("expected sum or mean")));
   EXPECT_THAT(RefusalWith("format: csv\n  header: true", "format: libsvm"),
               HasSubstr("data.features: is only for format: csv, tsv and parquet"));
 }

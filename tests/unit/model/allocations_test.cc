@@ -40,5 +40,18 @@ TEST(AllocationsTest, NetworkAllocatesNothingOnceItHasSeenItsLargestBatch) {
   }
 }
 
+TEST(AllocationsTest, NeitherDoesOneOfFeatures) {
+  v1::JobSpec spec = SpecOfFeatures("wide_deep", 2, 3, 5);
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  const auto network = NetworkOf(spec);
+  const RandomBatch large(spec, 64, 1), small(spec, 60, 2);
+  const NetworkInput first = large.Input(), second = small.Input();
+  network->ForwardBackward(first);
+  const int64_t before = allocations;
+  network->ForwardBackward(second);
+  network->ForwardBackward(first);
+  EXPECT_EQ(allocations, before);
+}
+
 }  // namespace
 }  // namespace capstan

@@ -4,6 +4,7 @@
 #include <memory>
 #include <ostream>
 #include <set>
+#include <utility>
 
 #include "capstan/model/loss.h"
 #include "capstan/model/presets.h"
@@ -50,6 +51,8 @@ v1::JobSpec Activated(v1::Activation activation, v1::JobSpec spec) {
   return spec;
 }
 
+v1::JobSpec Smooth(v1::JobSpec spec) { return Activated(v1::ACTIVATION_TANH, std::move(spec)); }
+
 v1::JobSpec SumLoss(v1::JobSpec spec) {
   spec.mutable_train()->set_sum_loss(true);
   return spec;
@@ -87,6 +90,21 @@ std::vector<Case> Cases() {
          spec.mutable_model()->mutable_towers(0)->add_hidden(2);
          return spec;
        }},
+      {"lr_of_features", [] { return SpecOfFeatures("lr", 2, 0, 0); }},
+      {"fm_of_features", [] { return SpecOfFeatures("fm", 0, 3, 3); }},
+      {"wide_deep_of_features_of_two_dims",
+       [] { return Smooth(SpecOfFeatures("wide_deep", 2, 2, 4)); }},
+      {"deepfm_of_features", [] { return Smooth(SpecOfFeatures("deepfm", 2, 3, 3)); }},
+      {"dcn_v2_of_features_of_two_dims", [] { return Smooth(SpecOfFeatures("dcn_v2", 2, 4, 1)); }},
+      {"dlrm_of_features", [] { return Smooth(SpecOfFeatures("dlrm", 5, 4, 4)); }},
+      {"linear_tower_of_classes_over_features",
+       [] {
+         v1::JobSpec spec = OneTower("linear", SpecOfFeatures("", 0, 0, 0));
+         spec.mutable_model()->set_outputs(3);
+         return spec;
+       }},
+      {"tower_of_ones_own_over_features",
+       [] { return OneTower("field_weighted_fm", SpecOfFeatures("", 0, 2, 2)); }},
       {"bias_tower", [] { return OneTower("bias", SpecOf("", 4, 2)); }},
       {"linear_tower_of_classes_over_keys",
        [] {

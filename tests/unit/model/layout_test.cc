@@ -97,6 +97,43 @@ TEST(LayOutModelTest, FeaturesHaveTheTablesThatTheyName) {
   EXPECT_NE(spec.tables(0).seed(), spec.tables(1).seed());
 }
 
+TEST(LayOutModelTest, TablesOfFeaturesHaveTheSegmentsThatTowersRead) {
+  v1::JobSpec deepfm = SpecOfFeatures("deepfm", 2, 5, 5);
+  ASSERT_EQ(LayOutModel(deepfm), absl::OkStatus());
+  ASSERT_EQ(deepfm.tables_size(), 2);
+  for (const v1::TableSpec& table : deepfm.tables()) {
+    EXPECT_EQ(table.dim(), 6u);
+    EXPECT_EQ(table.segments(0).name(), "linear");
+    EXPECT_EQ(table.segments(1).name(), "embedding");
+    EXPECT_EQ(table.segments(1).offset(), 1u);
+  }
+  EXPECT_EQ(deepfm.tensors(1).name(), "mlp/weights_0");
+  EXPECT_THAT(deepfm.tensors(1).shape(), testing::ElementsAre(4 * 5 + 2, 5));
+  EXPECT_THAT(TablesOfFeatures(deepfm), testing::ElementsAre(0, 1, 1, 1));
+
+  v1::JobSpec dcn = SpecOfFeatures("dcn_v2", 0, 2, 7), lr = SpecOfFeatures("lr", 0, 0, 0);
+  ASSERT_EQ(LayOutModel(dcn), absl::OkStatus());
+  EXPECT_EQ(dcn.tables(0).dim(), 2u);
+  EXPECT_EQ(dcn.tables(1).dim(), 7u);
+  ASSERT_EQ(LayOutModel(lr), absl::OkStatus());
+  EXPECT_EQ(lr.tables(0).dim(), 1u);
+  EXPECT_EQ(lr.tables(0).segments(0).name(), "linear");
+}
+
+TEST(LayOutModelTest, TowersThatMultiplyFeaturesWantThemOfOneDim) {
+  for (const std::string preset : {"fm", "deepfm", "dlrm"}) {
+    EXPECT_THAT(Refusal(SpecOfFeatures(preset, 2, 4, 8)),
+                HasSubstr("dims: user has 4, item has 8; give their tables one dim"))
+        << preset;
+  }
+  EXPECT_THAT(Refusal(SpecOfFeatures("lr", 0, 4, 0)),
+              HasSubstr("tables.user.dim: no tower of the model reads embeddings"));
+  EXPECT_THAT(Refusal(SpecOfFeatures("mf", 0, 4, 4)), HasSubstr("two keys a record"));
+  v1::JobSpec bias = SpecOfFeatures("", 0, 0, 0);
+  bias.mutable_model()->add_towers()->set_kind("bias");
+  EXPECT_THAT(Refusal(bias), HasSubstr("data.features: no tower of the model reads keys"));
+}
+
 TEST(LayOutModelTest, ChangesNothingTheSecondTime) {
   for (const std::string& preset : PresetNames()) {
     v1::JobSpec once = SpecOf(preset, 2, 4);

@@ -33,6 +33,28 @@ inline v1::JobSpec SpecOf(const std::string& preset, uint32_t fields, uint32_t d
   return spec;
 }
 
+// Four features in two tables, whose embeddings have these lengths: user, item, and two bags of
+// items: `seen`, whose mean counts by weights, and `tags`, a sum.
+inline v1::JobSpec SpecOfFeatures(const std::string& preset, uint32_t dense, uint32_t of_user,
+                                  uint32_t of_item) {
+  v1::JobSpec spec = SpecOf(preset, 0, dense);
+  for (const char* name : {"user", "item", "seen", "tags"}) {
+    v1::FeatureSpec& feature = *spec.mutable_data()->add_features();
+    feature.set_name(name);
+    feature.set_table(name[0] == 'u' ? "user" : "item");
+    feature.set_pooling(v1::POOLING_SUM);
+    feature.set_many(name[0] == 's' || name[0] == 't');
+  }
+  spec.mutable_data()->mutable_features(2)->set_pooling(v1::POOLING_MEAN);
+  spec.mutable_data()->mutable_features(2)->mutable_weights();
+  for (const auto& [name, dim] : {std::pair("user", of_user), std::pair("item", of_item)}) {
+    v1::TableSettings& table = *spec.add_table_settings();
+    table.set_name(name);
+    table.set_dim(dim);
+  }
+  return spec;
+}
+
 // One batch, drawn from `seed`, that owns what NetworkInput borrows.
 struct RandomBatch {
   RandomBatch(const v1::JobSpec& spec, int examples, uint64_t seed) : seed(seed) {
@@ -41,7 +63,8 @@ struct RandomBatch {
     offsets.push_back(0);
     for (int i = 0; i < examples; ++i) {
       const int varying = shape.has_keys ? static_cast<int>(Draw(seed, 1, i) % 5) : 0;
-      const int keys = shape.fields > 0 ? shape.fields : varying;
+      const int fields = shape.fields > 0 ? shape.fields : varying;
+      const int keys = shape.pooled.empty() ? fields : 0;  // Features have the keys.
       for (int k = 0; k < keys; ++k) index.push_back(Draw(seed, 2, index.size()) % kDistinct);
       offsets.push_back(static_cast<uint32_t>(index.size()));
       const uint64_t label = Draw(seed, 3, i);
@@ -54,9 +77,34 @@ struct RandomBatch {
     for (size_t i = 0; i < weights.size(); ++i)
       weights[i] = static_cast<float>(Draw(seed, 8, i) % 4);
     dense = Floats(5, size_t(examples) * shape.dense_width);
-    rows = Floats(6, spec.tables().empty() ? 0 : kDistinct * spec.tables(0).dim());
+    size_t floats = 0;
+    for (const v1::TableSpec& table : spec.tables()) floats += size_t{kDistinct} * table.dim();
+    rows = Floats(6, floats);
+    if (!shape.pooled.empty()) DrawFeatures(spec, examples, kDistinct);
     parameters = Floats(7, static_cast<size_t>(DenseParameterCount(spec)));
     for (float& parameter : parameters) parameter *= 0.4f;  // Keeps deep logits near 1.
+  }
+
+  // The keys of data.features, some bags of which are empty.
+  void DrawFeatures(const v1::JobSpec& spec, int examples, uint64_t distinct) {
+    tables.resize(static_cast<size_t>(spec.tables_size()));
+    for (size_t t = 0; t < tables.size(); ++t) {
+      tables[t].floats = distinct * spec.tables(static_cast<int>(t)).dim();
+    }
+    const std::vector<size_t> table_of_feature = TablesOfFeatures(spec);
+    for (size_t f = 0; f < table_of_feature.size(); ++f) {
+      const v1::FeatureSpec& feature = spec.data().features(static_cast<int>(f));
+      std::vector<uint32_t>& all = tables[table_of_feature[f]].index;
+      Bag& bag = bags.emplace_back(Bag{.begin = all.size(), .offsets = {0}, .weights = {}});
+      for (int i = 0; i < examples; ++i) {
+        const uint64_t keys = feature.many() ? Draw(seed, 9 + f, i) % 4 : 1;
+        for (uint64_t k = 0; k < keys; ++k) all.push_back(Draw(seed, 20, all.size()) % distinct);
+        bag.offsets.push_back(static_cast<uint32_t>(all.size() - bag.begin));
+      }
+      if (!feature.has_weights()) continue;
+      bag.weights = Floats(30 + f, bag.offsets.back());
+      for (float& weight : bag.weights) weight += 1;
+    }
   }
 
   NetworkInput Weighted() const {
@@ -66,13 +114,26 @@ struct RandomBatch {
   }
 
   NetworkInput Input() const {
+    feature_keys.clear();
+    for (const Bag& bag : bags) {
+      feature_keys.push_back({.offsets = bag.offsets, .begin = bag.begin, .weights = bag.weights});
+    }
+    table_rows.clear();
+    size_t begin = 0;
+    for (const TableKeys& table : tables) {
+      table_rows.push_back(
+          {.index = table.index, .rows = std::span(rows).subspan(begin, table.floats)});
+      begin += table.floats;
+    }
     return {.labels = labels,
             .offsets = offsets,
             .index = index,
             .values = values,
             .dense = dense,
             .rows = rows,
-            .parameters = parameters};
+            .parameters = parameters,
+            .features = feature_keys,
+            .tables = table_rows};
   }
 
   // Uniform in [-1, 1).
@@ -87,6 +148,21 @@ struct RandomBatch {
   uint64_t seed;
   std::vector<float> labels, weights, values, dense, rows, parameters;
   std::vector<uint32_t> offsets, index;
+
+  // With data.features; `rows` are then those of one table after another.
+  struct Bag {
+    size_t begin;
+    std::vector<uint32_t> offsets;
+    std::vector<float> weights;
+  };
+  struct TableKeys {
+    std::vector<uint32_t> index;
+    size_t floats;
+  };
+  std::vector<Bag> bags;
+  std::vector<TableKeys> tables;
+  mutable std::vector<FeatureKeys> feature_keys;  // What Input borrows.
+  mutable std::vector<TableRows> table_rows;
 };
 
 inline std::unique_ptr<Network> NetworkOf(v1::JobSpec spec, uint32_t threads = 1) {

@@ -37,6 +37,20 @@ TEST(NetworkTest, GivesTheSameBitsWhateverWasComputedBefore) {
   }
 }
 
+TEST(NetworkTest, GivesTheSameBitsOfFeaturesWhateverWasComputedBefore) {
+  for (const char* preset : {"deepfm", "dcn_v2", "lr"}) {
+    v1::JobSpec spec =
+        SpecOfFeatures(preset, 2, preset[0] == 'l' ? 0 : 3, preset[0] == 'l' ? 0 : 3);
+    const auto fresh = NewNetwork(spec), used = NewNetwork(spec);
+    const RandomBatch batch(spec, 33, 1), other(spec, 50, 2);
+    used->ForwardBackward(other.Input());
+    used->Forward(other.Input());
+    EXPECT_EQ(Result(fresh->ForwardBackward(batch.Input())),
+              Result(used->ForwardBackward(batch.Input())))
+        << preset;
+  }
+}
+
 TEST(NetworkTest, GivesTheSameBitsWhereverTheInputLies) {
   v1::JobSpec spec = SpecOf("deepfm", 4, 2);
   const auto network = NewNetwork(spec);

@@ -55,6 +55,22 @@ TEST(ParallelNetworkTest, TakesRecordsOfAnyNumberOfKeysWithValues) {
               alone->ForwardBackward(batch.Input()).rows, "row");
 }
 
+TEST(ParallelNetworkTest, TakesTheBagsOfFeatures) {
+  v1::JobSpec spec = SpecOfFeatures("wide_deep", 2, 3, 5);
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  const auto alone = NetworkOf(spec, 1);
+  const auto together = NetworkOf(spec, 3);
+  for (const int examples : {33, 2, 0}) {
+    const RandomBatch batch(spec, examples, 1);
+    const NetworkGradients want = alone->ForwardBackward(batch.Weighted());
+    const NetworkGradients got = together->ForwardBackward(batch.Weighted());
+    ExpectClose(got.logits, want.logits, "logit");
+    ExpectClose(got.rows, want.rows, "row");
+    ExpectClose(got.parameters, want.parameters, "parameter");
+    ExpectClose(together->Forward(batch.Input()), alone->Forward(batch.Input()), "logit");
+  }
+}
+
 TEST(ParallelNetworkTest, GivesTheSameBitsEveryTime) {
   v1::JobSpec spec = SpecOf("deepfm", 4, 2);
   ASSERT_EQ(LayOutModel(spec), absl::OkStatus());

@@ -58,6 +58,19 @@ struct FmBatch {
   float* sums;  // [examples x dim]: written by FmForward, read by FmBackward.
 };
 
+// The bags of one feature: the keys of an example, whose rows become one vector, their sum or mean.
+struct BagRows {
+  ptrdiff_t examples, width;
+  const uint32_t* offsets;
+  const uint32_t* index;
+  const float* weights;  // By what each key's row is multiplied; nullptr: all 1.
+  bool mean;             // The sum is divided by that of the weights, and is 0 where that is 0.
+  const float* rows;  // The first column that is pooled of the distinct keys' rows. Only for Pool.
+  ptrdiff_t row_stride;
+  const float* gradient;  // What the pooled vectors have. Only for Unpool.
+  ptrdiff_t pooled_stride;
+};
+
 struct Kernels {
   const char* name;
   void (*multiply)(const Product& product);
@@ -82,6 +95,11 @@ struct Kernels {
   void (*fm_forward)(const FmBatch& f, float* logits);
   // Adds to `row_gradients`, whose rows are `row_stride` apart.
   void (*fm_backward)(const FmBatch& f, const float* logit_gradient, float* row_gradients);
+  // Writes the vector of each example; zeros where it has no key.
+  void (*pool)(const BagRows& b, float* pooled);
+  // Adds to `row_gradients`, whose rows are `row_stride` apart, what the vectors' gradients are for
+  // the rows.
+  void (*unpool)(const BagRows& b, float* row_gradients);
 };
 
 extern const Kernels kBaseline;

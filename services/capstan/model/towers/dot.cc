@@ -113,6 +113,7 @@ class Dot : public Tower {
 
 TowerResult NewDot(const v1::TowerSpec& spec, const ModelShape& shape) {
   if (absl::Status status = CheckFeatures(shape); !status.ok()) return status;
+  if (absl::Status status = CheckOneDim(shape); !status.ok()) return status;
   if (shape.fields == 0) {
     return absl::InvalidArgumentError(
         "multiplies embeddings, and the data have no keys; expected categorical columns, or "

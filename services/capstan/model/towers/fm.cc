@@ -42,6 +42,7 @@ class Fm : public Tower {
 
 TowerResult NewFm(const v1::TowerSpec&, const ModelShape& shape) {
   if (!shape.has_keys) return absl::InvalidArgumentError("the data has no keys to pair");
+  if (absl::Status status = CheckOneDim(shape); !status.ok()) return status;
   if (shape.outputs != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("has one output, the model has ", shape.outputs));

@@ -136,6 +136,17 @@ TEST_F(OnnxModelTest, InputsAreWhatTheTowersRead) {
                                    "values [records, keys]"));
 }
 
+TEST_F(OnnxModelTest, FeaturesAreKeysWhoseRowsAreThePooledOnes) {
+  EXPECT_THAT(InputsOf(Checked(LaidOut(SpecOfFeatures("deepfm", 2, 3, 3)))),
+              UnorderedElementsAre("linear [records, 4, 1]", "embedding [records, 4, 3]",
+                                   "numbers [records, 2]"));
+  EXPECT_THAT(InputsOf(Checked(LaidOut(SpecOfFeatures("wide_deep", 0, 2, 4)))),
+              UnorderedElementsAre("linear [records, 4, 1]", "embeddings [records, 14]"));
+  EXPECT_THAT(InputsOf(Checked(LaidOut(SpecOfFeatures("lr", 0, 0, 0)))),
+              ElementsAre("linear [records, 4, 1]"));
+  Checked(LaidOut(SpecOfFeatures("dlrm", 2, 3, 3)));
+}
+
 TEST_F(OnnxModelTest, ParametersStayInTheFileBeside) {
   const v1::JobSpec job = LaidOut(SpecOf("mlp", 4, 2));
   const onnx::ModelProto model = Checked(job);

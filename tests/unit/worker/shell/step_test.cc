@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "capstan/model/layout.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan::worker {
