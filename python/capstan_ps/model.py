@@ -8,6 +8,7 @@
 
 docs/python.md tells of it."""
 
+import copy
 import json
 import os
 import pathlib
@@ -20,6 +21,8 @@ from capstan_ps import _capstan
 from capstan_ps import programs
 from capstan_ps import score as _score
 from capstan_ps.keys import keys_of
+
+IMAGES = ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER")
 
 
 def load(path):
@@ -99,8 +102,8 @@ class Model:
         return self._batch(self._exported.parsed(lines), kind)
 
     def batches(self, path, kind=None):
-        """The records of a file in the job's format, in batches; of a job on a folder of images, those of such a folder. A label may be in
-        front of each, and is not read."""
+        """The records of a file in the job's format, in batches; of a job on a folder of images, those of such a folder. Labels may be there,
+        and are not read."""
         for records in self._exported.records(path):
             yield self._batch(records, kind)
 
@@ -122,19 +125,57 @@ class _Exported(_score.Exported):
 
     table = Table
 
+    def __init__(self, folder):
+        super().__init__(folder)
+        self._vocabularies = {spec["name"]: (pathlib.Path(folder) / f"{spec['name']}.vocabulary.txt").read_bytes()
+                              for spec in self.data.get("features", []) if spec.get("vocabulary")}
+
     def records(self, path):
-        if self.data["format"] in ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER"):
-            return self._images(os.fspath(path))
+        path, data_format = os.fspath(path), self.data["format"]
+        if data_format in IMAGES or (data_format == "DATA_FORMAT_PARQUET" and not _is_text(path)):
+            return self._as_the_job_reads(path)
         return super().records(path)
 
-    def _images(self, path):
-        """Decoded, cut and scaled as held-out images of the job are."""
-        reader = _capstan.ImageReader(json.dumps(self.job), path)
-        while (images := reader.next()) is not None:
-            records = _score.Records()
-            for image in images:
-                records.add([], [], image)
-            yield records
+    def _as_the_job_reads(self, path):
+        """By the worker's own readers, as held-out records of the job are: images are decoded, cut and scaled."""
+        with tempfile.TemporaryDirectory(prefix="capstan-vocabularies-") as folder:
+            reader = _capstan.RecordReader(json.dumps(self._job_with_vocabularies(pathlib.Path(folder))), path)
+            while (columns := reader.next()) is not None:
+                yield _ReadRecords(columns)
+
+    def _job_with_vocabularies(self, folder):
+        """The job, whose vocabularies are read there: where they were in training they may be no more."""
+        job = copy.deepcopy(self.job)
+        for spec in job["data"].get("features", []):
+            if spec["name"] in self._vocabularies:
+                file = folder / f"{spec['name']}.txt"
+                file.write_bytes(self._vocabularies[spec["name"]])
+                spec["vocabulary"]["file"] = str(file)
+        return job
+
+
+def _is_text(path):
+    """Whether a file is there that is none of Parquet's. Patterns and s3:// are names of those."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) != b"PAR1"
+    except OSError:
+        return False
+
+
+class _ReadRecords:
+    """Those that RecordReader has read, as score.Records has them."""
+
+    def __init__(self, columns):
+        self.keys, self.offsets, self.bags = columns["keys"], columns["offsets"], columns["bags"]
+        self.values = columns["values"] if len(columns["values"]) else np.ones(len(self.keys), np.float32)
+        self._numbers = columns["numbers"]
+
+    def numbers(self, width):
+        return self._numbers.reshape(len(self), width)
+
+    def __len__(self):
+        return len(self._numbers)
 
 
 class Unlabelled:
@@ -162,11 +203,11 @@ class _Records(Unlabelled):
         tables = [feature.table for feature in job.features] or [0]
         self._offsets = [np.array(offsets, np.int32) for _, offsets, _ in bags]
         self._weights = [np.array(weights, np.float32) for _, _, weights in bags]
-        self._begin, of_table = [], [[] for _ in range(max(1, len(job.dims)))]
+        self._begin, of_table = [], [[np.zeros(0, np.uint64)] for _ in range(max(1, len(job.dims)))]
         for (keys, _, _), table in zip(bags, tables):
-            self._begin.append(len(of_table[table]))
-            of_table[table] += keys
-        found = [np.unique(np.array(keys, np.uint64), return_inverse=True) for keys in of_table]
+            self._begin.append(sum(map(len, of_table[table])))
+            of_table[table].append(np.array(keys, np.uint64))
+        found = [np.unique(np.concatenate(keys), return_inverse=True) for keys in of_table]
         self._keys = [keys for keys, _ in found]
         self._index = [places.astype(np.int32) for _, places in found]
         of = list(model.tables.values())

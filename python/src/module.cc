@@ -29,7 +29,7 @@
 #include "capstan/process/heaps.h"
 #include "google/protobuf/util/json_util.h"
 #include "python/src/client_binding.h"
-#include "python/src/image_binding.h"
+#include "python/src/record_binding.h"
 #include "python/src/step_binding.h"
 #include "python/src/trial_binding.h"
 #include "worker/shell/job_facts.h"
@@ -135,7 +135,7 @@ NB_MODULE(_capstan, m) {
   m.def("address_mistake", &capstan::AddressMistake, nb::arg("address"),
         "What is wrong with an address that is to be host:port; empty: nothing.");
   capstan::python::BindClient(m);
-  capstan::python::BindImages(m);
+  capstan::python::BindRecords(m);
 
   nb::class_<Feature>(m, "Feature", "Keys of a record that mean one thing.")
       .def_ro("name", &Feature::name)

@@ -1,10 +1,12 @@
-"""Jobs under a nemesis: whatever is broken, every record is trained exactly once an epoch, a model of real data comes
+"""Jobs under a nemesis: whatever is broken, every record is trained exactly once an epoch, by a user's program, too, a model of real data comes
 out as good as undisturbed, and the job goes on. With recovery: partial what shards lose is missing, never counted twice,
 and no more of it than the job reports.
 
     chaos_test.py --minutes 10 --seed 7 --only async"""
 
 import argparse
+import functools
+import os
 import pathlib
 import re
 import statistics
@@ -13,11 +15,15 @@ import tempfile
 import time
 import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "python")]
 import town
 from nemesis import Nemesis
-from crew import DATA, job_pb2
+from crew import BINARIES, DATA, job_pb2
 from ledger import ledger_job, ledger_times, write_ledger_file
+from program_ledger import PROGRAM, program_job, times_trained
+from python_crew import PythonCrew
+from python_data import lack
 from quality import example
 
 SKIPPED = 77  # CTest's SKIP_RETURN_CODE.
@@ -43,6 +49,9 @@ SETTINGS = {
 PACE = 5
 RECORDS_A_SECOND = {"async": 700, "ssp": 1200, "sync": 500, "backup": 450, "partial": 700, "replicas": 700,
                     "replicas-sync": 500}
+PROGRAM_POLICY = "{policy: ssp, staleness: 2}"
+PROGRAM_PACE = 0.01
+PROGRAM_RECORDS_A_SECOND = 500
 AUC_WITHIN = 0.005
 
 
@@ -93,6 +102,39 @@ def oracle(policy, seconds, seed):
     return nemesis.blows, last
 
 
+class ProgramTown(PythonCrew, town.Town):
+    """Its workers are a program of Python's."""
+
+    def host_of(self, name):
+        return self.house(name)
+
+    def prefix_of(self, name):
+        return ["ip", "netns", "exec", name]
+
+
+def program(seconds, seed):
+    """As oracle, of a user's program: its rows and its dense tensor."""
+    sys.path.insert(0, os.environ["PYTHONPATH"])
+    import capstan_ps
+    os.environ["CAPSTAN"] = str(BINARIES / "capstan")
+    records = max(1000, int(seconds * PROGRAM_RECORDS_A_SECOND / EPOCHS))
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / "records.csv"
+        write_ledger_file(data, records)
+        with ProgramTown(program_job(data, PROGRAM_POLICY, EPOCHS, BATCH), program=PROGRAM, workers=3, name="chaos-program",
+                         environment={"PACE": str(PROGRAM_PACE)}, exit_when_done=False,
+                         overrides=["partition_count=16", "checkpoint.every=1s"]) as crew:
+            crew.until_examples(1)
+            nemesis = Nemesis(crew, f"{seed} program")
+            nemesis.strike_for(seconds)
+            last = until_completed(crew)
+            check("examples", last.examples == EPOCHS * records, f"{last.examples} of {EPOCHS * records}")
+            times, trained = times_trained(capstan_ps.load(last.model_uri))
+            check("times each record was trained", times == {EPOCHS: records}, times)
+            check("records that the dense tensor counts", trained == EPOCHS * records, f"{trained} of {EPOCHS * records}")
+    return nemesis.blows, last
+
+
 def auc_of(crew):
     last = until_completed(crew)
     return last.evaluations[-1].metrics["auc"], last
@@ -116,6 +158,9 @@ def criteo(seconds, seed):
     return nemesis.blows, last
 
 
+JOBS = {**{policy: functools.partial(oracle, policy) for policy in POLICIES}, "program": program, "criteo": criteo}
+
+
 def report(name, blows, last):
     """A line for each kind: how often, and the seconds from its mending to progress."""
     for kind in sorted({kind for blow in blows for kind in blow.kinds}):
@@ -136,23 +181,26 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--minutes", type=float, default=1.2, help="under fire, shared by the jobs")
     arguments.add_argument("--seed", type=int, default=None, help="of the course of things; default: the time of day")
-    arguments.add_argument("--only", default="", help="regular expression over the jobs' names: " + ", ".join((*POLICIES, "criteo")))
+    arguments.add_argument("--only", default="", help="regular expression over the jobs' names: " + ", ".join(JOBS))
     options = arguments.parse_args()
     seed = int(time.time()) if options.seed is None else options.seed
     if not town.enter():
         print("SKIPPED: no network namespaces can be made here; nothing was broken")
         return SKIPPED
-    names = [name for name in (*POLICIES, "criteo") if re.search(options.only, name)]
+    names = [name for name in JOBS if re.search(options.only, name)]
     asked = len(names)
     if "criteo" in names and not (DATA / "criteo").is_dir():
         print(f"SKIPPED the part on real data: {DATA} has no criteo (deploy/datasets makes it)")
         names.remove("criteo")
+    if "program" in names and (lacks := lack()):
+        print(f"SKIPPED the part on a user's program: {lacks}")
+        names.remove("program")
     failed = []
     for name in names:
         seconds = options.minutes * 60 / len(names)
         print(f"{name}, seed {seed}: {seconds:.0f} s under fire", flush=True)
         try:
-            report(name, *(criteo(seconds, seed) if name == "criteo" else oracle(name, seconds, seed)))
+            report(name, *JOBS[name](seconds, seed))
         except Exception:  # The other jobs are still worth a try.
             failed.append(name)
             print(f"FAILED {name}, seed {seed}\n{traceback.format_exc()}", flush=True)

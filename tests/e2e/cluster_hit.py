@@ -48,6 +48,34 @@ def _rate(release):
     return (int(release.status()["examples"]) - first) / (time.monotonic() - begin)
 
 
+def moved(status):
+    """How many partitions have moved, by this chief's count."""
+    return int(status["moves"].get("moved", 0))
+
+
+def emptied_and_filled(old):
+    """As hit's `renewed`: a shard that ends in order hands all it has to the others, and is given its share when it is back."""
+    partitions = sum(int(shard.get("partitions", 0)) for shard in old["shards"])
+    def done(status):
+        owning = [shard for shard in status["shards"] if int(shard.get("partitions", 0)) > 0]
+        return len(owning) == len(old["shards"]) and moved(status) >= moved(old) + 0.8 * partitions
+    return done
+
+
+def share(count):
+    """As hit's `renewed`: so many shards serve, and each owns partitions."""
+    def done(status):
+        serving = [shard for shard in status["shards"] if shard["state"] == "serving"]
+        owning = [shard for shard in serving if int(shard.get("partitions", 0)) > 0]
+        return len(owning) == len(serving) == count
+    return done
+
+
+def later(old, key):
+    """As hit's `renewed`: the term or the timeline is a later one."""
+    return lambda status: int(status[key]) > int(old[key])
+
+
 def hit(release, what, blow, renewed):
     """Calls blow() in the middle of training; the status when training goes on, and what it cost.
 

@@ -1,19 +1,24 @@
 """Images as idx, as PNGs in tar, in TFRecord and in folders train the same model bit for bit; `capstan evaluate` and `predict`
-read them all; a damaged one is named."""
+read them all; a damaged one is named. Many lanes of images take the memory of a worker that is planned for them."""
 
 import io
+import json
 import pathlib
 import random
+import re
 import sys
 import tarfile
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import run_to_end
+from crew import Crew, run_to_end
 from image_files import write_class
 
 CLASSES, IMAGES, SIDE = 8, 40, 12
+LANES = 64
+# Small images that are brought to a size at which a batch is 3.1 MB: were each lane to cut two more than it has ready, they were 400 MB.
+LARGE, LANE_BATCH = 128, 16
 
 
 def pictures(seed, of, count):
@@ -121,6 +126,34 @@ heartbeat: 200ms
         code, said = run_to_end("capstan", "config", "check", job)
         self.assertEqual(code, 2, said)
         self.assertIn(f"{text}: byte 0: expected the header of a tar's member (ustar)", said)
+
+    def test_64_lanes_of_images_on_one_worker_take_what_is_planned(self):
+        images = self.folder / "lanes"
+        for of in range(CLASSES):
+            write_class(images, of, SIDE, list(pictures(3, of, LANES * LANE_BATCH * 4 // CLASSES)))
+        job = f"""
+job: lanes
+data:
+  format: tar
+  train: "{images}/*.tar"
+  image: {{height: {LARGE}, width: {LARGE}, channels: 3}}
+  task_bytes: 128KiB
+  pieces: 1
+model: {{preset: softmax, outputs: {CLASSES}}}
+optimizer: {{dense: {{kind: sgd, learning_rate: 0.001}}}}
+update: {{dense: {{policy: sync, lanes: {LANES}}}}}
+train: {{batch_size: {LANE_BATCH}, epochs: 3}}
+heartbeat: 200ms
+"""
+        with Crew(job, shards=1, workers=1, name="lanes", exit_when_done=False) as crew:
+            code, said = run_to_end("capstan", "plan", crew.job_file, "--workers", 1, "--shards", 1, "--step-seconds", 0.1, "--json")
+            self.assertEqual(code, 0, said)
+            planned = json.loads(said)["worker_bytes"]
+            crew.until_state("COMPLETED", timeout=120)
+            status = pathlib.Path(f"/proc/{crew.processes['worker-0'].pid}/status").read_text()
+        held = int(re.search(r"VmHWM:\s*(\d+)", status).group(1)) << 10
+        print(f"{LANES} lanes: {held >> 20} MiB at the most, {planned >> 20} planned", flush=True)
+        self.assertLess(held, planned)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,26 @@
-"""Workers that are a program of the user's, on a real cluster: the image `torch`, worker.code, a worker that is killed, one that is
-asked to end, another text, the same program that serves, and one that fails. Skips, loudly, without a cluster or that image."""
+"""Workers that are a program of the user's, on a real cluster: the image `torch`, worker.code, more and fewer workers, one that is
+killed, one that is asked to end, another text, the same program that serves, and one that fails. Skips, loudly, without a cluster, that
+image, or what the same program needs to train here."""
 
+import json
 import pathlib
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "python")]
 sys.dont_write_bytecode = True
 from cluster import ROOT, Namespace, Release, merged, require_cluster, require_torch_image
 from cluster_jobs import claim
+from python_crew import PythonCrew
+from python_data import skip_if_lacking
 
 import yaml
 
 EXAMPLES = ROOT / "deploy/examples/python"
-RECORDS = 60000
+RECORDS = 120000
+STEP = "def step(model, batch):"
+# So slow that the job lasts while workers come and go.
+SLOW = (EXAMPLES / "deepfm.py").read_text().replace(STEP, STEP + '\n    __import__("time").sleep(0.5)\n')
 
 
 def program(text=None, **job):
@@ -23,7 +30,7 @@ def program(text=None, **job):
     lanes = {"policy": "sync", "lanes": 4}
     return {
         "job": merged(spec, {"data": {"synthetic": {"train_rows": RECORDS, "eval_rows": 5000}, "task_records": 1000},
-                             "update": {"sparse": lanes, "dense": lanes}, "worker_lease": "3s", "heartbeat": "200ms",
+                             "update": {"sparse": lanes, "dense": dict(lanes)}, "worker_lease": "3s", "heartbeat": "200ms",
                              "checkpoint": {"uri": "file:///checkpoints/models"}, **job}),
         "checkpoint": {"volume": {"persistentVolumeClaim": {"claimName": "models"}}},
         "worker": {"code": {"deepfm.py": text or (EXAMPLES / "deepfm.py").read_text()}}}
@@ -31,19 +38,34 @@ def program(text=None, **job):
 
 class KubernetesPythonTest(unittest.TestCase):
 
-    def test_a_users_program_trains_to_the_end_though_workers_are_killed_asked_to_end_and_replaced(self):
+    def bits_undisturbed(self):
+        """Of the model that the same job comes to on this machine: bytes and checksum of each partition."""
+        job = yaml.safe_dump({"job": "ctr", **program()["job"]})
+        with PythonCrew(job, example="deepfm", shards=1, workers=1, name="undisturbed") as crew:
+            crew.wait()
+            return crew.fingerprint()
+
+    def bits(self, namespace, model):
+        """Likewise of the release's model, which a pod that serves it can read."""
+        manifest = namespace.kubectl("exec", "deployment/ctr-serve", "--", "python3", "-c",
+                                     "import sys; print(open(sys.argv[1]).read())", model.removeprefix("file://") + "/MANIFEST.json").stdout
+        return sorted((of.get("partition", 0), of["bytes"], of["crc32c"]) for of in json.loads(manifest)["files"])
+
+    def test_a_users_program_trains_to_the_same_bits_though_workers_come_go_are_killed_and_replaced(self):
+        undisturbed = self.bits_undisturbed()
         with Namespace("capstan-e2e-python") as namespace:
             namespace.apply(claim("models"))
-            release = Release(namespace, "ctr", program())
+            release = Release(namespace, "ctr", program(SLOW))
             release.install("--wait", "--timeout=180s")
-            release.scale(2)
-            release.until_workers(2)
-            release.until_examples(RECORDS // 10)
+            for workers in (3, 1, 4):
+                release.scale(workers)
+                release.until_workers(workers)
+                self.assertEqual(release.goes_on()["state"], "JOB_STATE_RUNNING")
             release.delete_pod(release.pods("worker")[0]["metadata"]["name"], force=True)
-            release.until_examples(RECORDS // 5)
+            self.assertEqual(release.goes_on()["state"], "JOB_STATE_RUNNING")
             before = {pod["metadata"]["name"] for pod in release.pods("worker")}
-            # The same model with other words: the workers are replaced, each of which gives back what it holds.
-            release.values = merged(release.values, program((EXAMPLES / "deepfm.py").read_text() + "\n# Another text.\n"))
+            # The same model with other words, and quick: the workers are replaced, each of which gives back what it holds.
+            release.values = merged(release.values, program())
             release.upgrade()
             namespace.kubectl("rollout", "status", "deployment/ctr-worker", "--timeout=120s")
             self.assertEqual(before & {pod["metadata"]["name"] for pod in release.pods("worker")
@@ -59,10 +81,11 @@ class KubernetesPythonTest(unittest.TestCase):
             self.assertTrue(status["model_uri"].endswith("/" + answer["model_version"]), (status["model_uri"], answer))
             scores = answer["outputs"][0]["data"]
             self.assertTrue(len(scores) == 2 and all(0 < score < 1 for score in scores), answer)
+            self.assertEqual(self.bits(namespace, status["model_uri"]), undisturbed)
 
     def test_a_program_that_fails_ends_the_job_and_the_pod_says_why(self):
         failing = (EXAMPLES / "deepfm.py").read_text().replace(
-            "def step(model, batch):", 'def step(model, batch):\n    raise ValueError("the labels are upside down")\n\n\ndef former(model, batch):')
+            STEP, STEP + '\n    raise ValueError("the labels are upside down")\n\n\ndef former(model, batch):')
         with Namespace("capstan-e2e-fails") as namespace:
             namespace.apply(claim("models"))
             release = Release(namespace, "ctr", program(failing))
@@ -79,4 +102,5 @@ class KubernetesPythonTest(unittest.TestCase):
 if __name__ == "__main__":
     require_cluster()
     require_torch_image()
+    skip_if_lacking()
     unittest.main(verbosity=2)

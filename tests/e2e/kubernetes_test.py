@@ -149,14 +149,24 @@ class KubernetesTest(unittest.TestCase):
             self.assertEqual(used, {f"{IMAGE}/{role}@{digest}" for role, digest in digests.items()})
 
     def test_two_releases_share_a_namespace_and_one_has_a_long_name_and_network_policies(self):
+        """A third one, too: they train at the same time, one in each policy, on the same records, and save on the same claim."""
         with Namespace("capstan-e2e-two") as namespace:
+            namespace.apply(claim("models"), records(record_lines()))
             name = "a-release-whose-name-is-as-long-as-helm-will-have-it"
-            short = Release(namespace, "ctr", synthetic(30000))
-            long = Release(namespace, name, {**synthetic(30000), "networkPolicy": {"enabled": True}})
-            for release in (short, long):
+            short = Release(namespace, "ctr", ledger({"policy": "async"}))
+            third = Release(namespace, "ctr-2", ledger({"policy": "ssp", "staleness": 4}))
+            long = Release(namespace, name, {**ledger({"policy": "sync", "lanes": 3}), "networkPolicy": {"enabled": True}})
+            for release in (short, long, third):
                 release.install()
-            for release in (short, long):
+            for release in (short, long, third):
+                self.assertEqual(release.goes_on()["state"], "JOB_STATE_RUNNING", "all of them train at the same time")
+            for release in (short, long, third):
+                release.hurry()
+            for release in (short, long, third):
                 release.wait_job("complete")
+                status = release.status()
+                self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", RECORDS))
+                self.assertEqual(ledger_times(release, status["model_uri"]), {1: RECORDS}, release.name)
             # Chiefs ask each other whether they are still there. Else nobody reaches a release behind its policies.
             for one, other in ((short, short), (long, long), (short, long), (long, short)):
                 said = one.command("status", f"--chief={other.prefix}-chief:7000", "--wait=3", check=False)

@@ -4,11 +4,12 @@ that goes on; at the end of the job every record has been trained as often as it
 import time
 
 from cluster import CHART, Namespace, Release, kubectl, merged
-from cluster_hit import hit
+from cluster_hit import emptied_and_filled, hit, later, share
 from cluster_jobs import RECORDS, claim, ledger, ledger_times, record_lines, records
 from drill_table import Row
 
 EPOCHS = 8
+SHARDS = 2  # As the chart has it.
 POLICIES = {"async": {"policy": "async"}, "sync": {"policy": "sync", "lanes": 6}}
 
 HOW = ("One node of two cores, workers of 80 examples a second, a checkpoint every 3 s. An alert in parentheses still fires from a "
@@ -67,27 +68,30 @@ class Drill:
             self.row(f"a worker is {'deleted by force' if force else 'deleted'}", lambda: self.release.delete_pod(victim, force), another)
 
     def pods(self):
-        for pod, key in (("ps-0", "timeline"), ("ps-1", "timeline"), ("chief-0", "term")):
+        for pod in ("ps-0", "ps-1", "chief-0"):
             for force in (False, True):
-                old = int(self.release.status()[key])
+                old = self.release.status()
+                renewed = emptied_and_filled(old)  # One that ends in order hands over what it has.
+                if "chief" in pod or force:
+                    renewed = later(old, "term" if "chief" in pod else "timeline")
                 self.row(f"{pod} is {'deleted by force' if force else 'deleted'}", lambda: self.release.delete_pod(f"ctr-{pod}", force),
-                         lambda status: int(status[key]) > old)
+                         renewed)
 
     def rollouts(self):
         for role, kind in (("worker", "deployment"), ("ps", "statefulset"), ("chief", "statefulset")):
             def restart():
                 self.namespace.kubectl("rollout", "restart", f"{kind}/ctr-{role}")
                 self.namespace.kubectl("rollout", "status", f"{kind}/ctr-{role}", "--timeout=150s")
-            self.row(f"`kubectl rollout restart` of {role}", restart)
+            self.row(f"`kubectl rollout restart` of {role}", restart, share(SHARDS))
         def broken():
             self.release.helm("upgrade", CHART, "--reuse-values", "--set", "image.tag=is-not-there")
             time.sleep(10)
             self.release.helm("rollback")
-        self.row("an image that is not there, rolled back after 10 s", broken)
+        self.row("an image that is not there, rolled back after 10 s", broken, share(SHARDS))
 
     def node(self):
         node = kubectl("get", "nodes", "--output=jsonpath={.items[0].metadata.name}").stdout
-        timeline = int(self.release.status()["timeline"])
+        old = self.release.status()
         def drain():
             kubectl("cordon", node)
             try:
@@ -96,17 +100,14 @@ class Drill:
             finally:
                 kubectl("uncordon", node)
         self.row("the only node takes nothing, a shard is evicted; uncordoned after 10 s", drain,
-                 lambda status: int(status["timeline"]) > timeline)
+                 emptied_and_filled(old))
 
     def shards(self):
         for count in (4, 2):
             def upgrade():
                 self.release.values = merged(self.release.values, {"ps": {"replicas": count}})
                 self.release.upgrade()
-            def there(status):
-                states = [shard["state"] for shard in status["shards"]]
-                return states == ["serving"] * count
-            self.row(f"{count} shards", upgrade, there)
+            self.row(f"{count} shards", upgrade, share(count))
 
     def end(self):
         self.release.hurry()

@@ -1,5 +1,6 @@
 """A model of one's own is taken out of its job: what a program computes with it there is what the job's last evaluation said."""
 
+import csv
 import math
 import os
 import pathlib
@@ -25,8 +26,10 @@ import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
 import image_files  # noqa: E402
+import parquet_writer  # noqa: E402
 from capstan_ps import score  # noqa: E402
 from crew import BINARIES, run_to_end  # noqa: E402
+from parquet_writer import Column  # noqa: E402
 from python_crew import PythonCrew  # noqa: E402
 
 
@@ -317,6 +320,51 @@ class LoadTest(unittest.TestCase):
             list(model.batches(self.folder / "bad.tar"))
         with self.assertRaisesRegex(ValueError, "nowhere.tar"):
             list(model.batches(self.folder / "nowhere.tar"))
+
+    def write_likes_as_parquet(self, name):
+        """Beside name.csv, the same rows: what one has clicked is a list of numbers."""
+        _, *rows = csv.reader((self.folder / f"{name}.csv").read_text().splitlines())
+        liked, item, clicked, user, price, city, _ = zip(*rows)
+        lists = [list(map(int, filter(None, texts.split("|")))) for texts in clicked]
+        numbers = {"liked": liked, "item": item, "user_id": user}
+        columns = {column: Column(column, "int64", list(map(int, values))) for column, values in numbers.items()}
+        parquet_writer.write(self.folder / f"{name}.parquet", [
+            columns["liked"], columns["item"], Column("clicked", "int64", lists=lists), columns["user_id"],
+            Column("price", "double", list(map(float, price))), Column("city", "text", [text.encode() for text in city]),
+            Column("two", "int64", [2] * len(rows))])
+
+    def test_parquet_files_are_read_as_the_job_has_read_them(self):
+        from recommender import Recommender
+        for name, count, seed in (("train", 1000, 1), ("test", 500, 2)):
+            write_likes(self.folder / f"{name}.csv", count, seed)
+            self.write_likes_as_parquet(name)
+        test, cities = self.folder / "test.parquet", self.folder / "cities.txt"
+        cities.write_text("Rom\nUri\n")
+        job = (LIKES % (self.folder / "train.parquet", test)).replace("format: csv\n  header: true", "format: parquet").replace(
+            "{column: city}", f"{{column: city, kind: vocabulary, file: {cities}, unknown: 2}}").replace("epochs: 6", "epochs: 1")
+        checkpoint, said = self.trained(job, "recommender")
+        code, told = run_to_end("capstan", "checkpoint", "export", checkpoint, self.folder / "exported")
+        self.assertEqual(code, 0, told)
+        cities.unlink()  # The model has a copy of it.
+        model = capstan_ps.load(self.folder / "exported")
+        net = model.torch(Recommender)
+        found = self.scores(model, net, test)
+        labels = [float(line.partition(",")[0]) for line in (self.folder / "test.csv").read_text().splitlines()[1:]]
+        self.assertAlmostEqual(logloss(found.sigmoid().tolist(), labels), said["logloss"], 6)
+        self.assertTrue(torch.allclose(self.scores(model, net, self.folder / "test.csv"), found, atol=1e-6), "a csv with a line of names")
+        program = ("--program", EXAMPLES / "recommender.py")
+        done = subprocess.run([sys.executable, "-m", "capstan_ps.predict", self.folder / "exported", f"{self.folder}/te*.parquet", *program],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line, score_of in zip(done.stdout.splitlines(), found.sigmoid().tolist(), strict=True):
+            self.assertAlmostEqual(float(line), score_of, 6)
+
+        # What does not fit is named.
+        with self.assertRaisesRegex(ValueError, "nowhere.parquet"):
+            list(model.batches(self.folder / "nowhere.parquet"))
+        test.write_bytes(test.read_bytes()[:-100])
+        with self.assertRaisesRegex(ValueError, r"test\.parquet"):
+            list(model.batches(test))
 
     def of_format(self, checkpoint, data_format):
         """The model as that of a job on images in another format."""

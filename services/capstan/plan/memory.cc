@@ -15,6 +15,7 @@
 #include "capstan/consistency/decisions.h"
 #include "capstan/consistency/job_lanes.h"
 #include "capstan/consistency/lanes_at_work.h"
+#include "capstan/data/feed/batch_prefetcher.h"
 #include "capstan/model/slices.h"
 #include "capstan/optim/optimizer.h"
 #include "capstan/placement/dense_layout.h"
@@ -158,6 +159,14 @@ ShardNeeds NeedsOfShard(const v1::JobSpec& job, const Traffic& traffic, const Sc
   return needs;
 }
 
+// Returns how many batches a worker holds whose threads, or lanes, are `feeds`: of each the one at
+// work and those that its runner has asked for ahead of time, and what the prefetcher cuts beyond.
+uint64_t BatchesHeld(const v1::JobSpec& job, uint64_t feeds, uint64_t batch_bytes) {
+  const uint64_t ahead = feeds * job.train().prefetch_batches();
+  const uint64_t most_cut = kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1;
+  return feeds + ahead + std::min(ahead, most_cut);
+}
+
 // Returns the memory of a worker. Each step under way, or lane at work, holds the pulled parameters
 // and the gradient.
 ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const DataFacts& facts,
@@ -166,13 +175,13 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
   const uint64_t dense = DenseFloats(job) * kFloat;
   const uint64_t rows = traffic.worker.rows * RowFloats(job) * kFloat;
   const uint64_t lanes = LanesOfATrainer(job, scale);
+  const uint64_t feeds = trainers * std::max<uint64_t>(lanes, 1);
   const uint64_t steps = StepsUnderWay(job, lanes, dense);
   const uint64_t calls =
       static_cast<uint64_t>(scale.shards) * CallsInFlight(traffic.worker.largest_push_bytes);
   const uint64_t messages = std::min<uint64_t>(traffic.worker.pulled_bytes, calls) +
                             std::min<uint64_t>(traffic.worker.pushed_bytes, calls);
   const uint64_t batch = job.train().batch_size() * facts.record_bytes;
-  const uint64_t batches = std::max<uint64_t>(lanes, 1) + job.train().prefetch_batches();
   // A program may write to what was pulled, and a push that is compensated says what that was.
   const uint64_t copies = !job.model().user().empty() && Compensates(job) ? 1 : 0;
   ProcessMemory memory;
@@ -181,8 +190,8 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
       {"parameters and gradients of steps under way", trainers * steps * 2 * (dense + rows)},
       {"gradient being computed", trainers * GradientsOfABatch(job) * (dense + rows)},
       {"messages on their way, at most", trainers * steps * messages},
-      {"tasks being read", trainers * std::max<uint64_t>(lanes, 1) * facts.task_bytes},
-      {"batches read ahead", trainers * batches * batch}};
+      {"tasks being read", feeds * facts.task_bytes},
+      {"batches read ahead", BatchesHeld(job, feeds, batch) * batch}};
   return memory;
 }
 

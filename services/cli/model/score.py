@@ -572,7 +572,8 @@ class Exported:
         records, parser = Records(), self.parser()
         for i, raw in enumerate(file):
             if i == 0 and raw.startswith(b"PAR1"):
-                raise ValueError(f"{path}: is a Parquet file, which `capstan predict` reads, and is not read here; make a csv of it, with a line of "
+                who = "`capstan predict` reads, and is" if self.data["format"] == "DATA_FORMAT_PARQUET" else "the job did not read, and is"
+                raise ValueError(f"{path}: is a Parquet file, which {who} not read here; make a csv of it, with a line of "
                                  "names: pandas.read_parquet(path).to_csv(\"x.csv\", index=False)")
             line = raw.decode("utf-8", "surrogateescape").rstrip("\n")
             line = (line[1:] if i == 0 and line.startswith("\ufeff") else line).removesuffix("\r")

@@ -80,6 +80,22 @@ TEST(WorkerMemoryTest, EachLaneHoldsATaskThatIsBeingRead) {
   EXPECT_EQ(PartOf(SizesFor(job, scale, facts).worker, "tasks being read"), 1'000u);
 }
 
+TEST(WorkerMemoryTest, LanesHaveBatchesReadyEachAndCutOthersTogether) {
+  const Scale scale = {.workers = 1, .shards = 1};
+  v1::JobSpec job = DenseJob(64);
+  job.mutable_train()->set_prefetch_batches(2);
+  const auto batches = [&](uint64_t batch_bytes) {
+    const DataFacts facts = {.record_bytes = batch_bytes / job.train().batch_size()};
+    return PartOf(SizesFor(job, scale, facts).worker, "batches read ahead") / batch_bytes;
+  };
+  EXPECT_EQ(batches(1'000), 64u * (1 + 2 + 2)) << "two of each lane are far from 64 MiB";
+  EXPECT_EQ(batches(10'000'000), 64u * 3 + 7) << "six, and the one with which there are 64 MiB";
+  EXPECT_EQ(batches(100'000'000), 64u * 3 + 1);
+  job = DenseJob(1);
+  job.mutable_train()->set_prefetch_batches(2);
+  EXPECT_EQ(batches(1'000), 1u + 2 + 2);
+}
+
 TEST(ShardMemoryTest, TheLanesThatAreAtWorkPushAndPullAtTheSameTime) {
   const Scale scale = {.workers = 4, .shards = 10, .shard_memory_bytes = uint64_t{64} << 30};
   const auto messages = [&](const v1::JobSpec& job) {

@@ -121,6 +121,7 @@ class BatchPrefetcher::Impl {
 
   bool Turn() ABSL_LOCKS_EXCLUDED(mu_);
   std::optional<Job> NextJob() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool MayReadAhead() const ABSL_SHARED_LOCKS_REQUIRED(mu_);
   std::vector<Notify> DueNotifications() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Do(Job job) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -164,10 +165,17 @@ bool BatchPrefetcher::Impl::Turn() {
   return true;
 }
 
-// Chooses the next piece of work: from feeds whose reader waits first, then from the others, in
-// turns.
+bool BatchPrefetcher::Impl::MayReadAhead() const {
+  uint64_t bytes = 0;
+  for (const auto& [id, entry] : feeds_) bytes += entry->feed.bytes_ahead();
+  return bytes < options_.bytes_ahead;
+}
+
+// Chooses the next piece of work: from feeds whose reader waits first, then from the others as long
+// as these may read ahead, in turns.
 std::optional<BatchPrefetcher::Impl::Job> BatchPrefetcher::Impl::NextJob() {
   for (const bool waiting : {true, false}) {
+    if (!waiting && !MayReadAhead()) break;
     auto at = feeds_.upper_bound(last_served_);
     for (size_t i = 0; i < feeds_.size(); ++i, ++at) {
       if (at == feeds_.end()) at = feeds_.begin();

@@ -38,14 +38,22 @@ struct FedTask {
   std::shared_ptr<const BadRecords> bad_records;
 };
 
+// A worker with many lanes has many feeds, and batches of images are large. 64 MiB of batches of
+// all its feeds together are enough to keep the threads that compute at work.
+inline constexpr uint64_t kReadAheadBytes = 64 << 20;
+
 struct PrefetchOptions {
   uint32_t batches_ahead = 2;  // Batches of a feed that are cut beyond the one last asked for.
+  // While the feeds together hold at least so many bytes of such batches, only feeds whose reader
+  // waits go on. So one batch may be beyond this limit.
+  uint64_t bytes_ahead = kReadAheadBytes;
   // How long the destructor waits for a file that is being read.
   absl::Duration parting = absl::Seconds(2);
 };
 
 // A worker process has one prefetcher, which serves all its leases. It works first for feeds whose
-// reader waits. For each feed it holds one loaded task and batches_ahead batches. Thread-safe.
+// reader waits. For each feed it holds one loaded task and the batch last asked for, and beyond
+// that what PrefetchOptions allows. Thread-safe.
 class BatchPrefetcher {
  public:
   // Starts the thread. `source` is owned by this object, by its thread and by whoever made it.

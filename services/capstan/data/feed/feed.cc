@@ -19,6 +19,14 @@ void Feed::Forget(uint64_t place) {
   }
 }
 
+uint64_t Feed::bytes_ahead() const {
+  uint64_t bytes = 0;
+  for (const FedBatch& ready : ready_) {
+    if (ready.number > wanted_) bytes += ready.batch->bytes();
+  }
+  return bytes;
+}
+
 std::optional<absl::StatusOr<FedBatch>> Feed::Ask(uint64_t number) {
   wanted_ = std::max(wanted_, number);
   while (!ready_.empty() && ready_.front().number < wanted_) ready_.pop_front();

@@ -47,6 +47,8 @@ class Feed {
   void Forget(uint64_t place);
   // Returns how many tasks take memory here: those waiting, and those loaded and not forgotten.
   size_t tasks_kept() const { return waiting_.size() + tasks_.size(); }
+  // Returns the bytes of the batches that are cut beyond the one last asked for.
+  uint64_t bytes_ahead() const;
 
  private:
   uint64_t begin_of_next_task() const { return base_ + loaded_->batch_count(); }

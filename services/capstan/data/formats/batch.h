@@ -19,6 +19,11 @@ struct Bags {
   std::span<const uint64_t> KeysOf(size_t example) const {
     return std::span(keys).subspan(offsets[example], offsets[example + 1] - offsets[example]);
   }
+  // Returns the bytes of what it holds.
+  uint64_t bytes() const {
+    return offsets.size() * sizeof(uint32_t) + keys.size() * sizeof(uint64_t) +
+           weights.size() * sizeof(float);
+  }
   friend bool operator==(const Bags&, const Bags&) = default;
 };
 
@@ -52,6 +57,14 @@ struct Batch {
   uint64_t first_record = 0;   // Place of example 0 in the task's order of records.
 
   size_t examples() const { return labels.size() / label_count; }
+  // Returns the bytes of the records; the negatives are not counted, of which a batch has few.
+  uint64_t bytes() const {
+    const size_t floats = labels.size() + weights.size() + values.size() + dense.size();
+    uint64_t sum = floats * sizeof(float) + offsets.size() * sizeof(uint32_t) +
+                   (groups.size() + keys.size()) * sizeof(uint64_t);
+    for (const Bags& bags : features) sum += bags.bytes();
+    return sum;
+  }
   // The mean of the examples' weights; 1 where all weights are 0.
   double MeanWeight() const {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);

@@ -104,6 +104,20 @@ TEST_F(BatchPrefetcherTest, SaysHowManyBatchesThereWereWhenAskedForMore) {
   EXPECT_EQ(end->number, 5u);
 }
 
+TEST_F(BatchPrefetcherTest, ReadsForThoseWhoWaitAloneWhereNothingMoreMayBeHeld) {
+  BatchPrefetcher prefetcher(options_, {.batches_ahead = 2, .bytes_ahead = 0}, files_);
+  const FeedId read = OpenThree(prefetcher, 0);
+  const FeedId other = OpenThree(prefetcher, 0);
+  for (uint64_t number = 0; number < 6; ++number) {
+    const absl::StatusOr<FedBatch> fed = Read(prefetcher, read, number);
+    ASSERT_TRUE(fed.ok()) << fed.status();
+    EXPECT_EQ(fed->batch == nullptr, number == 5);
+  }
+  EXPECT_FALSE(prefetcher.TaskAt(other, 0).loaded) << "nobody has asked for it";
+  EXPECT_TRUE(*Read(prefetcher, other, 4)->batch ==
+              *Read(prefetcher, OpenThree(prefetcher, 0), 4)->batch);
+}
+
 TEST_F(BatchPrefetcherTest, WaitsForTasksUntilTheFeedIsFinished) {
   BatchPrefetcher prefetcher(options_, {}, files_);
   const FeedId feed = prefetcher.Open(0);
@@ -214,6 +228,25 @@ TEST(FeedTest, CutsNoFurtherAheadThanAllowed) {
   EXPECT_EQ(feed.NextWork()->batch_in_task, 3u);
   feed.Cut(std::make_shared<const Batch>());
   EXPECT_FALSE(feed.NextWork().has_value());
+}
+
+TEST(FeedTest, TellsTheBytesOfWhatIsCutAndNotAskedFor) {
+  Feed feed(/*first=*/0, /*batches_ahead=*/2);
+  feed.Append({});
+  ASSERT_TRUE(feed.NextWork().has_value());
+  feed.Loaded(TaskOfRecords(10));
+  const auto cut = std::make_shared<const Batch>(
+      Batch{.labels = {1}, .offsets = {0, 1}, .keys = {7}, .dense = std::vector<float>(25)});
+  const uint64_t bytes = 4 + 2 * 4 + 8 + 25 * 4;
+  for (uint64_t number = 0; number < 3; ++number) {
+    ASSERT_TRUE(feed.NextWork().has_value());
+    feed.Cut(cut);
+    EXPECT_EQ(feed.bytes_ahead(), number * bytes) << "the first one is what the reader begins with";
+  }
+  EXPECT_TRUE(feed.Ask(1).has_value());
+  EXPECT_EQ(feed.bytes_ahead(), bytes);
+  EXPECT_TRUE(feed.Ask(2).has_value());
+  EXPECT_EQ(feed.bytes_ahead(), 0u);
 }
 
 TEST(FeedTest, KeepsNothingOfTasksThatAreReadAndForgotten) {
