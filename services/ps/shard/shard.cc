@@ -201,10 +201,7 @@ std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl
 
 absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
   CAPSTAN_RETURN_IF_ERROR(CheckLease());
-  if (query.head().has_closed()) {
-    CAPSTAN_RETURN_IF_ERROR(
-        LearnRound(query.head().header().timeline(), query.head().closed(), Teller::kTrainer));
-  }
+  CAPSTAN_RETURN_IF_ERROR(LearnRoundOf(query.head()));
   const absl::Time now = clock_.Now();
   wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
   for (size_t i = 0; i < query.partitions().size(); ++i) {
@@ -228,8 +225,8 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(CheckHeader(head.header()));
     CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));
-    // The gradients that wait may wait for a commit that this push carries: learn it even if the
-    // push is refused.
+    // The gradients that wait may wait for a commit that this push carries: learn it, or ask for
+    // it, even if the push is refused.
     CAPSTAN_RETURN_IF_ERROR(LearnRoundOf(head));
     // Partitions may not have passed the rounds yet, as no request may have come to them.
     if (rounds_.KeepsAny()) SweepRounds();
@@ -249,6 +246,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   const uint64_t progress = seals_.ProgressOf(head);
   Pushed pushed;
   v1::PushReply& reply = pushed.reply;
+  reply.set_asks_for_commits(head.has_stage());
   absl::Duration hint;  // The longest one of the partitions.
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {

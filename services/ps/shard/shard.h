@@ -104,6 +104,7 @@ class Shard {
 
   // Calls `done` now, or (ssp) on another thread when slower trainers have come up; with
   // DEADLINE_EXCEEDED after `deadline`, which is of the shard's clock, as are all deadlines here.
+  // OUT_OF_RANGE as of Push().
   // Returns a waiter if the pull is parked, which clocks().Forget() may forget.
   std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
                                OnPulled done);
@@ -117,7 +118,8 @@ class Shard {
   // Carries out a push. INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seals do not show that the
   // chief has granted this generation of the lane or stream (as far as this shard knows the chief's
   // key), or that the coordinator has closed the round with these lanes; or the push tells a clock
-  // by a view that this shard has yet to hear of.
+  // by a view that this shard has yet to hear of. OUT_OF_RANGE, and nothing is done: the push is
+  // for a round, carries no commit of the round before, and this shard has not heard of that.
   struct Pushed {
     v1::PushReply reply;
     ReleasedPulls released;  // Destroy it when the reply is on its way.
@@ -133,6 +135,11 @@ class Shard {
   // Learns whose gradients the coordinator has counted, and adds those whose turn it is in every
   // partition. Returns false and changes nothing if `timeline` is not the present one.
   bool LearnCounts(uint64_t timeline, const LaneNews& news);
+  // Learns the round commit that the coordinator has told, so that no request needs to carry it
+  // here. Returns false and changes nothing if `timeline` is not the one that is served.
+  // INVALID_ARGUMENT: it is malformed; UNAVAILABLE: its seal is not the coordinator's, as far as
+  // this shard knows the chief's key.
+  absl::StatusOr<bool> HearCommit(uint64_t timeline, const v1::RoundCommit& closed);
 
   // ---- the chief's calls ----
 
@@ -258,9 +265,12 @@ class Shard {
   // FAILED_PRECONDITION: the partition has come in another timeline than the one that is served.
   absl::Status CheckTimelineOf(PartitionIndex index, const MovedPartition& moved) const;
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
-  // Learns the round commit that a push carries, if the push is for a round. The commit's own seal
-  // is checked here; REQUIRES: SealCheck::CheckPush has passed.
+  // Learns the round commit that a request carries, if it is for a round. OUT_OF_RANGE: it carries
+  // none, and this shard lacks the commit of the round before. The commit's own seal is checked
+  // here; REQUIRES, for a push: SealCheck::CheckPush has passed.
+  absl::Status LearnRoundOf(const v1::PullRequest& head);
   absl::Status LearnRoundOf(const v1::PushRequest& head);
+  absl::Status CheckHeardBefore(uint64_t round) const;
   // Returns true if a gradient of the push may have to wait for other pushes.
   bool MayWait(const v1::PushRequest& head) const;
   // Returns true if it is the turn of the push's lane in its round, or the round is over.
@@ -271,9 +281,9 @@ class Shard {
   bool IsEmpty() const;  // No partition is loaded.
   bool ServesNone() const;
   absl::Status CheckClock(const v1::RequestHeader& header) const;
-  // Learns the commit `closed`, if it is new. The chief and other shards are believed; a trainer
-  // has to show the coordinator's seal.
-  enum class Teller { kChief, kTrainer, kShard };
+  // Learns the commit `closed`, if it is new. The chief and owners of backups are believed; a
+  // trainer has to show the coordinator's seal, and so has whoever answers as the coordinator.
+  enum class Teller { kChief, kTrainer, kShard, kCoordinator };
   absl::Status LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
   void SweepRounds();
 

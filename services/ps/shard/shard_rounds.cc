@@ -1,4 +1,5 @@
-// Shard: what the coordinator tells of rounds. Commits arrive with requests, counts by its news.
+// Shard: what the coordinator tells of rounds. Commits and counts arrive by its news; a commit that
+// is late is asked for, and arrives with a request.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
+#include "ps/shard/rejection.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
@@ -16,7 +18,8 @@ namespace capstan::ps {
 absl::Status Shard::LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller) {
   if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(RoundCommit set, RoundCommitFromProto(closed));
-  if (teller == Teller::kTrainer) CAPSTAN_RETURN_IF_ERROR(seals_.CheckRound(timeline, set));
+  const bool sealed = teller == Teller::kTrainer || teller == Teller::kCoordinator;
+  if (sealed) CAPSTAN_RETURN_IF_ERROR(seals_.CheckRound(timeline, set));
   if (!rounds_.Learn(Timeline{timeline}, set, [this] { return IsEmpty(); })) {
     return absl::OkStatus();
   }
@@ -24,6 +27,12 @@ absl::Status Shard::LearnRound(uint64_t timeline, const v1::RoundCommit& closed,
   SweepRounds();
   CAPSTAN_FAILPOINT("round.swept");
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Shard::HearCommit(uint64_t timeline, const v1::RoundCommit& closed) {
+  if (timeline != this->timeline()) return false;
+  CAPSTAN_RETURN_IF_ERROR(LearnRound(timeline, closed, Teller::kCoordinator));
+  return true;
 }
 
 void Shard::SweepRounds() {
@@ -49,9 +58,30 @@ bool Shard::AddsCounted() const {
   return AddsAhead(catalog_.policy(Part::kDense)) || AddsAhead(catalog_.policy(Part::kSparse));
 }
 
+// A shard that has taken in a request of a round knows the commits of all rounds before: also where
+// the request holds nothing for its partitions, which therefore could not refuse it.
+absl::Status Shard::CheckHeardBefore(uint64_t round) const {
+  const uint64_t last = rounds_.last_round();
+  if (round <= last + 1) return absl::OkStatus();
+  return WithReason(absl::OutOfRangeError(absl::StrCat("a request of round ", round,
+                                                       " without the commit of round ", round - 1,
+                                                       "; the last that is known here is ", last)),
+                    Rejection::kWrongRound);
+}
+
+absl::Status Shard::LearnRoundOf(const v1::PullRequest& head) {
+  if (head.has_closed()) {
+    return LearnRound(head.header().timeline(), head.closed(), Teller::kTrainer);
+  }
+  return head.evaluation() ? absl::OkStatus() : CheckHeardBefore(head.round());
+}
+
 absl::Status Shard::LearnRoundOf(const v1::PushRequest& head) {
   if (!head.has_stage()) return absl::OkStatus();
-  return LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer);
+  if (head.stage().has_closed()) {
+    return LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer);
+  }
+  return CheckHeardBefore(head.stage().round());
 }
 
 // A push that is for no round waits in a queue, if there is one, or not at all.
