@@ -199,7 +199,7 @@ Close ==
   /\ UNCHANGED <<lease, open, got, acks, hist, stg, fen, tls, ctl, snaps, man, asked, done, hurt, sum, told>>
 
 (* ---- a shard hears of a closed round before anybody pulls the next one from it ---- *)
-\* With a request for another partition of the same process, or when it follows what is counted: at any time, or never.
+\* From the coordinator, or with a request for another partition of the same process: at any time, or never.
 \* Nobody relies on it, so it is none of the steps that have to go on (Progress).
 Hear(s) == \E tl \in 1..Timelines : \E r \in 1..Len(log[tl]) :
   /\ SameLine(tl, s)

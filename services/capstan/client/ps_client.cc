@@ -23,11 +23,6 @@ absl::Status NotInView(ShardIndex shard) {
   return absl::FailedPreconditionError(absl::StrCat("the view does not name shard ", Raw(shard)));
 }
 
-// The commit may be large, so RoundName points to it, and it is copied once, into the request.
-void SetRound(const RoundName& name, v1::RoundCommit& closed) {
-  if (name.closed != nullptr) ToProto(*name.closed, closed);
-}
-
 v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v1::Dtype dtype) {
   v1::PushRequest head;
   *head.mutable_header() = std::move(header);
@@ -41,7 +36,6 @@ v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v
     stage.set_lane(static_cast<uint32_t>(Raw(options.stage->lane)));
     stage.set_round(options.stage->round.round);
     ToProto(options.stage->generation, *stage.mutable_generation());
-    SetRound(options.stage->round, *stage.mutable_closed());
   }
   return head;
 }
@@ -63,7 +57,10 @@ bool PsClient::SetView(const v1::View& view) {
   if (EpochOf(view) <= EpochOf(view_)) return false;
   absl::flat_hash_map<uint32_t, Shard> shards;
   for (const v1::ShardInfo& info : view.shards()) {
-    shards[info.index()] = {info.incarnation(), channels_->To(info.address(), info.incarnation())};
+    const auto known = shards_.find(info.index());
+    const bool same = known != shards_.end() && known->second.incarnation == info.incarnation();
+    shards[info.index()] = {info.incarnation(), channels_->To(info.address(), info.incarnation()),
+                            same && known->second.asks};
   }
   const bool complete = view.owners().empty() ||
                         (static_cast<uint32_t>(view.owners_size()) == map_.partition_count() &&
@@ -98,16 +95,18 @@ Channel PsClient::ChannelOf(ShardIndex shard) const {
   return found == shards_.end() ? nullptr : found->second.channel;
 }
 
+bool PsClient::Asks(ShardIndex shard) const {
+  const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
+  return found != shards_.end() && found->second.asks;
+}
+
 RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                          const PullTarget& target, OnPulled on_done) {
   v1::PullRequest head;
   *head.mutable_header() = Header(shard, options.clock);
   head.set_dtype(options_.dtype);
   head.set_evaluation(options.evaluation);
-  if (options.round) {
-    head.set_round(options.round->round);
-    SetRound(*options.round, *head.mutable_closed());
-  }
+  if (options.round) head.set_round(options.round->round);
   if (options.answered != nullptr) options.answered->SetRound(head.round());
   return Start(std::make_unique<PullRequest>(shard, plan, std::move(head), options, target,
                                              std::move(on_done)));
@@ -152,17 +151,32 @@ void PsClient::Continue(uint64_t id, Request& request) {
     request.lifecycle.Stop();
   }
   while (const std::optional<size_t> next = request.lifecycle.Next(limit)) {
-    const grpc::ByteBuffer message = request.Encode(request.chunks[*next]);
-    if (message.Length() <= size_t{kMaxMessageBytes}) {
-      Send(id, request, *next, channel, request.method(), message);
-    } else {
-      PushInPieces& pieces =
-          request.in_pieces.emplace(*next, PushInPieces(++last_push_in_pieces_, message))
-              .first->second;
-      Send(id, request, *next, channel, kPushPiece,
-           pieces.Next(Header(request.shard, 0), OldestInPieces()));
-    }
+    // What is sent in pieces is not to travel twice for the want of a commit.
+    const bool commit = !Asks(request.shard) || request.Large(request.chunks[*next]);
+    SendChunk(id, request, *next, channel, commit);
   }
+}
+
+void PsClient::SendChunk(uint64_t id, Request& request, size_t chunk, const Channel& channel,
+                         bool commit) {
+  if (!commit) request.without_commit.insert(chunk);
+  const grpc::ByteBuffer message = request.Encode(request.chunks[chunk], commit);
+  if (message.Length() <= size_t{kMaxMessageBytes}) {
+    return Send(id, request, chunk, channel, request.method(), message);
+  }
+  PushInPieces& pieces =
+      request.in_pieces.emplace(chunk, PushInPieces(++last_push_in_pieces_, message)).first->second;
+  Send(id, request, chunk, channel, kPushPiece,
+       pieces.Next(Header(request.shard, 0), OldestInPieces()));
+}
+
+bool PsClient::SendWithCommit(uint64_t id, Request& request, size_t chunk) {
+  const Channel channel = ChannelOf(request.shard);
+  const bool lacked = request.without_commit.erase(chunk) > 0;
+  if (!lacked || !request.status.ok() || channel == nullptr) return false;
+  request.in_pieces.erase(chunk);
+  SendChunk(id, request, chunk, channel, /*commit=*/true);
+  return true;
 }
 
 void PsClient::Send(uint64_t id, Request& request, size_t chunk, const Channel& channel,
@@ -205,8 +219,10 @@ void PsClient::OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffe
   Request& request = *found->second;
   request.under_way.erase(chunk);
   if (reply.ok() && SendNextPiece(id, request, chunk)) return;
+  if (absl::IsOutOfRange(reply.status()) && SendWithCommit(id, request, chunk)) return;
   const absl::Status result =
       reply.ok() ? request.Decode(request.chunks[chunk], *reply) : reply.status();
+  NoteThatItAsks(request);
   if (!result.ok() && request.status.ok()) {
     request.status = result;
     request.lifecycle.Stop();
@@ -214,6 +230,13 @@ void PsClient::OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffe
   request.lifecycle.Answered(request.settled());
   Continue(id, request);
   FinishIfOver(id);
+}
+
+void PsClient::NoteThatItAsks(const Request& request) {
+  if (!request.asks) return;
+  const auto found = shards_.find(static_cast<uint32_t>(Raw(request.shard)));
+  if (found == shards_.end() || found->second.incarnation != *request.asks) return;
+  found->second.asks = true;
 }
 
 void PsClient::FinishIfOver(uint64_t id) {

@@ -42,7 +42,8 @@ using PartitionVersions = std::vector<std::array<uint64_t, kParts>>;
 // The round that a request belongs to.
 struct RoundName {
   uint64_t round = 0;
-  const RoundCommit* closed = nullptr;  // What round - 1 consisted of.
+  // What round - 1 consisted of. Sent to shards that ask for it, or are not known to ask.
+  const RoundCommit* closed = nullptr;
 };
 
 struct PullOptions {
@@ -196,11 +197,18 @@ class PsClient {
   struct Shard {
     uint64_t incarnation = 0;
     Channel channel;
+    bool asks = false;  // The process has said that it asks for commits that it lacks.
   };
 
   Channel ChannelOf(ShardIndex shard) const;
+  bool Asks(ShardIndex shard) const;
   RequestId Start(std::unique_ptr<Request> request);
   void Continue(uint64_t id, Request& request);
+  // `commit`: the chunk carries the commit of the round before, if the request is for a round.
+  void SendChunk(uint64_t id, Request& request, size_t chunk, const Channel& channel, bool commit);
+  // The shard has asked for the commit. Sends the chunk again with it; returns false if the chunk
+  // carried it, or the request has failed.
+  bool SendWithCommit(uint64_t id, Request& request, size_t chunk);
   void Send(uint64_t id, Request& request, size_t chunk, const Channel& channel,
             const std::string& method, const grpc::ByteBuffer& message);
   // Returns the lowest number of a push that is being sent in pieces; if there is none, the last
@@ -210,6 +218,7 @@ class PsClient {
   bool SendNextPiece(uint64_t id, Request& request, size_t chunk);
   void FinishIfOver(uint64_t id);
   void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);
+  void NoteThatItAsks(const Request& request);
 
   EventLoop& loop_;
   const ParameterMap& map_;

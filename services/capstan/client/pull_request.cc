@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/round_commit.h"
 #include "capstan/rpc/limits.h"
 #include "capstan/wire/floats.h"
 #include "capstan/wire/reader.h"
@@ -31,6 +32,7 @@ PsClient::PullRequest::PullRequest(ShardIndex shard, const RequestPlan& plan, v1
           options.timeout, options.answered),
       plan_(plan),
       head_(std::move(head)),
+      closed_(options.round ? options.round->closed : nullptr),
       rows_(target.rows.begin(), target.rows.end()),
       dense_(target.dense),
       dense_offset_(target.dense_offset),
@@ -43,7 +45,9 @@ const std::string& PsClient::PullRequest::method() const {
   return name;
 }
 
-grpc::ByteBuffer PsClient::PullRequest::Encode(const RequestPlan::Chunk& chunk) {
+grpc::ByteBuffer PsClient::PullRequest::Encode(const RequestPlan::Chunk& chunk, bool commit) {
+  head_.clear_closed();
+  if (commit && closed_ != nullptr) ToProto(*closed_, *head_.mutable_closed());
   shape_.Clear();
   for (uint32_t partition : chunk.partitions) {
     shape_.AddPartition(partition);

@@ -24,7 +24,7 @@ class PsClient::PullRequest final : public PsClient::Request {
               const PullOptions& options, const PullTarget& target, OnPulled on_done);
 
   const std::string& method() const override;
-  grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) override;
+  grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk, bool commit) override;
   absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) override;
   void Finish() override;
 
@@ -39,6 +39,7 @@ class PsClient::PullRequest final : public PsClient::Request {
 
   const RequestPlan& plan_;
   v1::PullRequest head_;
+  const RoundCommit* const closed_;  // Null: the pull is for no round.
   std::vector<float*> rows_;
   float* dense_;
   uint64_t dense_offset_;

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/bounded_seconds.h"
 #include "capstan/consistency/decisions.h"
+#include "capstan/consistency/round_commit.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
 
@@ -19,6 +21,7 @@ PsClient::PushRequest::PushRequest(ShardIndex shard, const RequestPlan& plan, v1
               options.timeout, options.answered, /*tells_clock=*/options.clock > 0),
       plan_(plan),
       head_(std::move(head)),
+      closed_(options.stage ? options.stage->round.closed : nullptr),
       clock_(options.clock),
       rows_(source.rows.begin(), source.rows.end()),
       pulled_rows_(source.pulled_rows.begin(), source.pulled_rows.end()),
@@ -74,8 +77,16 @@ void PsClient::PushRequest::GatherVersions(const RequestPlan::Segment& segment, 
   }
 }
 
-grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) {
+bool PsClient::PushRequest::Large(const RequestPlan::Chunk& chunk) const {
+  const bool pulled = pulled_dense_ != nullptr || !pulled_rows_.empty();
+  const size_t value_bytes = wire::FloatSize(head_.dtype()) * (pulled ? 2 : 1);
+  return !plan_.CheckSize(chunk, value_bytes, kMaxMessageBytes).ok();
+}
+
+grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk, bool commit) {
   Shape(chunk);
+  if (head_.has_stage()) head_.mutable_stage()->clear_closed();
+  if (commit && closed_ != nullptr) ToProto(*closed_, *head_.mutable_stage()->mutable_closed());
   head_.mutable_header()->set_clock(lifecycle.LastTellsClock() ? clock_ : 0);
   wire::PayloadWriter writer(wire::kPushRequest, &head_, shape_);
   size_t table = 0;
@@ -118,6 +129,7 @@ absl::Status PsClient::PushRequest::Decode(const RequestPlan::Chunk& chunk,
     return absl::InternalError(absl::StrCat("PushReply: ", outcomes.partitions_size(),
                                             " partitions, sent ", chunk.partitions.size()));
   }
+  if (outcomes.asks_for_commits()) asks = head_.header().target_incarnation();
   for (size_t i = 0; i < chunk.partitions.size(); ++i) {
     const v1::PartitionOutcome& partition = outcomes.partitions(static_cast<int>(i));
     const v1::Outcome dense = KnownOutcome(partition.dense());

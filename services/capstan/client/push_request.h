@@ -19,7 +19,8 @@ class PsClient::PushRequest final : public PsClient::Request {
               const PushOptions& options, const PushSource& source, OnPushed on_done);
 
   const std::string& method() const override;
-  grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) override;
+  grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk, bool commit) override;
+  bool Large(const RequestPlan::Chunk& chunk) const override;
   absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) override;
   bool settled() const override { return settled_; }
   void Finish() override;
@@ -32,6 +33,7 @@ class PsClient::PushRequest final : public PsClient::Request {
 
   const RequestPlan& plan_;
   v1::PushRequest head_;
+  const RoundCommit* const closed_;  // Null: the push is for no round.
   const uint64_t clock_;
   std::vector<const float*> rows_;
   std::vector<const float*> pulled_rows_;

@@ -5,7 +5,10 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,8 +33,12 @@ class PsClient::Request {
   virtual ~Request() = default;
 
   virtual const std::string& method() const = 0;
-  // Writes the message of `chunk`. REQUIRES: lifecycle.Next() gave this chunk last.
-  virtual grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) = 0;
+  // Writes the message of `chunk`; with `commit` it carries the commit of the round before, if the
+  // request is for a round. REQUIRES: lifecycle.Next() has given this chunk, it is not answered,
+  // and none has failed.
+  virtual grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk, bool commit) = 0;
+  // Returns true if the message of `chunk` may be too large for one message.
+  virtual bool Large(const RequestPlan::Chunk&) const { return false; }
   // Takes in the reply to `chunk`. INTERNAL: it does not answer this chunk.
   virtual absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) = 0;
   // Returns false if something that has been answered has to be sent again.
@@ -59,6 +66,9 @@ class PsClient::Request {
   absl::flat_hash_map<size_t, CallId> under_way;  // By chunk.
   // Chunks that are too large for one message, and are being sent in pieces. By chunk.
   absl::flat_hash_map<size_t, PushInPieces> in_pieces;
+  std::set<size_t> without_commit;  // Chunks under way that carry no commit.
+  // The incarnation of the process that has said, in a reply, that it asks for commits.
+  std::optional<uint64_t> asks;
 
  protected:
   // The partitions that earlier tries have settled.

@@ -1,5 +1,5 @@
-// What a synchronous round consisted of. The coordinator decides it once, and the requests of the
-// next round carry it to every shard.
+// What a synchronous round consisted of. The coordinator decides it once, and tells it to every
+// shard; requests of the next round carry it to a shard that has not heard of it.
 #ifndef CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_
 #define CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_
 

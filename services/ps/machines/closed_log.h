@@ -11,8 +11,9 @@
 
 namespace capstan::ps {
 
-// A lane stages its gradient on every shard before it is counted, so the requests of each closed
-// round have reached this shard, and each carried the round commit before it: the log has no gaps.
+// A lane stages its gradient on every shard before it is counted, so requests of each closed round
+// have reached this shard, and it takes in none without the commit of the round before: the log has
+// no gaps.
 // A partition that no push touches falls behind; when the log is long, the shard makes all of its
 // partitions catch up (Partition::CatchUp), then calls Forget. A shard has one log, under a mutex.
 // Thread-compatible.
@@ -26,7 +27,7 @@ class ClosedLog {
   // As above, and knows the commit of the last of these rounds.
   explicit ClosedLog(const RoundCommit& passed) : base_(passed.round), newest_(passed) {}
 
-  // Adds a round commit that a request carried, if it is the next one after last_round(); ignores
+  // Adds a round commit that was told, if it is the next one after last_round(); ignores
   // any other. Returns true if the log is long (kLong) now.
   bool Learn(const RoundCommit& set);
 

@@ -151,6 +151,8 @@ void CoordinatorMachine::CloseIfEnough() {
 void CoordinatorMachine::AnswerWaiters(CoordinatorAnswers& answers) {
   // Holds are answered first: an answer OPEN below would open the next round and end the barrier.
   if (AtBarrier()) AnswerHolds(answers);
+  // Shards hear that a round is closed before the lanes do, whose requests need them to know it.
+  AnswerNews(answers, absl::InfinitePast());
   for (Lane& lane : lanes_) {
     if (!lane.waiter) continue;
     const bool now = lane.ended || CanOpen(lane);
@@ -158,14 +160,19 @@ void CoordinatorMachine::AnswerWaiters(CoordinatorAnswers& answers) {
     answers.push_back({lane.waiter->id, now ? AnswerNow(lane) : AnswerWait(lane)});
     lane.waiter.reset();
   }
-  AnswerNews(answers, absl::InfinitePast());
+}
+
+CoordinatorAnswer CoordinatorMachine::AnswerTo(const NewsRequest& request) const {
+  NewsAnswer answer{absl::OkStatus(), NewsSince(request.told)};
+  if (request.commit && request.told.round != open_round()) answer.closed = last_;
+  return {request.waiter, std::move(answer)};
 }
 
 // Answers the waiters for whom there are news, and those whose deadline has come by `now`.
 void CoordinatorMachine::AnswerNews(CoordinatorAnswers& answers, absl::Time now) {
   std::erase_if(news_waiters_, [&](const NewsRequest& waiter) {
     if (!HasNews(waiter.told) && waiter.deadline > now) return false;
-    answers.push_back({waiter.waiter, NewsAnswer{absl::OkStatus(), NewsSince(waiter.told)}});
+    answers.push_back(AnswerTo(waiter));
     return true;
   });
 }
@@ -173,7 +180,7 @@ void CoordinatorMachine::AnswerNews(CoordinatorAnswers& answers, absl::Time now)
 CoordinatorAnswers CoordinatorMachine::Ask(const NewsRequest& request) {
   CoordinatorAnswers answers;
   if (HasNews(request.told)) {
-    answers.push_back({request.waiter, NewsAnswer{absl::OkStatus(), NewsSince(request.told)}});
+    answers.push_back(AnswerTo(request));
   } else if (news_waiters_.size() >= kMaxNewsWaiters) {
     const absl::Status full = absl::ResourceExhaustedError("too many wait for news of the round");
     answers.push_back({request.waiter, NewsAnswer{full, {}}});

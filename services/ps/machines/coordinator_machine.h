@@ -72,6 +72,8 @@ struct NewsAnswer {
   // RESOURCE_EXHAUSTED: too many callers wait; CANCELLED: these rounds are over.
   absl::Status status;
   LaneNews news;
+  // The last closed round, if the caller wants it and has been told of another open round.
+  std::optional<RoundCommit> closed = {};
 };
 struct CoordinatorAnswer {
   WaiterId waiter{};
@@ -96,6 +98,7 @@ struct NewsRequest {
   WaiterId waiter{};
   NewsCursor told;
   absl::Time deadline;  // A caller that still waits then is answered without news.
+  bool commit = false;  // The caller wants the round commit.
 };
 
 struct LaneReport {
@@ -110,7 +113,8 @@ struct LaneReport {
 class CoordinatorMachine {
  public:
   static constexpr size_t kMaxHoldWaiters = 8;
-  static constexpr size_t kMaxNewsWaiters = 1024;  // Each shard needs one.
+  // Each shard needs two: it asks for counts, and for commits.
+  static constexpr size_t kMaxNewsWaiters = 2048;
 
   CoordinatorMachine(int lanes, int backup_workers);
   CoordinatorMachine(int backup_workers, const CoordinatorState& state);
@@ -198,6 +202,7 @@ class CoordinatorMachine {
   bool CountGradient(Lane& lane, const LaneReport& report);
   bool CountEnd(Lane& lane, const LaneReport& report);
   void CloseIfEnough();
+  CoordinatorAnswer AnswerTo(const NewsRequest& request) const;
   void AnswerNews(CoordinatorAnswers& answers, absl::Time now);
   void AnswerWaiters(CoordinatorAnswers& answers);
 

@@ -13,15 +13,21 @@ constexpr absl::Duration kPause = absl::Milliseconds(200);
 // The pause after a refusal that will not change soon: a coordinator of an earlier release does not
 // know the call, or its certificate authority does not know this shard.
 constexpr absl::Duration kLongPause = absl::Seconds(30);
-constexpr char kNotTold[] =
+constexpr char kNoCounts[] =
     "the coordinator does not tell whose gradients are counted: this shard holds one of each lane "
     "until a round closes";
+constexpr char kNoCommits[] =
+    "the coordinator does not tell which rounds are closed: workers do, with requests that they "
+    "make twice";
 constexpr absl::Duration kTurn = absl::Milliseconds(100);
 
 }  // namespace
 
-CoordinatorLink::CoordinatorLink(Shard& shard)
-    : shard_(shard), watch_(shard), thread_([this] { Run(); }) {}
+CoordinatorLink::CoordinatorLink(Shard& shard, Watched watched)
+    : shard_(shard),
+      silence_(watched == Watched::kCounts ? kNoCounts : kNoCommits),
+      watch_(shard, watched),
+      thread_([this] { Run(); }) {}
 
 CoordinatorLink::~CoordinatorLink() {
   stopping_.store(true, std::memory_order_relaxed);
@@ -68,7 +74,7 @@ void CoordinatorLink::Watch() {
 void CoordinatorLink::OnUnheard(const absl::Status& why) {
   if (absl::IsCancelled(why)) return;  // SetView() has cancelled the call.
   const bool refused = absl::IsUnimplemented(why) || absl::IsPermissionDenied(why);
-  if (refused) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", why}});
+  if (refused) log::Warn(silence_, {{"coordinator", connected_to_}, {"error", why}});
   if (!refused) TellSilence(why);
   next_watch_ = shard_.clock().Now() + (refused ? kLongPause : kPause);
 }
@@ -78,7 +84,7 @@ void CoordinatorLink::OnUnheard(const absl::Status& why) {
 void CoordinatorLink::TellSilence(const absl::Status& why) {
   const absl::Time now = shard_.clock().Now();
   if (!unheard_) unheard_.emplace(now);
-  if (unheard_->Due(now)) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", why}});
+  if (unheard_->Due(now)) log::Warn(silence_, {{"coordinator", connected_to_}, {"error", why}});
 }
 
 }  // namespace capstan::ps

@@ -3,6 +3,9 @@
 // before the round closes. While the coordinator does not answer, rounds close all the same if the
 // shard has room for a gradient of every lane. If it has not, lanes are refused until the
 // coordinator answers again; the log tells of that.
+//
+// Another link asks it for the commit of each round that is closed, which requests carry to a shard
+// that has not heard of it so.
 #ifndef CAPSTAN_PS_PROCESS_COORDINATOR_LINK_H_
 #define CAPSTAN_PS_PROCESS_COORDINATOR_LINK_H_
 
@@ -22,12 +25,12 @@
 
 namespace capstan::ps {
 
-// Has a thread of its own, which also adds the gradients: those of a round are many times as large
-// as the model. *Thread-safe*.
+// Has a thread of its own, which also adds the gradients that are counted: those of a round are
+// many times as large as the model. *Thread-safe*.
 class CoordinatorLink {
  public:
   // `shard` must outlive the link.
-  explicit CoordinatorLink(Shard& shard);
+  explicit CoordinatorLink(Shard& shard, Watched watched = Watched::kCounts);
   ~CoordinatorLink();
   CoordinatorLink(const CoordinatorLink&) = delete;
   CoordinatorLink& operator=(const CoordinatorLink&) = delete;
@@ -42,6 +45,7 @@ class CoordinatorLink {
   void TellSilence(const absl::Status& why);
 
   Shard& shard_;
+  const char* const silence_;  // What the log says of a coordinator that does not answer.
   EventLoop loop_;
   // Confined to `thread_`.
   CoordinatorWatch watch_;

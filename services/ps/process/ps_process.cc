@@ -1,6 +1,7 @@
 #include "ps/process/ps_process.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -131,14 +132,15 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Replicator replicator(*shard);
   const ServedShard served{*shard, saver, loader, mover, staged, replicator};
   service.Serve(&served);
-  std::optional<CoordinatorLink> coordinator;
-  if (shard->rounds().AddsCounted()) coordinator.emplace(*shard);
+  std::deque<CoordinatorLink> coordinator;
+  if (shard->catalog().HasSync()) coordinator.emplace_back(*shard, Watched::kCommits);
+  if (shard->rounds().AddsCounted()) coordinator.emplace_back(*shard, Watched::kCounts);
   std::optional<ReplicaSender> replicas;
   if (job.replicas() > 0) replicas.emplace(*shard);
   ViewFollowers followers(*shard, mover, staged, replicator);
   link.Follow(*shard, learn, [&coordinator, &followers](const v1::View& view) {
     const absl::Status followed = followers.Follow();
-    if (coordinator) coordinator->SetView(view);
+    for (CoordinatorLink& link : coordinator) link.SetView(view);
     return followed;
   });
   Liveness liveness(health, options.listen, server.port());
@@ -147,7 +149,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));
-    coordinator.reset();      // Its call would be waited for, where this shard is the coordinator.
+    coordinator.clear();      // Its calls would be waited for, where this shard is the coordinator.
     server.Shutdown(kDrain);  // Calls under way may still wait for backups.
   }
   shard->streams().Close();

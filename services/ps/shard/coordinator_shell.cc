@@ -211,18 +211,25 @@ std::optional<WaiterId> CoordinatorShell::Hold(const v1::HoldRoundsRequest& requ
 
 std::optional<WaiterId> CoordinatorShell::Watch(const v1::WatchCountsRequest& request,
                                                 absl::Time deadline, OnNews done) {
-  const WaiterId waiter = parked_.Park(
-      [done = std::move(done)](const absl::StatusOr<CoordinatorAnswer>& answer) mutable {
-        done(answer.ok() ? std::get<NewsAnswer>(answer->answer) : NewsAnswer{answer.status(), {}});
+  const uint64_t timeline = request.header().timeline();
+  const WaiterId waiter =
+      parked_.Park([this, timeline, done = std::move(done)](
+                       const absl::StatusOr<CoordinatorAnswer>& answer) mutable {
+        if (!answer.ok()) return done(NewsAnswer{answer.status(), {}});
+        NewsAnswer sealed = std::get<NewsAnswer>(answer->answer);
+        if (sealed.closed) sealed.closed->seal = seals_.OfRound(timeline, *sealed.closed);
+        done(sealed);
       });
   CoordinatorAnswers answers;
   ReplicaWait replicated;
   {
     absl::MutexLock lock(&mu_);
-    const absl::Status here = CheckHere(request.header().timeline());
+    const absl::Status here = CheckHere(timeline);
     if (here.ok()) {
-      answers =
-          machine_->Ask({waiter, {request.round(), request.counted(), request.ended()}, deadline});
+      answers = machine_->Ask({waiter,
+                               {request.round(), request.counted(), request.ended()},
+                               deadline,
+                               request.commit()});
     } else {
       answers.push_back({waiter, NewsAnswer{here, {}}});
     }

@@ -1,5 +1,6 @@
 #include "ps/shard/coordinator_watch.h"
 
+#include <limits>
 #include <utility>
 
 #include "capstan/base/status.h"
@@ -31,8 +32,10 @@ v1::WatchCountsRequest CoordinatorWatch::Request() const {
   request.mutable_header()->set_timeline(timeline_);
   request.mutable_header()->set_target_incarnation(incarnation_);
   request.set_round(round_);
-  request.set_counted(counted_);
-  request.set_ended(ended_);
+  const bool counts = watched_ == Watched::kCounts;
+  request.set_commit(!counts);
+  request.set_counted(counts ? counted_ : std::numeric_limits<uint32_t>::max());
+  request.set_ended(counts ? ended_ : std::numeric_limits<uint32_t>::max());
   return request;
 }
 
@@ -42,12 +45,24 @@ absl::StatusOr<bool> CoordinatorWatch::Hear(const v1::WatchCountsRequest& asked,
       asked.header().target_incarnation() != incarnation_) {
     return true;
   }
+  if (watched_ == Watched::kCommits) return HearCommit(reply);
   CAPSTAN_ASSIGN_OR_RETURN(const LaneNews news, LaneNewsFromProto(reply));
   if (!shard_.rounds().LearnCounts(timeline_, news)) return false;
   counted_ = (news.round == asked.round() ? asked.counted() : 0) +
              static_cast<uint32_t>(news.counted.size());
   ended_ = asked.ended() + static_cast<uint32_t>(news.ended.size());
   round_ = news.round;
+  return true;
+}
+
+// A coordinator of an earlier release tells of another open round, and no commit: requests carry
+// it.
+absl::StatusOr<bool> CoordinatorWatch::HearCommit(const v1::WatchCountsReply& reply) {
+  if (reply.has_closed()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const bool learned, shard_.rounds().Hear(timeline_, reply.closed()));
+    if (!learned) return false;
+  }
+  round_ = reply.round();
   return true;
 }
 

@@ -1,5 +1,6 @@
 // What a shard asks the coordinator of the synchronous rounds next, and what it does with the
-// answer. The coordinator is on the owner of partition 0.
+// answer: one watch is for the counts of the open round, another for the commits of those that are
+// closed. The coordinator is on the owner of partition 0.
 #ifndef CAPSTAN_PS_SHARD_COORDINATOR_WATCH_H_
 #define CAPSTAN_PS_SHARD_COORDINATOR_WATCH_H_
 
@@ -13,11 +14,16 @@
 
 namespace capstan::ps {
 
+// What a watch is for. Each has its own, as a shard that adds what has been counted is busy with
+// that for long, and the commit must be there before the requests of the next round.
+enum class Watched { kCounts, kCommits };
+
 // Thread-compatible.
 class CoordinatorWatch {
  public:
   // `shard` must outlive the watch.
-  explicit CoordinatorWatch(Shard& shard) : shard_(shard) {}
+  explicit CoordinatorWatch(Shard& shard, Watched watched = Watched::kCounts)
+      : shard_(shard), watched_(watched) {}
 
   // Takes the place of the coordinator, and the timeline, from `view`. Returns true if either is
   // another one than before: a request that is under way is void then.
@@ -32,11 +38,15 @@ class CoordinatorWatch {
   // Tells the shard what the coordinator has replied to `asked`; does nothing if the view has
   // changed meanwhile. Returns false if the shard has learned nothing, as it does not serve the
   // view's timeline yet: ask the same again, a little later. INVALID_ARGUMENT: `reply` is
-  // malformed.
+  // malformed; UNAVAILABLE: the seal of its commit is wrong, or the shard has yet to be given the
+  // key.
   absl::StatusOr<bool> Hear(const v1::WatchCountsRequest& asked, const v1::WatchCountsReply& reply);
 
  private:
+  absl::StatusOr<bool> HearCommit(const v1::WatchCountsReply& reply);
+
   Shard& shard_;
+  const Watched watched_;
   std::string address_;
   uint32_t coordinator_ = 0;
   uint64_t incarnation_ = 0;

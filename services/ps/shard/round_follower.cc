@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/decisions.h"
+#include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 
 absl::Status RoundFollower::Learn(uint64_t timeline, const v1::RoundCommit& closed, Teller teller) {
   if (closed.round() <= parts_.rounds.last_round()) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(RoundCommit set, RoundCommitFromProto(closed));
-  if (teller == Teller::kTrainer) CAPSTAN_RETURN_IF_ERROR(parts_.seals.CheckRound(timeline, set));
+  const bool sealed = teller == Teller::kTrainer || teller == Teller::kCoordinator;
+  if (sealed) CAPSTAN_RETURN_IF_ERROR(parts_.seals.CheckRound(timeline, set));
   const bool is_long =
       parts_.rounds.Learn(Timeline{timeline}, set, [this] { return parts_.partitions.empty(); });
   if (!is_long) return absl::OkStatus();
@@ -22,9 +25,34 @@ absl::Status RoundFollower::Learn(uint64_t timeline, const v1::RoundCommit& clos
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> RoundFollower::Hear(uint64_t timeline, const v1::RoundCommit& closed) {
+  if (timeline != parts_.view.timeline()) return false;
+  CAPSTAN_RETURN_IF_ERROR(Learn(timeline, closed, Teller::kCoordinator));
+  return true;
+}
+
+// A shard that has taken in a request of a round knows the commits of all rounds before: also where
+// the request holds nothing for its partitions, which therefore could not refuse it.
+absl::Status RoundFollower::CheckHeardBefore(uint64_t round) const {
+  const uint64_t last = parts_.rounds.last_round();
+  if (round <= last + 1) return absl::OkStatus();
+  return WithReason(absl::OutOfRangeError(absl::StrCat("a request of round ", round,
+                                                       " without the commit of round ", round - 1,
+                                                       "; the last that is known here is ", last)),
+                    Rejection::kWrongRound);
+}
+
+absl::Status RoundFollower::LearnFrom(const v1::PullRequest& head) {
+  if (head.has_closed()) return Learn(head.header().timeline(), head.closed(), Teller::kTrainer);
+  return head.evaluation() ? absl::OkStatus() : CheckHeardBefore(head.round());
+}
+
 absl::Status RoundFollower::LearnFrom(const v1::PushRequest& head) {
   if (!head.has_stage()) return absl::OkStatus();
-  return Learn(head.header().timeline(), head.stage().closed(), Teller::kTrainer);
+  if (head.stage().has_closed()) {
+    return Learn(head.header().timeline(), head.stage().closed(), Teller::kTrainer);
+  }
+  return CheckHeardBefore(head.stage().round());
 }
 
 void RoundFollower::Sweep() {

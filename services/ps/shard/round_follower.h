@@ -1,11 +1,12 @@
-// Follows the rounds that the coordinator closes, for all partitions of a shard: commits arrive
-// with requests, counts by the coordinator's news.
+// Follows the rounds that the coordinator closes, for all partitions of a shard. Commits and counts
+// arrive by the coordinator's news; a commit that is late is asked for, and arrives with a request.
 #ifndef CAPSTAN_PS_SHARD_ROUND_FOLLOWER_H_
 #define CAPSTAN_PS_SHARD_ROUND_FOLLOWER_H_
 
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "capstan/base/ids.h"
 #include "capstan/consistency/lane_counts.h"
 #include "capstan/consistency/round_commit.h"
@@ -23,16 +24,23 @@ class RoundFollower {
 
   // ---- commits ----
 
-  // Who told of a commit. The chief and other shards are believed; a trainer has to show the
-  // coordinator's seal.
-  enum class Teller { kChief, kTrainer, kShard };
+  // Who told of a commit. The chief and owners of backups are believed; a trainer has to show the
+  // coordinator's seal, and so has whoever answers as the coordinator.
+  enum class Teller { kChief, kTrainer, kShard, kCoordinator };
   // Learns the commit `closed` if it is new, and passes the round in every partition once enough
   // are known. UNAVAILABLE: a trainer's seal does not show that the coordinator has closed the
   // round with these lanes; INVALID_ARGUMENT: the commit cannot be read.
   absl::Status Learn(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
-  // Learns the commit that a push carries, if the push is for a round. The commit's own seal is
-  // checked here; REQUIRES: SealCheck::CheckPush has passed.
+  // Learns the commit that a request carries, if it is for a round. OUT_OF_RANGE: it carries none,
+  // and this shard lacks the commit of the round before. The commit's own seal is checked here;
+  // REQUIRES, for a push: SealCheck::CheckPush has passed.
+  absl::Status LearnFrom(const v1::PullRequest& head);
   absl::Status LearnFrom(const v1::PushRequest& head);
+  // Learns the round commit that the coordinator has told, so that no request needs to carry it
+  // here. Returns false and changes nothing if `timeline` is not the one that is served.
+  // INVALID_ARGUMENT: it is malformed; UNAVAILABLE: its seal is not the coordinator's, as far as
+  // this shard knows the chief's key.
+  absl::StatusOr<bool> Hear(uint64_t timeline, const v1::RoundCommit& closed);
   // Passes the rounds that are known in every partition, as no request may have come to some.
   void Sweep();
 
@@ -59,6 +67,7 @@ class RoundFollower {
   RoundCommit Passed(uint64_t round) const { return parts_.rounds.SetOf(round); }
 
  private:
+  absl::Status CheckHeardBefore(uint64_t round) const;
   // Returns true if it is the turn of the push's lane in its round, or the round is over.
   bool IsNext(const v1::PushRequest& head) const;
 

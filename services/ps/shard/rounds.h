@@ -34,7 +34,7 @@ class Rounds {
   // Begins anew with `timeline`, in which every partition has passed `passed` rounds.
   void Reset(Timeline timeline, uint64_t passed);
 
-  // Learns the commit that a request carried, if it is the next one; ignores it if `timeline` is
+  // Learns the commit that was told, if it is the next one; ignores it if `timeline` is
   // not the present one. Returns true if the log is long now, so that the caller should make all
   // partitions catch up. Calls `is_free` under the lock.
   bool Learn(Timeline timeline, const RoundCommit& set, IsFree is_free);

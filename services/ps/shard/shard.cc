@@ -82,10 +82,7 @@ std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl
 
 absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
   CAPSTAN_RETURN_IF_ERROR(parts_.view.CheckLease());
-  if (query.head().has_closed()) {
-    CAPSTAN_RETURN_IF_ERROR(rounds_.Learn(query.head().header().timeline(), query.head().closed(),
-                                          RoundFollower::Teller::kTrainer));
-  }
+  CAPSTAN_RETURN_IF_ERROR(rounds_.LearnFrom(query.head()));
   const absl::Time now = parts_.clock.Now();
   wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
   for (size_t i = 0; i < query.partitions().size(); ++i) {
@@ -110,8 +107,8 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(parts_.view.CheckHeader(head.header()));
     CAPSTAN_RETURN_IF_ERROR(parts_.seals.CheckPush(head));
-    // The gradients that wait may wait for a commit that this push carries: learn it even if the
-    // push is refused.
+    // The gradients that wait may wait for a commit that this push carries: learn it, or ask for
+    // it, even if the push is refused.
     CAPSTAN_RETURN_IF_ERROR(rounds_.LearnFrom(head));
     // Partitions may not have passed the rounds yet, as no request may have come to them.
     if (parts_.rounds.KeepsAny()) rounds_.Sweep();
@@ -132,6 +129,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   const uint64_t progress = parts_.seals.ProgressOf(head);
   Pushed pushed;
   v1::PushReply& reply = pushed.reply;
+  reply.set_asks_for_commits(head.has_stage());
   absl::Duration hint;  // The longest one of the partitions.
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {

@@ -57,7 +57,8 @@ class Shard {
 
   // Calls `done` now, or (ssp) on another thread when slower trainers have come up; with
   // DEADLINE_EXCEEDED after `deadline`, which is of the shard's clock, as are all deadlines here.
-  // Returns a waiter if the pull is parked, which clocks().Forget() may forget.
+  // OUT_OF_RANGE as of Push(). Returns a waiter if the pull is parked, which clocks().Forget() may
+  // forget.
   std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
                                OnPulled done);
 
@@ -70,7 +71,8 @@ class Shard {
   // Carries out a push. INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seals do not show that the
   // chief has granted this generation of the lane or stream (as far as this shard knows the chief's
   // key), or that the coordinator has closed the round with these lanes; or the push tells a clock
-  // by a view that this shard has yet to hear of.
+  // by a view that this shard has yet to hear of. OUT_OF_RANGE, and nothing is done: the push is
+  // for a round, carries no commit of the round before, and this shard has not heard of that.
   struct Pushed {
     v1::PushReply reply;
     ReleasedPulls released;  // Destroy it when the reply is on its way.

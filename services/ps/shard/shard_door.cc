@@ -155,6 +155,9 @@ std::optional<WaiterId> ShardDoor::WatchCounts(const v1::WatchCountsRequest& req
                                          if (!answer.status.ok()) return done(answer.status);
                                          v1::WatchCountsReply reply;
                                          ToProto(answer.news, reply);
+                                         if (answer.closed) {
+                                           ToProto(*answer.closed, *reply.mutable_closed());
+                                         }
                                          done(std::move(reply));
                                        });
 }

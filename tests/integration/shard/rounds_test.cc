@@ -144,12 +144,13 @@ TEST(RoundsTest, AGradientForWhichThereIsNoRoomIsRefusedAndTakenLater) {
   EXPECT_EQ(second.Report(), v1::ReportLaneReply::ANSWER_COUNTED);
 }
 
-// Shards that ask the coordinator whose gradients are counted, as their processes do.
+// Shards that ask the coordinator whose gradients are counted, or which rounds are closed, as their
+// processes do.
 class Links {
  public:
-  explicit Links(LocalShards& shards) {
+  explicit Links(LocalShards& shards, ps::Watched watched = ps::Watched::kCounts) {
     for (int i = 0; i < shards.size(); ++i) {
-      links_.emplace_back(shards.at(i).shard()).SetView(shards.view());
+      links_.emplace_back(shards.at(i).shard(), watched).SetView(shards.view());
     }
   }
 
@@ -184,6 +185,48 @@ TEST(RoundsTest, WhatIsCountedWaitsNoLongerThoughTheRoundIsOpen) {
   ASSERT_TRUE(runners[0].Pull().status.ok());
   EXPECT_THAT(runners[0].dense(), Each(2)) << "(2 * 1 + 2 + 4) / 4";
   EXPECT_THAT(runners[0].rows(), Each(2));
+}
+
+// Whether every shard has heard of the commit of this round, now or soon.
+bool AllHearOf(uint64_t round, LocalShards& shards) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  for (int i = 0; i < shards.size(); ++i) {
+    while (shards.at(i).shard().rounds().Passed(round).lanes.empty()) {
+      if (absl::Now() > deadline) return false;
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+  return true;
+}
+
+TEST(RoundsTest, WhatTheCoordinatorTellsTheShardsNoRequestHasToCarry) {
+  LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/1), /*count=*/3);
+  const Links links(shards, ps::Watched::kCommits);
+  Runner quick(shards, 0);
+  for (uint64_t round = 1; round <= 3; ++round) {
+    quick.Train(/*gradient=*/-1, /*examples=*/1);
+    ASSERT_TRUE(AllHearOf(round, shards)) << round;
+    ASSERT_EQ(quick.Open().round(), round + 1);
+    const PullResult pulled = quick.PullWithoutCommit();
+    ASSERT_TRUE(pulled.status.ok()) << pulled.status;
+    EXPECT_THAT(quick.rows(), Each(static_cast<float>(round)));
+    EXPECT_THAT(quick.dense(), Each(static_cast<float>(round)));
+  }
+}
+
+TEST(RoundsTest, AShardThatHasNotHeardOfTheCommitAsksForIt) {
+  LocalShards shards(SyncJob(/*lanes=*/1), /*count=*/2);
+  Runner runner(shards, 0);
+  runner.Train(/*gradient=*/-1, /*examples=*/1);
+  ASSERT_EQ(runner.Open().round(), 2u);
+  const PullResult refused = runner.PullWithoutCommit();
+  EXPECT_TRUE(absl::IsOutOfRange(refused.status)) << refused.status;
+  const PullResult pulled = runner.Pull();
+  ASSERT_TRUE(pulled.status.ok()) << pulled.status;
+  EXPECT_THAT(runner.rows(), Each(1));
+  EXPECT_TRUE(runner.PullWithoutCommit().status.ok());
+  const PushResult staged = runner.Stage(/*gradient=*/-1, /*examples=*/1);
+  EXPECT_GT(staged.count(v1::OUTCOME_STAGED), 0u) << staged.status;
 }
 
 // A shard that has no room is not told otherwise: whoever could tell it is refused.

@@ -30,6 +30,8 @@ class Runner {
   // What the coordinator answers; of OPEN the round is taken over.
   v1::OpenRoundReply Open(absl::Duration wait = absl::ZeroDuration());
   PullResult Pull() { return trainer_.Pull({.round = Name()}); }
+  // The same without the commit of the round before, which is therefore not sent to who asks.
+  PullResult PullWithoutCommit() { return trainer_.Pull({.round = RoundName{round_, nullptr}}); }
   PushResult Stage(float gradient, uint32_t examples);
   v1::ReportLaneReply::Answer Report();
   v1::HoldRoundsReply Hold(bool hold, uint64_t number);

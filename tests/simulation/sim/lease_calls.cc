@@ -93,6 +93,20 @@ void LeaseCalls::Call(uint32_t shard, std::shared_ptr<Request> request, absl::Du
                               Guard(std::move(done)));
 }
 
+template <typename Reply, typename Request>
+void LeaseCalls::CallOfRound(uint32_t shard, std::shared_ptr<Request> request, Done<Reply> done) {
+  if (!asking_.contains(request->header().target_incarnation())) {
+    return Call<Reply>(shard, request, kCallTimeout, done);
+  }
+  auto without = std::make_shared<Request>(*request);
+  LeaveOutCommit(*without);
+  Call<Reply>(shard, without, kCallTimeout,
+              [this, shard, request, done](const absl::StatusOr<Reply>& reply) {
+                if (!absl::IsOutOfRange(reply.status())) return done(reply);
+                Call<Reply>(shard, request, kCallTimeout, done);
+              });
+}
+
 // ---- reading ----
 
 void LeaseCalls::Do(const worker::ReadBatch& action) {
@@ -165,8 +179,8 @@ void LeaseCalls::Do(const worker::SendPull& action) {
   AddPull(cast_.job(), step->batch, trainer_.view, shard, *request);
   const uint64_t number = ++pulls_[{action.batch, action.shard}];
   cast_.checks().OnPullSent(trainer_.trainer, lease_.generation(), *request, step->batch);
-  Call<v1::PullReply>(
-      shard, request, kCallTimeout,
+  CallOfRound<v1::PullReply>(
+      shard, request,
       [this, step, request, action, number](const absl::StatusOr<v1::PullReply>& reply) {
         if (pulls_[{action.batch, action.shard}] != number) return;  // Cancelled.
         if (reply.ok()) {
@@ -255,11 +269,12 @@ void LeaseCalls::SendChunk(const std::shared_ptr<Push>& push, size_t chunk) {
   auto request = std::make_shared<v1::PushRequest>(push->chunks[chunk]);
   const bool tells = push->lifecycle.LastTellsClock() || cast_.lie() == Lie::kClockInAllCalls;
   request->mutable_header()->set_clock(tells ? push->clock : 0);
-  Call<v1::PushReply>(
-      push->shard, request, kCallTimeout, [this, push](const absl::StatusOr<v1::PushReply>& reply) {
+  CallOfRound<v1::PushReply>(
+      push->shard, request, [this, push, request](const absl::StatusOr<v1::PushReply>& reply) {
         worker::PushDone& all = push->done;
         --push->under_way;
         if (reply.ok()) {
+          if (reply->asks_for_commits()) asking_.insert(request->header().target_incarnation());
           Summarize(*reply, all.outcomes);
           all.retry_after = std::max(all.retry_after, absl::Seconds(reply->retry_after_seconds()));
         } else {

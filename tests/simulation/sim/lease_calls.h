@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,10 @@ class LeaseCalls final : public worker::LeaseShell {
   template <typename Reply, typename Request>
   void Call(uint32_t shard, std::shared_ptr<Request> request, absl::Duration timeout,
             Done<Reply> done);
+  // The same for a request that may be for a round and carries the commit of the round before: it
+  // is left out, as capstan/client does, towards a shard that asks for what it lacks.
+  template <typename Reply, typename Request>
+  void CallOfRound(uint32_t shard, std::shared_ptr<Request> request, Done<Reply> done);
   void Later(absl::Duration wait, std::function<void()> event);
   void ServeReads();
   void FailToRead(absl::Duration wait);
@@ -99,6 +104,7 @@ class LeaseCalls final : public worker::LeaseShell {
   std::map<std::pair<uint64_t, ShardIndex>, uint64_t> pulls_;
   std::map<std::pair<uint64_t, ShardIndex>, std::shared_ptr<Push>> pushes_;  // Likewise.
   std::map<worker::Ticket, worker::WaitingTurns::Turn> turns_;               // Of opens under way.
+  std::set<uint64_t> asking_;  // Incarnations of shards that have said that they ask for commits.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with calls under way.
 };
 

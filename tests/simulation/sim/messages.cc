@@ -83,6 +83,12 @@ v1::RequestHeader HeaderFor(const v1::View& view, uint32_t shard) {
   return header;
 }
 
+void LeaveOutCommit(v1::PullRequest& request) { request.clear_closed(); }
+
+void LeaveOutCommit(v1::PushRequest& request) {
+  if (request.has_stage()) request.mutable_stage()->clear_closed();
+}
+
 void AddPull(const Job& job, const NamedBatch& batch, const v1::View& view, uint32_t shard,
              v1::PullRequest& request) {
   ForEachPart(job, batch, view, shard, [&](uint32_t p, const auto& keys, const auto& blocks) {

@@ -44,6 +44,10 @@ void AddPull(const Job& job, const NamedBatch& batch, const v1::View& view, uint
 void AddGradients(const Job& job, const Step& step, const v1::View& view, uint32_t shard,
                   v1::PushRequest& request);
 
+// Takes the commit of the round before out of a request for a round.
+void LeaveOutCommit(v1::PullRequest& request);
+void LeaveOutCommit(v1::PushRequest& request);
+
 // Takes what a shard has answered to `request`.
 void TakeValues(const Job& job, const v1::PullRequest& request, const v1::PullReply& reply,
                 Step& step);

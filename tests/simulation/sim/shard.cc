@@ -98,19 +98,22 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   WatchView();
   Heartbeat();
   Tick();
-  if (!shard_->rounds().AddsCounted()) return;
-  coordinator_.emplace(*shard_);
-  WatchCoordinator();
+  const bool commits = !early() && cast_.lie() != Lie::kNoCommit;
+  if (commits && shard_->catalog().HasSync()) {
+    watches_.emplace_back(*shard_, ps::Watched::kCommits);
+  }
+  if (shard_->rounds().AddsCounted()) watches_.emplace_back(*shard_, ps::Watched::kCounts);
+  for (ps::CoordinatorWatch& watch : watches_) WatchCoordinator(watch);
 }
 
 // As ps/process/coordinator_link does.
-void ShardProcess::WatchCoordinator() {
-  const auto later = [this] {
-    cast_.network().After(life_, kPause, [this] { WatchCoordinator(); });
+void ShardProcess::WatchCoordinator(ps::CoordinatorWatch& watch) {
+  const auto later = [this, &watch] {
+    cast_.network().After(life_, kPause, [this, &watch] { WatchCoordinator(watch); });
   };
-  if (coordinator_->address().empty()) return later();
-  const v1::WatchCountsRequest request = coordinator_->Request();
-  const uint32_t index = coordinator_->coordinator();
+  if (watch.address().empty()) return later();
+  const v1::WatchCountsRequest request = watch.Request();
+  const uint32_t index = watch.coordinator();
   cast_.network().Call<v1::WatchCountsReply>(
       life_, cast_.shard_host(index), kAttempt,
       // Served perhaps when this process is no more.
@@ -119,10 +122,15 @@ void ShardProcess::WatchCoordinator() {
         if (shard == nullptr) return done(absl::UnavailableError("nobody is there"));
         shard->WatchCounts(request, deadline, done);
       },
-      [this, later, request](const absl::StatusOr<v1::WatchCountsReply>& reply) {
+      [this, &watch, later, request](const absl::StatusOr<v1::WatchCountsReply>& reply) {
         if (!reply.ok()) return later();
-        CAPSTAN_CHECK(coordinator_->Hear(request, *reply).ok());
-        WatchCoordinator();
+        v1::WatchCountsReply told = *reply;
+        if (told.has_closed()) Distort(*told.mutable_closed());
+        const absl::Status heard = watch.Hear(request, told).status();
+        // Its key, or the coordinator's, may be one of before.
+        CAPSTAN_CHECK(heard.ok() || absl::IsUnavailable(heard));
+        if (!heard.ok()) return later();
+        WatchCoordinator(watch);
       });
 }
 
@@ -145,7 +153,7 @@ void ShardProcess::OnView(const v1::View& view) {
   acting_ = false;
   if (!followed.ok()) return cast_.Exit(life_, followed.message().data());
   if (view_.epoch().term() != 0 && view_.epoch().term() != view.epoch().term()) Register();
-  if (coordinator_) coordinator_->SetView(view);
+  for (ps::CoordinatorWatch& watch : watches_) watch.SetView(view);
   view_ = view;
   if (view.owners_size() > 0) placed_ = view;
   CheckServed();

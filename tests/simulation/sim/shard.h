@@ -6,6 +6,7 @@
 #define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -89,7 +90,9 @@ class ShardProcess {
   void OnRegistered(const v1::RegisterShardReply& reply);
   void WatchView();
   void OnView(const v1::View& view);
-  void WatchCoordinator();
+  void WatchCoordinator(ps::CoordinatorWatch& watch);
+  // A process in four is of an earlier release: it does not ask for commits.
+  bool early() const { return incarnation_ % 4 == 0; }
   void Heartbeat();
   void Tick();
   void CheckServed();
@@ -104,7 +107,7 @@ class ShardProcess {
   metrics::Registry registry_;
   ps::ShardMetrics metrics_;
   std::unique_ptr<ps::Shard> shard_;
-  std::optional<ps::CoordinatorWatch> coordinator_;
+  std::deque<ps::CoordinatorWatch> watches_;  // In synchronous jobs.
   std::optional<ps::Saver> saver_;
   std::optional<ps::Loader> loader_;
   std::optional<ps::Mover> mover_;

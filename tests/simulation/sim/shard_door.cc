@@ -58,7 +58,7 @@ void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
 
 absl::StatusOr<ps::Shard::Pushed> ShardProcess::PushNow(const v1::PushRequest& request) {
   v1::PushRequest heard = request;
-  if (heard.has_stage()) Distort(*heard.mutable_stage()->mutable_closed());
+  if (heard.stage().has_closed()) Distort(*heard.mutable_stage()->mutable_closed());
   if (cast_.lie() == Lie::kClockOfAnyView) {
     *heard.mutable_header()->mutable_epoch() = view_.epoch();
   }
@@ -82,6 +82,7 @@ void ShardProcess::Push(const v1::PushRequest& request, const Done<v1::PushReply
   acting_ = true;
   absl::StatusOr<ps::Shard::Pushed> pushed = PushNow(request);
   if (pushed.ok() && cast_.lie() == Lie::kAlone) pushed->replicated = {};
+  if (pushed.ok() && early()) pushed->reply.clear_asks_for_commits();
   if (pushed.ok() && pushed->replicated.empty()) ps::ReleasedPulls(std::move(pushed->released));
   acting_ = false;
   if (!pushed.ok()) {

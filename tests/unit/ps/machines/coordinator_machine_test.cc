@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
 #include "tests/unit/ps/machines/testing.h"
 
 namespace capstan::ps {
@@ -165,6 +169,38 @@ TEST(CoordinatorTest, NoMoreCallersWaitForNewsThanThereCanBeShards) {
   const CoordinatorAnswers full = coordinator.Ask({WaiterId{0}, told, absl::InfiniteFuture()});
   ASSERT_EQ(full.size(), 1u);
   EXPECT_TRUE(absl::IsResourceExhausted(std::get<NewsAnswer>(full[0].answer).status));
+}
+
+constexpr size_t kMoreThanThereAre = std::numeric_limits<uint32_t>::max();
+
+TEST(CoordinatorTest,
+     WhoWantsTheCommitHearsItWhenTheRoundClosesBeforeTheLanesDoAndNoCountsUntilThen) {
+  CoordinatorMachine coordinator(/*lanes=*/2, /*backup_workers=*/0);
+  for (int lane : {0, 1}) Open(coordinator, lane, kFirst);
+  const NewsCursor told{1, kMoreThanThereAre, kMoreThanThereAre};
+  EXPECT_TRUE(
+      coordinator.Ask({WaiterId{7}, told, absl::InfiniteFuture(), /*commit=*/true}).empty());
+  EXPECT_TRUE(coordinator.Report({LaneIndex{0}, kFirst, 1, 8, false}).value().answers.empty());
+  Open(coordinator, 0, kFirst, 8);
+  const auto result = coordinator.Report({LaneIndex{1}, kFirst, 1, 8, false}).value();
+  ASSERT_EQ(result.answers.size(), 2u);
+  EXPECT_EQ(result.answers[0].waiter, WaiterId{7});
+  EXPECT_EQ(NewsOf(result.answers[0]).round, 2u);
+  const auto& news = std::get<NewsAnswer>(result.answers[0].answer);
+  ASSERT_TRUE(news.closed.has_value());
+  EXPECT_EQ(*news.closed, coordinator.last_closed());
+}
+
+TEST(CoordinatorTest, NoCommitIsToldAgainAtADeadlineNorToWhoWantsCounts) {
+  CoordinatorMachine coordinator(2, 0);
+  coordinator.Ask(
+      {WaiterId{7}, {1, kMoreThanThereAre, kMoreThanThereAre}, kNow + absl::Seconds(5), true});
+  const CoordinatorAnswers late = coordinator.Tick(kNow + absl::Seconds(5));
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_FALSE(std::get<NewsAnswer>(late[0].answer).closed.has_value());
+  const CoordinatorAnswers counts = coordinator.Ask({WaiterId{8}, {}, absl::InfiniteFuture()});
+  ASSERT_EQ(counts.size(), 1u);
+  EXPECT_FALSE(std::get<NewsAnswer>(counts[0].answer).closed.has_value());
 }
 
 TEST(CoordinatorTest, LanesThatWereAtTheirEndInACheckpointAreNews) {

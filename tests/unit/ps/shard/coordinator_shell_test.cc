@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "capstan/security/seal.h"
+
 namespace capstan::ps {
 namespace {
 
@@ -69,7 +71,7 @@ class CoordinatorShellTest : public testing::Test {
   FakeClock clock_;
   const Catalog catalog_ = TwoLanes();
   const ShardIdentity identity_{ShardIndex{4}, Incarnation{7}};
-  const SealCheck seals_{/*lanes=*/2};
+  SealCheck seals_{/*lanes=*/2};
   std::shared_ptr<ReplicaStream> stream_ = std::make_shared<ReplicaStream>(
       ReplicaTarget{"there", Incarnation{5}}, ReplicaStreamName{3, 2}, /*limit=*/1 << 20, [] {});
   CoordinatorShell shell_{catalog_, identity_, seals_, clock_};
@@ -100,6 +102,27 @@ TEST_F(CoordinatorShellTest, ALaneThatHasReportedWaitsUntilTheRoundIsClosed) {
   ASSERT_TRUE(next.has_value());
   EXPECT_EQ((*next)->round, 2u);
   EXPECT_EQ((*next)->closed.round, 1u);
+}
+
+TEST_F(CoordinatorShellTest, TheCommitThatAnotherShardIsToldBearsTheCoordinatorsSeal) {
+  shell_.Begin(kTimeline, std::nullopt);
+  Opened first, second;
+  Open(0, first);
+  Open(1, second);
+  ASSERT_TRUE(Report(0, 1).ok());
+  ASSERT_TRUE(Report(1, 1).ok());
+  const Sealer sealer("the key");
+  seals_.SetSealer(sealer);
+  v1::WatchCountsRequest watch;
+  watch.mutable_header()->set_timeline(kTimeline);
+  watch.set_round(1);
+  watch.set_commit(true);
+  std::optional<NewsAnswer> told;
+  shell_.Watch(watch, absl::InfiniteFuture(), [&told](const NewsAnswer& news) { told = news; });
+  ASSERT_TRUE(told.has_value());
+  ASSERT_TRUE(told->closed.has_value());
+  EXPECT_EQ(told->closed->lanes.size(), 2u);
+  EXPECT_EQ(told->closed->seal, sealer.OfRound(kTimeline, *told->closed));
 }
 
 TEST_F(CoordinatorShellTest, WhoeverWaitsForOneThatIsReplacedIsToldToAskAgain) {
