@@ -105,6 +105,11 @@ function(capstan_binary name)
   capstan_find_libraries_beside(${name})
 endfunction()
 
+# The checks of _FORTIFY_SOURCE are made by the optimizer, and refused without it.
+function(capstan_do_not_optimize name)
+  target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
+endfunction()
+
 function(capstan_test name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
@@ -116,9 +121,10 @@ function(capstan_test name)
   # bytes and addresses, other ones at each run.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${name}/"
     NO_PRETTY_VALUES PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
-  if(CAPSTAN_SANITIZE)
-    # What is optimised is the code under test; its tests compile in half the time without.
-    target_compile_options(${name} PRIVATE -O0)
+  # What is optimised is the code under test; its tests compile in half the time without. The simulation runs for minutes, also
+  # what its tests instantiate.
+  if(CAPSTAN_SANITIZE OR NOT "simulation" IN_LIST ARG_LABELS)
+    capstan_do_not_optimize(${name})
   endif()
   foreach(label ${ARG_LABELS})
     if(NOT TARGET tests_${label})
@@ -134,6 +140,7 @@ function(capstan_benchmark name)
     return()
   endif()
   add_executable(${name} ${ARG_SRCS})
+  capstan_unite_later(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/services ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} benchmark::benchmark)
 endfunction()
