@@ -95,8 +95,8 @@ class LoadTest(unittest.TestCase):
         lanes = {"policy": "sync", "lanes": 3}
         with (Namespace("capstan-e2e-recommended") as namespace, ClusterPrometheus(), ExternalMetrics(namespace)):
             release = Release(namespace, "ctr", {
-                **synthetic(3_000_000, update={"sparse": lanes, "dense": lanes}),
-                "worker": {**steady(40), "autoscaling": {
+                **synthetic(750_000, update={"sparse": lanes, "dense": lanes}),  # Five minutes at the pace of three workers.
+                "worker": {**steady(160), "autoscaling": {
                     "enabled": True, "minReplicas": 1, "maxReplicas": 5, "recommendedWorkers": True,
                     "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}}})
             release.install()
