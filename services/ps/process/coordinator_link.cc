@@ -20,8 +20,8 @@ constexpr absl::Duration kTurn = absl::Milliseconds(100);
 
 }  // namespace
 
-CoordinatorLink::CoordinatorLink(Shard& shard)
-    : shard_(shard), watch_(shard), thread_([this] { Run(); }) {}
+CoordinatorLink::CoordinatorLink(Shard& shard, const Tls* tls)
+    : shard_(shard), tls_(tls), watch_(shard), thread_([this] { Run(); }) {}
 
 CoordinatorLink::~CoordinatorLink() {
   stopping_.store(true, std::memory_order_relaxed);
@@ -46,7 +46,7 @@ void CoordinatorLink::Run() {
 void CoordinatorLink::Watch() {
   if (connected_to_ != watch_.address()) {
     connected_to_ = watch_.address();
-    channel_ = NewChannel(connected_to_, Role::kPs);
+    channel_ = NewChannel(connected_to_, Role::kPs, tls_);
   }
   watching_ = true;
   const v1::WatchCountsRequest request = watch_.Request();

@@ -26,8 +26,8 @@ namespace capstan::ps {
 // as the model. *Thread-safe*.
 class CoordinatorLink {
  public:
-  // `shard` must outlive the link.
-  explicit CoordinatorLink(Shard& shard);
+  // Both must outlive the link. `tls`: what the coordinator is shown; null: plaintext.
+  CoordinatorLink(Shard& shard, const Tls* tls);
   ~CoordinatorLink();
   CoordinatorLink(const CoordinatorLink&) = delete;
   CoordinatorLink& operator=(const CoordinatorLink&) = delete;
@@ -42,6 +42,7 @@ class CoordinatorLink {
   void TellSilence(const absl::Status& why);
 
   Shard& shard_;
+  const Tls* const tls_;
   EventLoop loop_;
   // Confined to `thread_`.
   CoordinatorWatch watch_;

@@ -149,7 +149,7 @@ class Links {
  public:
   explicit Links(LocalShards& shards) {
     for (int i = 0; i < shards.size(); ++i) {
-      links_.emplace_back(shards.at(i).shard()).SetView(shards.view());
+      links_.emplace_back(shards.at(i).shard(), nullptr).SetView(shards.view());
     }
   }
 

@@ -61,7 +61,7 @@ class ViewFeedTest : public testing::Test {
     request.set_shard_incarnation(incarnation);
     auto watcher = std::make_unique<Watcher>();
     watcher->call = loop_.Stream<v1::View>(
-        NewChannel(absl::StrCat("127.0.0.1:", server_->port()), Role::kChief),
+        NewChannel(absl::StrCat("127.0.0.1:", server_->port()), Role::kChief, /*tls=*/nullptr),
         "/capstan.v1.Chief/WatchView", request,
         [w = watcher.get()](const v1::View& view) {
           w->seen.push_back(view.epoch().n());
