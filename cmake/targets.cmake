@@ -9,23 +9,39 @@
 # own UNITY_BUILD names them by absolute paths, which no other clone would find in ccache.
 
 # Runs at the end of a folder, when all is known of its files. A file with options of its own, or with
-# SKIP_UNITY_BUILD_INCLUSION, is compiled by itself, and so is one that the build makes.
+# SKIP_UNITY_BUILD_INCLUSION, is compiled by itself, and so is one that the build makes. Files with CAPSTAN_SIMD, each of which
+# Highway includes once more for every instruction set, are included together instead, all of them for one set after the other:
+# each names itself to Highway, so the file of them all does so again at its end.
 function(capstan_unite name)
   get_target_property(files ${name} SOURCES)
   set(sources "")
   set(united "")
+  set(simd "")
   foreach(file ${files})
     get_source_file_property(options ${file} COMPILE_OPTIONS)
     get_source_file_property(skipped ${file} SKIP_UNITY_BUILD_INCLUSION)
+    get_source_file_property(for_each_set ${file} CAPSTAN_SIMD)
     cmake_path(ABSOLUTE_PATH file OUTPUT_VARIABLE path)
     cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${path} made)
     if(options OR skipped OR made OR NOT file MATCHES "\\.cc$")
       list(APPEND sources ${file})
     else()
       file(RELATIVE_PATH path ${CMAKE_CURRENT_BINARY_DIR} ${path})
-      list(APPEND united "#include \"${path}\"\n")
+      if(for_each_set)
+        list(APPEND simd "#include \"${path}\"\n")
+      else()
+        list(APPEND united "#include \"${path}\"\n")
+      endif()
     endif()
   endforeach()
+  if(simd)
+    set(own_name "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"${name}_simd.cc\"\n")
+    list(JOIN simd "" text)
+    set(unity ${CMAKE_CURRENT_BINARY_DIR}/${name}_simd.cc)
+    file(CONFIGURE OUTPUT ${unity} CONTENT "${own_name}#include \"hwy/foreach_target.h\"\n${text}${own_name}" @ONLY)
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+    list(APPEND sources ${unity})
+  endif()
   list(LENGTH united files)
   math(EXPR units "(${files} + 15) / 16")
   set(count 0)
@@ -89,6 +105,11 @@ function(capstan_binary name)
   capstan_find_libraries_beside(${name})
 endfunction()
 
+# The checks of _FORTIFY_SOURCE are made by the optimizer, and refused without it.
+function(capstan_do_not_optimize name)
+  target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
+endfunction()
+
 function(capstan_test name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
@@ -100,9 +121,10 @@ function(capstan_test name)
   # bytes and addresses, other ones at each run.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${name}/"
     NO_PRETTY_VALUES PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
-  if(CAPSTAN_SANITIZE)
-    # What is optimised is the code under test; its tests compile in half the time without.
-    target_compile_options(${name} PRIVATE -O0)
+  # What is optimised is the code under test; its tests compile in half the time without. The simulation runs for minutes, also
+  # what its tests instantiate.
+  if(CAPSTAN_SANITIZE OR NOT "simulation" IN_LIST ARG_LABELS)
+    capstan_do_not_optimize(${name})
   endif()
   foreach(label ${ARG_LABELS})
     if(NOT TARGET tests_${label})
@@ -118,6 +140,7 @@ function(capstan_benchmark name)
     return()
   endif()
   add_executable(${name} ${ARG_SRCS})
+  capstan_unite_later(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/services ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} benchmark::benchmark)
 endfunction()

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "capstan/base/version.h"
@@ -78,9 +79,9 @@ int main(int argc, char** argv) {
     capstan::cli::PrintError(suggestion);
     return ExitCode::kBadInput;
   }
-  if (const absl::Status used = capstan::UseTls(tls); !used.ok()) {
-    return capstan::cli::ReportEnd(used);
-  }
+  const absl::StatusOr<std::unique_ptr<const capstan::Tls>> identity = capstan::Tls::Load(tls);
+  if (!identity.ok()) return capstan::cli::ReportEnd(identity.status());
+  invocation.identity = identity->get();
   // Passed on to the processes that `train` starts.
   if (!tls.empty()) setenv(kTlsVariable, std::filesystem::absolute(tls).c_str(), /*replace=*/1);
   // Likewise passed on to programs in Python: a set of names has the same order in each of them.

@@ -26,6 +26,12 @@ def until(condition, what, timeout=120):
 
 class LoadTest(unittest.TestCase):
 
+    @classmethod
+    def serve_metrics(cls):
+        """Of pods and nodes, until the last of these tests: they take a while to come."""
+        run(KUBE, "metrics-server", "up")
+        cls.addClassCleanup(run, KUBE, "metrics-server", "down")
+
     def test_prometheus_sees_every_pod_once_under_the_promised_labels(self):
         with Namespace("capstan-e2e-scrape") as namespace, ClusterPrometheus() as prometheus:
             release = Release(namespace, "ctr", synthetic(2000000))
@@ -56,7 +62,7 @@ class LoadTest(unittest.TestCase):
                 until(lambda: "MemoryNearLimit" in prometheus.firing(namespace.name), f"an alert for a limit of {memory}")
 
     def test_the_autoscaler_adds_workers_under_load(self):
-        run(KUBE, "metrics-server", "up")
+        self.serve_metrics()
         with Namespace("capstan-e2e-hpa") as namespace:
             release = Release(namespace, "ctr", {
                 **synthetic(4000000), "worker": {"autoscaling": {"enabled": True, "minReplicas": 1, "maxReplicas": 2}}})
@@ -64,11 +70,10 @@ class LoadTest(unittest.TestCase):
             # A worker asks for 10m of a CPU, and takes what it gets.
             until(lambda: namespace.get("deployment", "ctr-worker")["spec"]["replicas"] == 2, "a second worker", 180)
             release.until_workers(2)
-        run(KUBE, "metrics-server", "down")
 
     def test_the_autoscaler_adds_shards_under_load_and_takes_one_away_when_nobody_trains(self):
         """Their partitions move meanwhile, and nobody returns to a checkpoint."""
-        run(KUBE, "metrics-server", "up")
+        self.serve_metrics()
         at_once = {"stabilizationWindowSeconds": 0}  # For a test: the chart's own behaviour waits for ten minutes.
         with Namespace("capstan-e2e-hpa-ps") as namespace:
             release = Release(namespace, "ctr", {
@@ -88,15 +93,14 @@ class LoadTest(unittest.TestCase):
             self.assertEqual(status["timeline"], old["timeline"])
             self.assertEqual(status["losses"], [])
             until(lambda: len(release.pods("ps")) == 1, "one pod")
-        run(KUBE, "metrics-server", "down")
 
     def test_the_autoscaler_follows_what_the_chief_recommends(self):
         """As many workers as there are lanes, though more may come; the fewest after the end."""
         lanes = {"policy": "sync", "lanes": 3}
         with (Namespace("capstan-e2e-recommended") as namespace, ClusterPrometheus(), ExternalMetrics(namespace)):
             release = Release(namespace, "ctr", {
-                **synthetic(3_000_000, update={"sparse": lanes, "dense": lanes}),
-                "worker": {**steady(40), "autoscaling": {
+                **synthetic(750_000, update={"sparse": lanes, "dense": lanes}),  # Five minutes at the pace of three workers.
+                "worker": {**steady(160), "autoscaling": {
                     "enabled": True, "minReplicas": 1, "maxReplicas": 5, "recommendedWorkers": True,
                     "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}}})
             release.install()

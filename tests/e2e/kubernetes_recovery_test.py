@@ -20,6 +20,10 @@ class RecoveryTest(unittest.TestCase):
 
     epochs = 3  # Four minutes at the pace of two workers.
 
+    def namespace(self, what, policy):
+        """One for each policy: nobody waits until the pods of the one before have gone."""
+        return Namespace(f"capstan-e2e-{what}-{policy['policy']}")
+
     def ledger_release(self, namespace, policy, **more):
         namespace.apply(claim("models"), records(record_lines()))
         values = merged(ledger(policy, every=f"{EVERY}s"), {"job": {"train": {"epochs": self.epochs}}}, more)
@@ -64,7 +68,7 @@ class RecoveryTest(unittest.TestCase):
 
     def test_each_role_is_deleted_while_workers_push_and_every_record_counts_once(self):
         for policy in POLICIES:
-            with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-kill") as namespace:
+            with self.subTest(policy=policy["policy"]), self.namespace("kill", policy) as namespace:
                 release = self.ledger_release(namespace, policy)
                 for pod, force in (("ctr-ps-0", False), ("ctr-ps-1", True), ("ctr-chief-0", False),
                                    ("ctr-chief-0", True)):
@@ -86,7 +90,7 @@ class RecoveryTest(unittest.TestCase):
         """They have two seconds. What they have not handed over by then their backups take over. Shard 0 coordinates the
         rounds of the synchronous job, too."""
         for policy in ({"policy": "async"}, {"policy": "sync", "lanes": 3}):
-            with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-backups") as namespace:
+            with self.subTest(policy=policy["policy"]), self.namespace("backups", policy) as namespace:
                 release = self.ledger_release(namespace, policy, job={"replicas": 1}, ps={"replicas": 3})
                 for pod in ("ctr-ps-1", "ctr-ps-0"):
                     old = release.until(self.paired(3), "a backup of each partition")
@@ -100,7 +104,7 @@ class RecoveryTest(unittest.TestCase):
     def test_shards_that_come_and_go_are_missed_by_nobody(self):
         """2 -> 4 -> 1 -> 3 shards in the middle of training, all restarted, and one evicted, in each policy."""
         for policy in POLICIES:
-            with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-shards") as namespace:
+            with self.subTest(policy=policy["policy"]), self.namespace("shards", policy) as namespace:
                 release = self.ledger_release(namespace, policy)
                 def upgrade(count):
                     release.values = merged(release.values, {"ps": {"replicas": count}})

@@ -24,7 +24,7 @@ class KubernetesTest(unittest.TestCase):
     def test_workers_come_and_go_and_every_record_counts_once(self):
         """1 -> 5 -> 2 -> 0 -> 3 in the middle of training, in each policy."""
         for policy in ({"policy": "async"}, {"policy": "ssp", "staleness": 4}, {"policy": "sync", "lanes": 3}):
-            with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-ledger") as namespace:
+            with self.subTest(policy=policy["policy"]), Namespace(f"capstan-e2e-ledger-{policy['policy']}") as namespace:
                 namespace.apply(claim("models"), records(record_lines()))
                 release = Release(namespace, "ctr", ledger(policy))
                 release.install()

@@ -102,7 +102,7 @@ struct Network {
   std::unique_ptr<Server> server = *Server::Start({.listen = "127.0.0.1:0"}, {&shards});
   std::string address = absl::StrCat("127.0.0.1:", server->port());
   EventLoop loop;
-  std::shared_ptr<ProcessChannels> channels = std::make_shared<ProcessChannels>();
+  std::shared_ptr<ProcessChannels> channels = std::make_shared<ProcessChannels>(/*tls=*/nullptr);
 };
 Network& TheNetwork() {
   static Network& network = *new Network;  // Lives as long as the process.

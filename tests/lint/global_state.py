@@ -23,7 +23,6 @@ REASONS = {
     "services/cli/status/keys.cc: cooked": "a handler of signals can be given no argument, and puts the terminal back",
     "services/cli/status/keys.cc: raw_terminal": "a handler of signals can be given no argument, and puts the terminal back",
     "services/capstan/store/table.cc: work": "scratch of one update: each of forty tables in each of 256 partitions would keep its own",
-    "services/capstan/security/tls.cc: process_tls": "set once by main before threads: a process has one certificate",
 }
 
 PREFIX = r"(?:\[\[[^\]]*\]\] |inline |extern |ABSL_CONST_INIT |constinit |volatile )*"

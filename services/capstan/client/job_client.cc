@@ -138,10 +138,7 @@ absl::Status HasChanged(const std::string& name) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobClient>> JobClient::Create(JobClientOptions options) {
-  std::unique_ptr<const Tls> tls;
-  if (!options.tls.empty()) {
-    CAPSTAN_ASSIGN_OR_RETURN(tls, Tls::Load(options.tls));
-  }
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<const Tls> tls, Tls::Load(options.tls));
   return std::unique_ptr<JobClient>(new JobClient(std::move(options), std::move(tls)));
 }
 

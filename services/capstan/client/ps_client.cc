@@ -46,7 +46,7 @@ PsClient::PsClient(EventLoop& loop, const ParameterMap& map, const PsClientOptio
     : loop_(loop),
       map_(map),
       options_(options),
-      channels_(options.channels ? options.channels : std::make_shared<ProcessChannels>()),
+      channels_(options.channels ? options.channels : std::make_shared<ProcessChannels>(nullptr)),
       self_(std::make_shared<PsClient*>(this)) {}
 
 PsClient::~PsClient() {

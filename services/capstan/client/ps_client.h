@@ -124,7 +124,7 @@ struct PsClientOptions {
   int chunks_in_flight = 4;  // At most so many chunks of one request are under way at a time.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
   // The channels to the shards, which clients of the same loop may share. Null: the client makes
-  // its own, with the identity of this process.
+  // its own, in plaintext.
   std::shared_ptr<ProcessChannels> channels = nullptr;
 };
 

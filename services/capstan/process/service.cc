@@ -13,7 +13,6 @@
 #include "capstan/base/trace.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/objectstore/measured_object_store.h"
-#include "capstan/security/tls.h"
 
 namespace capstan {
 namespace {
@@ -31,30 +30,31 @@ void ForbidCoreDumps() {
 
 }  // namespace
 
-absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role,
-                          const std::string& id) {
+absl::StatusOr<std::unique_ptr<const Tls>> SetUpProcess(const ServiceOptions& options,
+                                                        const std::string& role,
+                                                        const std::string& id) {
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
   if (!options.core_dumps) ForbidCoreDumps();
   RaiseOpenFilesLimit();
   LockWithoutSearch();
   WaitBySteadyClock();
-  CAPSTAN_RETURN_IF_ERROR(UseTls(options.tls));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<const Tls> tls, Tls::Load(options.tls));
   log::Init({.format = format, .role = role, .id = id});
   if (!options.trace.empty()) {
     CAPSTAN_RETURN_IF_ERROR(trace::Open(options.trace, id.empty() ? role : id));
   }
-  return absl::OkStatus();
+  return tls;
 }
 
-void MeasureProcess(metrics::Registry& registry) {
+void MeasureProcess(metrics::Registry& registry, const Tls* tls) {
   metrics::AddBuildInfo(registry);
   metrics::AddProcessMetrics(registry);
   MeasureObjectStores(registry);
-  if (ProcessTls() == nullptr) return;
+  if (tls == nullptr) return;
   metrics::Gauge& end = registry.AddGauge(
       "capstan_tls_certificate_expiry_timestamp_seconds",
       "When the certificate that others are shown ends, as its file stands now; 0: unreadable.");
-  registry.BeforeCollect([&end, file = ProcessTls()->identity().certificate_file] {
+  registry.BeforeCollect([&end, file = tls->identity().certificate_file] {
     const absl::Time expires = CertificateEnd(file);
     end.Set(expires == absl::InfinitePast() ? 0
                                             : absl::ToDoubleSeconds(expires - absl::UnixEpoch()));

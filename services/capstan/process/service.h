@@ -12,6 +12,7 @@
 #include "capstan/metrics/registry.h"
 #include "capstan/metrics/server.h"
 #include "capstan/rpc/health.h"
+#include "capstan/security/tls.h"
 
 namespace capstan {
 
@@ -26,16 +27,18 @@ struct ServiceOptions {
   std::string tls;  // Folder of the certificate (capstan/security); empty: plaintext.
 };
 
-// To be called once, before any thread is started. `id` is that of log::Options. INVALID_ARGUMENT:
-// there is no such log format. Also returns errors of reading the certificate and of opening the
-// trace.
-absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role,
-                          const std::string& id = "");
+// To be called once, before any thread is started. Returns the identity for all channels and
+// servers of the process, which must outlive them; null: it speaks plaintext. `id` is that of
+// log::Options. INVALID_ARGUMENT: there is no such log format. Also returns errors of reading the
+// certificate and of opening the trace.
+absl::StatusOr<std::unique_ptr<const Tls>> SetUpProcess(const ServiceOptions& options,
+                                                        const std::string& role,
+                                                        const std::string& id = "");
 
 // Adds the metrics that every process has: build, CPU, memory, its requests to object stores, and
-// with TLS when its certificate ends. To be called before a store is opened. `registry` must
+// with `tls` when its certificate ends. To be called before a store is opened. `registry` must
 // outlive the stores.
-void MeasureProcess(metrics::Registry& registry);
+void MeasureProcess(metrics::Registry& registry, const Tls* tls);
 
 // The health and metrics ports. They are open until this object is destroyed.
 class SidePorts {

@@ -36,13 +36,11 @@ std::string PeerHost(const grpc::ServerContextBase& context) {
   return peer.substr(0, peer.rfind(':'));
 }
 
-bool MayActForShard(const grpc::ServerContextBase& context, uint32_t shard) {
-  const Tls* const own = ProcessTls();
+bool MayActForShard(const grpc::ServerContextBase& context, const Tls* own, uint32_t shard) {
   return own == nullptr || MayActForShard(CertifiedNames(context), own->identity().job(), shard);
 }
 
-bool MayTrain(const grpc::ServerContextBase& context) {
-  const Tls* const own = ProcessTls();
+bool MayTrain(const grpc::ServerContextBase& context, const Tls* own) {
   return own == nullptr || MayTrain(CertifiedNames(context), own->identity().job());
 }
 

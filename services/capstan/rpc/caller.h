@@ -9,6 +9,8 @@
 
 namespace capstan {
 
+class Tls;
+
 // Returns a text for logs: the names in the client's certificate ("admin.ctr.capstan"), if it has
 // shown one, and its address.
 std::string CallerOf(const grpc::ServerContextBase& context);
@@ -17,12 +19,13 @@ std::string CallerOf(const grpc::ServerContextBase& context);
 std::string PeerHost(const grpc::ServerContextBase& context);
 
 // Returns whether the caller may act for `shard`: the role in its certificate is ps, for this shard
-// or for any. Without TLS everybody may.
-bool MayActForShard(const grpc::ServerContextBase& context, uint32_t shard);
+// or for any. `own` is the identity of the server that was called; null: it speaks plaintext, and
+// everybody may.
+bool MayActForShard(const grpc::ServerContextBase& context, const Tls* own, uint32_t shard);
 
 // Returns whether the caller, by its certificate, may pull and name a trainer in its pushes, as a
-// worker of the job does (MayTrain in capstan/security/role.h). Without TLS everybody may.
-bool MayTrain(const grpc::ServerContextBase& context);
+// worker of the job does (MayTrain in capstan/security/role.h). `own` as above.
+bool MayTrain(const grpc::ServerContextBase& context, const Tls* own);
 
 }  // namespace capstan
 

@@ -19,8 +19,9 @@ using Channel = std::shared_ptr<grpc::Channel>;
 // is first used, and again after every loss, with capped back-off and jitter; it resolves names
 // anew at most once a second. It notices within 15 s that a peer has vanished silently, even when
 // no call is under way. Channels made here never share a connection. Never fails: the calls on the
-// channel do. With `tls` the channel trusts only a process in the role `peer`; null: plaintext.
-Channel NewChannel(const std::string& address, Role peer, const Tls* tls = ProcessTls());
+// channel do. With `tls` the channel shows that identity, and trusts only a process in the role
+// `peer`; null: plaintext.
+Channel NewChannel(const std::string& address, Role peer, const Tls* tls);
 
 // Returns a channel to a port that is always plaintext: the health port.
 Channel NewPlainChannel(const std::string& address);

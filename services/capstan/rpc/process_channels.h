@@ -17,7 +17,7 @@ namespace capstan {
 class ProcessChannels {
  public:
   // `tls`: the identity that the channels show; null: plaintext. Must outlive the channels.
-  explicit ProcessChannels(const Tls* tls = ProcessTls()) : tls_(tls) {}
+  explicit ProcessChannels(const Tls* tls) : tls_(tls) {}
 
   // Returns the channel to the process `incarnation` at `address`. A new process at an address gets
   // a new channel: the old one may be in its back-off, or lead to a machine that is gone.

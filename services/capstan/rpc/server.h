@@ -21,7 +21,7 @@ struct ServerOptions {
   std::string listen = "0.0.0.0:0";  // host:port; port 0: any free one.
   int max_streams_per_connection = kMaxStreamsPerConnection;
   int max_buffer_bytes = 1 << 30;  // Memory that gRPC may use for the messages of all connections.
-  const Tls* tls = ProcessTls();   // Null: plaintext.
+  const Tls* tls = nullptr;        // Null: plaintext. Must outlive the server.
   // A connection on which the handshake (TLS, then HTTP/2 settings) is not done by then is closed.
   absl::Duration handshake_timeout = absl::Seconds(20);
   // A connection of this age (a tenth more or less) takes no new calls, and ends when the calls

@@ -42,8 +42,6 @@ class RoleCheck : public grpc::AuthMetadataProcessor {
   const std::string job_;
 };
 
-const Tls* process_tls = nullptr;
-
 }  // namespace
 
 namespace tls = grpc::experimental;
@@ -55,6 +53,7 @@ Tls::Tls(TlsIdentity identity, absl::Duration refresh)
           static_cast<unsigned>(absl::ToInt64Seconds(refresh)))) {}
 
 absl::StatusOr<std::unique_ptr<const Tls>> Tls::Load(const std::string& folder) {
+  if (folder.empty()) return nullptr;
   KeepOpenSsl();
   CAPSTAN_ASSIGN_OR_RETURN(TlsIdentity identity, LoadTlsIdentity(folder, absl::Now()));
   return std::make_unique<const Tls>(std::move(identity));
@@ -79,15 +78,6 @@ std::shared_ptr<grpc::ChannelCredentials> Tls::OfChannel(Role peer,
   options.set_certificate_verifier(std::make_shared<tls::HostNameCertificateVerifier>());
   arguments.SetSslTargetNameOverride(DnsNameOf({peer, identity_.job()}));
   return tls::TlsCredentials(options);
-}
-
-const Tls* ProcessTls() { return process_tls; }
-
-absl::Status UseTls(const std::string& folder) {
-  if (folder.empty()) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<const Tls> tls, Tls::Load(folder));
-  process_tls = tls.release();
-  return absl::OkStatus();
 }
 
 }  // namespace capstan

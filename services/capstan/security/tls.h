@@ -26,7 +26,8 @@ class Tls {
   // certificate or authority without a restart.
   explicit Tls(TlsIdentity identity, absl::Duration refresh = absl::Seconds(10));
 
-  // Loads the identity in `folder`. The errors are those of LoadTlsIdentity.
+  // Loads the identity in `folder`. Returns null, which stands for plaintext, if `folder` is empty.
+  // The errors are those of LoadTlsIdentity.
   static absl::StatusOr<std::unique_ptr<const Tls>> Load(const std::string& folder);
 
   const TlsIdentity& identity() const { return identity_; }
@@ -42,13 +43,6 @@ class Tls {
   const TlsIdentity identity_;
   const std::shared_ptr<grpc::experimental::CertificateProviderInterface> files_;
 };
-
-// The identity of this process, for all its channels and servers. Null: it speaks plaintext.
-const Tls* ProcessTls();
-
-// Sets ProcessTls() from a folder as LoadTlsIdentity reads it; "": none. To be called once, before
-// the first server or channel is made. The errors are those of LoadTlsIdentity.
-absl::Status UseTls(const std::string& folder);
 
 }  // namespace capstan
 

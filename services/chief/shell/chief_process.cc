@@ -159,6 +159,7 @@ int ExitCode(const v1::GetStatusReply& status) {
 struct Self {
   uint64_t run_id;
   std::string address;
+  const Tls* tls;  // Null: it speaks plaintext.
 };
 
 // Claims the job. If no state is kept, the term is the time of day, so that later chiefs have
@@ -179,7 +180,7 @@ absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& pl
                      .host = HostName()};
   if (!options.take_over) {
     claim.still_there = [&self](JobStore& store, const v1::ChiefState& present) {
-      return ChiefIsStillThere(store, present, self.address);
+      return ChiefIsStillThere(store, present, self.address, self.tls);
     };
   }
   claim.measure = MeasureJob;
@@ -208,8 +209,7 @@ FailureDetector::Parts DetectorOf(ControlLoop& control, const Clock& clock, View
 
 // INVALID_ARGUMENT: the chief's certificate is of another job, so that no other process would
 // accept it.
-absl::Status CheckCertificate(const std::string& job) {
-  const Tls* tls = ProcessTls();
+absl::Status CheckCertificate(const Tls* tls, const std::string& job) {
   if (tls == nullptr || tls->identity().job() == job) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(tls->identity().certificate_file, ": is of job ",
                                                  tls->identity().job(), ", the job file's is ",
@@ -219,13 +219,13 @@ absl::Status CheckCertificate(const std::string& job) {
 // `model`: of a job that has a program.
 absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for, JobStore* store,
                         const std::optional<v1::StoredModel>& model, Doors& doors) {
-  CAPSTAN_RETURN_IF_ERROR(CheckCertificate(asked_for.spec.job()));
+  CAPSTAN_RETURN_IF_ERROR(CheckCertificate(doors.tls, asked_for.spec.job()));
   const Shutdown shutdown;
   const SteadyClock clock;
   HealthServer& health = doors.side->health();
-  const Self self{
-      .run_id = RandomId(),
-      .address = AddressToTell(options.advertise, options.listen, doors.server->port())};
+  const Self self{.run_id = RandomId(),
+                  .address = AddressToTell(options.advertise, options.listen, doors.server->port()),
+                  .tls = doors.tls};
   CAPSTAN_ASSIGN_OR_RETURN(
       Claim claim,
       ClaimTerm(options, asked_for, store, InitialUri(asked_for.spec, model), self, clock.Now()));
@@ -248,7 +248,8 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
                        .store = store,
                        .housekeeping = housekeeping,
                        .metrics = chief_metrics,
-                       .liveness = &liveness});
+                       .liveness = &liveness,
+                       .tls = doors.tls});
   std::optional<FailureDetector> failure_detector;
   if (plan.spec.replicas() > 0) failure_detector.emplace(DetectorOf(control, clock, doors.views));
   const std::unique_ptr<const Source> files = NewDataFiles();
@@ -374,11 +375,11 @@ int LeadOrServeRefusals(const ProcessOptions& options, Doors& doors) {
 }  // namespace
 
 int RunChief(const ProcessOptions& options) {
-  const absl::Status ready = SetUpProcess(options.service, "chief");
-  if (!ready.ok()) return Refuse(ready);
+  const absl::StatusOr<std::unique_ptr<const Tls>> tls = SetUpProcess(options.service, "chief");
+  if (!tls.ok()) return Refuse(tls.status());
   metrics::Registry registry;
-  MeasureProcess(registry);
-  Doors doors(registry);
+  MeasureProcess(registry, tls->get());
+  Doors doors(registry, tls->get());
   const absl::Status open = doors.Open(options);
   if (!open.ok()) return Refuse(open);
   // The chief has started, though it is not ready: however long it takes to read the data and the

@@ -85,7 +85,9 @@ grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContex
                                                       v1::RegisterShardReply* reply) {
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
-  if (!MayActForShard(*context, request->index())) return OfAnotherShard(context, request->index());
+  if (!MayActForShard(*context, tls_, request->index())) {
+    return OfAnotherShard(context, request->index());
+  }
   auto result = control->Run([this, request](ChiefMachine& chief, absl::Time now) {
     const bool watched = views_.IsWatching(chief.ShardIncarnation(request->index()));
     return chief.RegisterShard(*request, now, watched);
@@ -133,7 +135,7 @@ grpc::ServerWriteReactor<v1::View>* ChiefService::WatchView(grpc::CallbackServer
                                                             const v1::WatchViewRequest* request) {
   ViewFeed::ShardProcess process{request->shard(), request->shard_incarnation()};
   // Anybody may watch, but only a shard itself may say that it is the shard.
-  if (process.incarnation != 0 && !MayActForShard(*context, process.shard)) process = {};
+  if (process.incarnation != 0 && !MayActForShard(*context, tls_, process.shard)) process = {};
   return views_.Watch({PeerHost(*context), process, request->differences()});
 }
 
@@ -142,7 +144,9 @@ grpc::ServerUnaryReactor* ChiefService::ShardHeartbeat(grpc::CallbackServerConte
                                                        v1::ShardHeartbeatReply* reply) {
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
-  if (!MayActForShard(*context, request->index())) return OfAnotherShard(context, request->index());
+  if (!MayActForShard(*context, tls_, request->index())) {
+    return OfAnotherShard(context, request->index());
+  }
   *reply = control->Run([request](ChiefMachine& chief, absl::Time now) {
     return chief.ShardHeartbeat(*request, now);
   });

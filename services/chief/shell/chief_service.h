@@ -24,8 +24,9 @@ namespace capstan::chief {
 // and the reason. Thread-safe.
 class ChiefService final : public v1::Chief::CallbackService {
  public:
-  // `views` and `models` must outlive this object.
-  ChiefService(ViewFeed& views, ModelIntake& models) : views_(views), models_(models) {}
+  // All must outlive this object. `tls` is the identity of the server; null: plaintext.
+  ChiefService(ViewFeed& views, ModelIntake& models, const Tls* tls)
+      : views_(views), models_(models), tls_(tls) {}
 
   // Sets what GetStatus answers until Open: why there is no job yet. Before the first Tell it ends
   // with UNAVAILABLE.
@@ -78,6 +79,7 @@ class ChiefService final : public v1::Chief::CallbackService {
   std::atomic<ControlLoop*> control_ = nullptr;
   ViewFeed& views_;
   ModelIntake& models_;
+  const Tls* const tls_;
   ProgramFailures failures_;
   OddWorkers odd_workers_;
   absl::Mutex mu_;

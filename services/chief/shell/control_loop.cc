@@ -46,7 +46,7 @@ void TraceView(const v1::View& view) {
 }  // namespace
 
 ControlLoop::ControlLoop(ChiefMachine machine, Parts parts)
-    : parts_(parts), machine_(std::move(machine)), commits_(kMostCommits) {
+    : parts_(parts), channels_(parts.tls), machine_(std::move(machine)), commits_(kMostCommits) {
   {
     absl::MutexLock lock(&mu_);
     TakeActions();

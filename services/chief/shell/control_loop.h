@@ -40,6 +40,7 @@ class ControlLoop {
     StoreThread& housekeeping;  // For work that nobody waits for.
     ChiefMetrics& metrics;
     Liveness* liveness = nullptr;  // Is told of each turn of the loop.
+    const Tls* tls = nullptr;      // What shards are shown; null: they are called in plaintext.
   };
   ControlLoop(ChiefMachine machine, Parts parts);
   // Stops the loop. REQUIRES: no event is under way.

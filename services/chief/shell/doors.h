@@ -25,18 +25,19 @@ namespace capstan::chief {
 struct Doors {
   static constexpr size_t kMaxWatchers = 8192;
 
-  // `r` must outlive the doors.
-  explicit Doors(metrics::Registry& r) : registry(r) {}
+  // `r` and `t` must outlive the doors.
+  Doors(metrics::Registry& r, const Tls* t) : registry(r), tls(t) {}
   // Listens on the ports. An error: a port cannot be had, or a certificate cannot be used.
   absl::Status Open(const ProcessOptions& options);
   // Writes the ports file, if one is asked for, and returns the ports. REQUIRES: Open.
   absl::StatusOr<Ports> Tell() const { return side->Tell(server->port()); }
 
   metrics::Registry& registry;
+  const Tls* const tls;  // The identity of the process; null: it speaks plaintext.
   const SteadyClock clock;
   ViewFeed views{kMaxWatchers};
   ModelIntake models{clock};
-  ChiefService service{views, models};
+  ChiefService service{views, models, tls};
   JobReaderService reader{service};
   std::optional<SidePorts> side;
   std::unique_ptr<Server> server;  // Destroyed before what it serves.

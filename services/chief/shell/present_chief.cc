@@ -46,15 +46,15 @@ bool Connect(grpc::Channel& channel, absl::Time deadline) {
 
 }  // namespace
 
-bool ChiefIsStillThere(JobStore& store, const v1::ChiefState& state,
-                       const std::string& own_address) {
+bool ChiefIsStillThere(JobStore& store, const v1::ChiefState& state, const std::string& own_address,
+                       const Tls* tls) {
   if (state.chief_address().empty()) return false;
   if (IsLoopback(state.chief_address()) && state.chief_host() != HostName()) {
     return WritesItsState(store, state);
   }
   if (state.chief_address() == own_address) return false;
   const absl::Time deadline = absl::Now() + kPatience;
-  const Channel channel = NewChannel(state.chief_address(), Role::kChief);
+  const Channel channel = NewChannel(state.chief_address(), Role::kChief, tls);
   const std::unique_ptr<v1::Chief::Stub> stub = v1::Chief::NewStub(channel);
   while (Connect(*channel, deadline)) {
     grpc::ClientContext context;

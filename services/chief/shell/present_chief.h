@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "capstan/security/tls.h"
 #include "capstan/v1/chief_state.pb.h"
 #include "chief/shell/job_store.h"
 
@@ -13,9 +14,10 @@ namespace capstan::chief {
 // Returns false if nobody listens there (found out at once), nobody answers within two seconds,
 // another process answers, or the address is `own_address`, where no other process can be. A chief
 // on the loopback address of another machine cannot be asked: it counts as there if the stored
-// state changes within three seconds, as it does under a chief that trains.
-bool ChiefIsStillThere(JobStore& store, const v1::ChiefState& state,
-                       const std::string& own_address);
+// state changes within three seconds, as it does under a chief that trains. `tls` is the identity
+// of this process; null: plaintext.
+bool ChiefIsStillThere(JobStore& store, const v1::ChiefState& state, const std::string& own_address,
+                       const Tls* tls);
 
 }  // namespace capstan::chief
 

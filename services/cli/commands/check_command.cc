@@ -127,8 +127,8 @@ bool TakeCheckpoint(ChiefClient& chief, absl::Duration limit) {
 }
 
 // Checks that fail are repeated until the time is over, as the job may just have been installed.
-ExitCode Check(const CheckOptions& options) {
-  ChiefClient chief(options.chief);
+ExitCode Check(const CheckOptions& options, const Tls* identity) {
+  ChiefClient chief(options.chief, identity);
   const absl::Duration limit = absl::Seconds(options.wait_seconds);
   const absl::Time deadline = absl::Now() + limit;
   absl::StatusOr<Findings> findings = LookAtAll(chief, options);
@@ -168,8 +168,9 @@ void AddCheck(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   check->add_flag("--checkpoint", options->checkpoint, "Have a checkpoint taken, if the job runs");
   check->footer("Example:\n  capstan check --chief ctr-chief:7000 --checkpoint");
-  check->callback(
-      [options, &invocation] { invocation.run = [options] { return Check(*options); }; });
+  check->callback([options, &invocation] {
+    invocation.run = [options, &invocation] { return Check(*options, invocation.identity); };
+  });
 }
 
 }  // namespace capstan::cli

@@ -11,12 +11,17 @@
 #include "absl/status/statusor.h"
 #include "cli/terminal/exit_code.h"
 
+namespace capstan {
+class Tls;
+}
+
 namespace capstan::cli {
 
 struct Invocation {
   std::string programs;             // The folder of chief, ps and worker.
   std::string program = "capstan";  // As it is called in this shell.
   std::string tls;                  // The folder of certificates, as given; empty: plaintext.
+  const Tls* identity = nullptr;    // What it holds, when `run` is called; null: plaintext.
   std::function<ExitCode()> run;
 };
 

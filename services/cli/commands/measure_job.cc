@@ -155,7 +155,7 @@ absl::Status ReasonOf(const Crew& crew, const absl::Status& died) {
 absl::StatusOr<MeasuredRun> WatchCrew(Crew& crew, const MeasureOptions& options,
                                       const v1::JobSpec& job, const Shutdown& shutdown) {
   Watch watch(options.at_work, job.train().batch_size());
-  ChiefClient chief(crew.chief_address());
+  ChiefClient chief(crew.chief_address(), options.identity);
   const absl::Time deadline = absl::Now() + kPatience;
   while (absl::Now() < deadline) {
     if (const auto news = crew.LookAfter(); !news.ok()) return ReasonOf(crew, news.status());

@@ -11,6 +11,10 @@
 #include "capstan/plan/measured_run.h"
 #include "capstan/v1/job.pb.h"
 
+namespace capstan {
+class Tls;
+}
+
 namespace capstan::cli {
 
 struct MeasureOptions {
@@ -18,6 +22,7 @@ struct MeasureOptions {
   std::vector<std::string> overrides;  // key=value
   std::string worker;                  // The user's own program; empty: `worker`.
   std::string programs;                // The folder of chief, ps and worker.
+  const Tls* identity = nullptr;       // What the chief is shown; null: plaintext.
   absl::Duration at_work = absl::Seconds(8);
 };
 

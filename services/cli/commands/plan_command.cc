@@ -372,6 +372,7 @@ void AddPlan(CLI::App& app, Invocation& invocation) {
   plan->callback([options, &invocation] {
     invocation.run = [options, &invocation] {
       options->measure.programs = invocation.programs;
+      options->measure.identity = invocation.identity;
       return RunPlan(*options);
     };
   });

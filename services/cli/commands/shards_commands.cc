@@ -25,9 +25,9 @@ void PrintLines(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) PrintLine(line);
 }
 
-absl::Status ShowShards(const ShardsOptions& options) {
+absl::Status ShowShards(const ShardsOptions& options, const Tls* identity) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string address, FindChief(options.chief));
-  ChiefClient chief(address);
+  ChiefClient chief(address, identity);
   CAPSTAN_ASSIGN_OR_RETURN(const v1::GetStatusReply status, chief.GetStatus(kDeadline));
   PrintLines(ShardShares(status));
   for (const std::string& line : {MovesUnderWay(status.moves()), MovesSoFar(status.moves())}) {
@@ -36,9 +36,9 @@ absl::Status ShowShards(const ShardsOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status MovePartitions(const ShardsOptions& options) {
+absl::Status MovePartitions(const ShardsOptions& options, const Tls* identity) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string address, FindChief(options.chief));
-  ChiefClient chief(address);
+  ChiefClient chief(address, identity);
   CAPSTAN_ASSIGN_OR_RETURN(const v1::RebalanceReply plan, chief.Rebalance(options.plan, kDeadline));
   PrintLines(PlanLines(plan));
   if (options.plan || plan.moves().empty()) return absl::OkStatus();
@@ -62,7 +62,9 @@ void AddShards(CLI::App& app, Invocation& invocation) {
   AddChief(*shards, *options);
   shards->footer("Example:\n  capstan shards --chief ctr-chief:7000");
   shards->callback([options, &invocation] {
-    invocation.run = [options] { return ReportEnd(ShowShards(*options)); };
+    invocation.run = [options, &invocation] {
+      return ReportEnd(ShowShards(*options, invocation.identity));
+    };
   });
 }
 
@@ -74,7 +76,9 @@ void AddRebalance(CLI::App& app, Invocation& invocation) {
   rebalance->add_flag("--plan", options->plan, "Show what would move, and move nothing");
   rebalance->footer("Example:\n  capstan rebalance --plan --chief ctr-chief:7000");
   rebalance->callback([options, &invocation] {
-    invocation.run = [options] { return ReportEnd(MovePartitions(*options)); };
+    invocation.run = [options, &invocation] {
+      return ReportEnd(MovePartitions(*options, invocation.identity));
+    };
   });
 }
 

@@ -192,28 +192,28 @@ ExitCode ShowStored(const v1::GetStatusReply& status, const StatusOptions& optio
 }
 
 // Returns the address of the chief that trains this job now; empty: there is none.
-std::string RunningChief(const StoredJob& stored) {
+std::string RunningChief(const StoredJob& stored, const Tls* identity) {
   if (stored.chief.empty() || IsOver(stored.status)) return "";
   const absl::StatusOr<v1::GetStatusReply> now =
-      ChiefClient(stored.chief).GetStatus(kStatusDeadline);
+      ChiefClient(stored.chief, identity).GetStatus(kStatusDeadline);
   // The chief of another job may have the port by now.
   const bool same =
       now.ok() && now->job() == stored.status.job() && now->term() == stored.status.term();
   return same ? stored.chief : "";
 }
 
-ExitCode ShowStatus(const StatusOptions& options) {
+ExitCode ShowStatus(const StatusOptions& options, const Tls* identity) {
   if (!options.kubernetes.release.empty()) return AskOnKubernetes(options);
   absl::StatusOr<Target> target = FindTarget(options.folder, options.chief);
   if (!target.ok()) return ReportEnd(target.status());
   const Shutdown shutdown;
   absl::StatusOr<StoredJob> stored = absl::NotFoundError("");
   if (!target->folder.empty()) stored = ReadStoredJob(target->folder, absl::Now());
-  if (target->chief.empty() && stored.ok()) target->chief = RunningChief(*stored);
+  if (target->chief.empty() && stored.ok()) target->chief = RunningChief(*stored, identity);
   if (target->chief.empty()) {
     return stored.ok() ? ShowStored(stored->status, options, shutdown) : ReportEnd(stored.status());
   }
-  ChiefClient chief(target->chief);
+  ChiefClient chief(target->chief, identity);
   if (options.answer_lines) {
     AnswerLines(chief, STDIN_FILENO, STDOUT_FILENO);
     return kDone;
@@ -261,8 +261,9 @@ void AddChiefOptions(CLI::App& command, StatusOptions& options) {
 }
 
 void CallBack(CLI::App& command, std::shared_ptr<StatusOptions> options, Invocation& invocation) {
-  command.callback(
-      [options, &invocation] { invocation.run = [options] { return ShowStatus(*options); }; });
+  command.callback([options, &invocation] {
+    invocation.run = [options, &invocation] { return ShowStatus(*options, invocation.identity); };
+  });
 }
 
 }  // namespace

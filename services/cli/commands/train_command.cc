@@ -70,6 +70,7 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
       options->programs = invocation.programs;
       options->program = invocation.program;
       options->tls = invocation.tls;
+      options->identity = invocation.identity;
       return Train(*options);
     };
   });

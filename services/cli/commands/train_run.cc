@@ -194,7 +194,7 @@ ExitCode Train(const TrainOptions& options) {
   if (const absl::Status started = crew.Start(); !started.ok()) {
     return GiveUp(started, *plan, crew, terminal);
   }
-  Follower follower(crew, shutdown, terminal);
+  Follower follower(crew, shutdown, terminal, options.identity);
   const absl::Status followed = follower.Follow();
   if (absl::IsCancelled(followed)) {
     return SaveAndStop(options, *plan, follower, crew, terminal);

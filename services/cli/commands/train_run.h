@@ -7,6 +7,10 @@
 
 #include "cli/terminal/exit_code.h"
 
+namespace capstan {
+class Tls;
+}
+
 namespace capstan::cli {
 
 struct TrainOptions {
@@ -25,6 +29,7 @@ struct TrainOptions {
   std::string programs;             // The folder of chief, ps and worker.
   std::string program = "capstan";  // How the user calls this program.
   std::string tls;                  // The folder of certificates; empty: plaintext.
+  const Tls* identity = nullptr;    // What it holds; null: plaintext.
 };
 
 // Starts all processes, shows the progress, and in the end prints the results and what to try next.

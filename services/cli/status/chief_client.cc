@@ -17,9 +17,9 @@ constexpr absl::Duration kConnectionPatience = absl::Milliseconds(500);
 
 }  // namespace
 
-ChiefClient::ChiefClient(const std::string& address)
+ChiefClient::ChiefClient(const std::string& address, const Tls* tls)
     : address_(address),
-      channel_(NewChannel(address, Role::kChief)),
+      channel_(NewChannel(address, Role::kChief, tls)),
       stub_(v1::Chief::NewStub(channel_)) {}
 
 absl::StatusOr<v1::GetStatusReply> ChiefClient::GetStatus(absl::Duration timeout) {

@@ -16,8 +16,9 @@ namespace capstan::cli {
 // Thread-compatible.
 class ChiefClient : public StatusSource {
  public:
-  // Connects at the first call, and again whenever the connection is lost.
-  explicit ChiefClient(const std::string& address);
+  // Connects at the first call, and again whenever the connection is lost. `tls`: what the chief is
+  // shown; null: plaintext. It must outlive this object.
+  ChiefClient(const std::string& address, const Tls* tls);
 
   // UNAVAILABLE: nobody listens, which is noticed soon. DEADLINE_EXCEEDED: no answer within
   // `timeout`.

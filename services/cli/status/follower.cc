@@ -32,7 +32,7 @@ void Follower::Look(ChiefClient& chief) {
 }
 
 absl::Status Follower::Follow() {
-  ChiefClient chief(crew_.chief_address());
+  ChiefClient chief(crew_.chief_address(), tls_);
   while (true) {
     const absl::StatusOr<std::vector<std::string>> news = crew_.LookAfter();
     if (!news.ok()) return news.status();
@@ -54,11 +54,11 @@ absl::StatusOr<std::string> Follower::Save() {
   // Its destructor waits for the call to end, which it does at the latest when the chief is
   // stopped.
   const std::unique_ptr<Background::Work> asking = threads.Begin([&] {
-    ChiefClient chief(crew_.chief_address());
+    ChiefClient chief(crew_.chief_address(), tls_);
     saved = chief.TakeCheckpoint(kSavePatience);
     done.Notify();
   });
-  ChiefClient chief(crew_.chief_address());
+  ChiefClient chief(crew_.chief_address(), tls_);
   while (!done.WaitForNotificationWithTimeout(kFramePeriod)) {
     const absl::StatusOr<std::vector<std::string>> news = crew_.LookAfter();
     if (!news.ok()) crew_.Stop(kStopGrace);

@@ -19,9 +19,9 @@ namespace capstan::cli {
 // Confined to the thread that made the crew.
 class Follower {
  public:
-  // All must outlive this object.
-  Follower(Crew& crew, const Shutdown& shutdown, Terminal& terminal)
-      : crew_(crew), shutdown_(shutdown), terminal_(terminal), progress_(terminal) {}
+  // All must outlive this object. `tls`: what the chief is shown; null: plaintext.
+  Follower(Crew& crew, const Shutdown& shutdown, Terminal& terminal, const Tls* tls)
+      : crew_(crew), shutdown_(shutdown), terminal_(terminal), tls_(tls), progress_(terminal) {}
 
   // Returns OK when the job is over, completed or failed; status() says which, if the chief could
   // still report it. CANCELLED: a shutdown is asked for. Any other error says why the crew cannot
@@ -49,6 +49,7 @@ class Follower {
   Crew& crew_;
   const Shutdown& shutdown_;
   Terminal& terminal_;
+  const Tls* const tls_;
   ProgressDisplay progress_;
   v1::GetStatusReply status_;
   bool worked_ = false;

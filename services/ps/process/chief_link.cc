@@ -51,7 +51,9 @@ v1::WatchViewRequest WatchOf(const ShardIdentity& identity) {
 }  // namespace
 
 ChiefLink::ChiefLink(EventLoop& loop, const ChiefLinkOptions& options)
-    : loop_(loop), options_(options), channel_(NewChannel(options.chief, Role::kChief)) {}
+    : loop_(loop),
+      options_(options),
+      channel_(NewChannel(options.chief, Role::kChief, options.tls)) {}
 
 absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutdown) {
   absl::StatusOr<v1::RegisterShardReply> answer;

@@ -11,14 +11,16 @@
 #include "absl/time/time.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/rpc/event_loop.h"
+#include "capstan/security/tls.h"
 #include "capstan/v1/chief.pb.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
 
 struct ChiefLinkOptions {
-  std::string chief;    // host:port
-  std::string address;  // host:port at which others reach this shard.
+  std::string chief;         // host:port
+  std::string address;       // host:port at which others reach this shard.
+  const Tls* tls = nullptr;  // What the chief is shown; null: it is called in plaintext.
   ShardIdentity identity;
   uint64_t memory_bytes = 0;  // Memory that this process may use.
   std::string zone;           // The zone that its machine is in.

@@ -23,8 +23,9 @@ constexpr absl::Duration kTurn = absl::Milliseconds(100);
 
 }  // namespace
 
-CoordinatorLink::CoordinatorLink(Shard& shard, Watched watched)
+CoordinatorLink::CoordinatorLink(Shard& shard, const Tls* tls, Watched watched)
     : shard_(shard),
+      tls_(tls),
       silence_(watched == Watched::kCounts ? kNoCounts : kNoCommits),
       watch_(shard, watched),
       thread_([this] { Run(); }) {}
@@ -52,7 +53,7 @@ void CoordinatorLink::Run() {
 void CoordinatorLink::Watch() {
   if (connected_to_ != watch_.address()) {
     connected_to_ = watch_.address();
-    channel_ = NewChannel(connected_to_, Role::kPs);
+    channel_ = NewChannel(connected_to_, Role::kPs, tls_);
   }
   watching_ = true;
   const v1::WatchCountsRequest request = watch_.Request();

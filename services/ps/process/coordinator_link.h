@@ -29,8 +29,8 @@ namespace capstan::ps {
 // many times as large as the model. *Thread-safe*.
 class CoordinatorLink {
  public:
-  // `shard` must outlive the link.
-  explicit CoordinatorLink(Shard& shard, Watched watched = Watched::kCounts);
+  // Both must outlive the link. `tls`: what the coordinator is shown; null: plaintext.
+  CoordinatorLink(Shard& shard, const Tls* tls, Watched watched = Watched::kCounts);
   ~CoordinatorLink();
   CoordinatorLink(const CoordinatorLink&) = delete;
   CoordinatorLink& operator=(const CoordinatorLink&) = delete;
@@ -45,6 +45,7 @@ class CoordinatorLink {
   void TellSilence(const absl::Status& why);
 
   Shard& shard_;
+  const Tls* const tls_;
   const char* const silence_;  // What the log says of a coordinator that does not answer.
   EventLoop loop_;
   // Confined to `thread_`.

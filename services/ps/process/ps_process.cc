@@ -96,13 +96,24 @@ uint64_t MemoryOf(const ProcessOptions& options) {
   return options.memory_bytes > 0 ? options.memory_bytes : metrics::UsableMemoryBytes();
 }
 
+// What the process has before the chief knows of its shard.
+struct Process {
+  ShardMetrics& metrics;
+  PsService& service;
+  Server& server;
+  HealthServer& health;
+  const Tls* tls;  // Null: it speaks plaintext.
+  const Shutdown& shutdown;
+};
+
 absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
-                    ShardMetrics& metrics, PsService& service, Server& server, HealthServer& health,
-                    const Shutdown& shutdown) {
+                    const Process& process) {
+  const auto& [metrics, service, server, health, tls, shutdown] = process;
   const uint64_t memory = MemoryOf(options);
   EventLoop loop;
   ChiefLink link(loop, {.chief = options.chief,
                         .address = AddressToTell(options.advertise, options.listen, server.port()),
+                        .tls = tls,
                         .identity = identity,
                         .memory_bytes = memory,
                         .zone = options.zone,
@@ -127,16 +138,16 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Threads gentle_threads(Saver::kNiceness);
   Saver saver(*shard, {.background = gentle_threads, .places = &places});
   Loader loader(*shard, {.background = threads, .places = &places});
-  Mover mover(*shard, {.gentle = gentle_threads, .hasty = threads}, OpenShardPeer);
+  Mover mover(*shard, {.gentle = gentle_threads, .hasty = threads}, ShardPeerOpener(tls));
   StagedPartitions staged(*shard, threads);
   Replicator replicator(*shard);
   const ServedShard served{*shard, saver, loader, mover, staged, replicator};
   service.Serve(&served);
   std::deque<CoordinatorLink> coordinator;
-  if (shard->catalog().HasSync()) coordinator.emplace_back(*shard, Watched::kCommits);
-  if (shard->rounds().AddsCounted()) coordinator.emplace_back(*shard, Watched::kCounts);
+  if (shard->catalog().HasSync()) coordinator.emplace_back(*shard, tls, Watched::kCommits);
+  if (shard->rounds().AddsCounted()) coordinator.emplace_back(*shard, tls, Watched::kCounts);
   std::optional<ReplicaSender> replicas;
-  if (job.replicas() > 0) replicas.emplace(*shard);
+  if (job.replicas() > 0) replicas.emplace(*shard, tls);
   ViewFollowers followers(*shard, mover, staged, replicator);
   link.Follow(*shard, learn, [&coordinator, &followers](const v1::View& view) {
     const absl::Status followed = followers.Follow();
@@ -166,17 +177,19 @@ absl::Status RunPs(const ProcessOptions& options) {
   if (index < 0) {
     CAPSTAN_ASSIGN_OR_RETURN(index, OrdinalOf(HostName()));
   }
-  CAPSTAN_RETURN_IF_ERROR(SetUpProcess(options.service, "ps", absl::StrCat("ps-", index)));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<const Tls> tls,
+                           SetUpProcess(options.service, "ps", absl::StrCat("ps-", index)));
   const Shutdown shutdown;
   metrics::Registry registry;
-  MeasureProcess(registry);
+  MeasureProcess(registry, tls.get());
   ShardMetrics metrics(registry);
-  PsService service(metrics);
+  PsService service(metrics, tls.get());
   CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side,
                            SidePorts::Open(HostOf(options.listen), options.service, registry));
   const ServerOptions serving = {
       .listen = options.listen,
-      .max_buffer_bytes = static_cast<int>(MessagesLimit(MemoryOf(options)))};
+      .max_buffer_bytes = static_cast<int>(MessagesLimit(MemoryOf(options))),
+      .tls = tls.get()};
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                            Server::Start(serving, {&service}));
   CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, side.Tell(server->port()));
@@ -187,7 +200,7 @@ absl::Status RunPs(const ProcessOptions& options) {
                         {"metrics_port", ports.metrics}});
   const ShardIdentity identity = {static_cast<ShardIndex>(index), NewIncarnation()};
   const absl::Status end =
-      Follow(options, identity, metrics, service, *server, side.health(), shutdown);
+      Follow(options, identity, {metrics, service, *server, side.health(), tls.get(), shutdown});
   if (end.ok()) log::Info("stopped");
   return end;
 }

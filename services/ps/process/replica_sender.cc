@@ -14,7 +14,7 @@ constexpr absl::Duration kSenderTurn = absl::Milliseconds(20);
 
 }  // namespace
 
-ReplicaSender::ReplicaSender(Shard& shard) : shard_(shard) {
+ReplicaSender::ReplicaSender(Shard& shard, const Tls* tls) : shard_(shard), tls_(tls) {
   shard_.streams().SetWake([this] {
     if (!awake_.exchange(true)) loop_.Post([this] { awake_ = false; });
   });
@@ -43,7 +43,7 @@ void ReplicaSender::SendAll() {
 
 void ReplicaSender::Send(const std::shared_ptr<ReplicaStream>& stream) {
   Channel& channel = channels_[stream->name().number];
-  if (channel == nullptr) channel = NewChannel(stream->target().address, Role::kPs);
+  if (channel == nullptr) channel = NewChannel(stream->target().address, Role::kPs, tls_);
   loop_.Call<v1::ReplicateReply>(
       channel, kReplicate, stream->Next(shard_.identity().incarnation, kRequestBytes),
       kReplicateDeadline, [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) {

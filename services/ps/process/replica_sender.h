@@ -20,8 +20,8 @@ namespace capstan::ps {
 // appended meanwhile go with the next one.
 class ReplicaSender {
  public:
-  // `shard` must outlive this object.
-  explicit ReplicaSender(Shard& shard);
+  // Both must outlive this object. `tls`: what backups are shown; null: plaintext.
+  ReplicaSender(Shard& shard, const Tls* tls);
   ~ReplicaSender();
 
  private:
@@ -31,6 +31,7 @@ class ReplicaSender {
   void Send(const std::shared_ptr<ReplicaStream>& stream);
 
   Shard& shard_;
+  const Tls* const tls_;
   EventLoop loop_;
   ReplicaTurns turns_;
   std::map<uint64_t, Channel> channels_;  // By the number of their stream.

@@ -15,7 +15,8 @@ constexpr absl::Duration kPollTurn = absl::Milliseconds(50);
 
 class ShardPeer final : public MovePeer {
  public:
-  explicit ShardPeer(const std::string& address) : channel_(NewChannel(address, Role::kPs)) {}
+  ShardPeer(const std::string& address, const Tls* tls)
+      : channel_(NewChannel(address, Role::kPs, tls)) {}
 
   absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request,
                                               absl::FunctionRef<bool()> give_up) override {
@@ -41,8 +42,8 @@ class ShardPeer final : public MovePeer {
 
 }  // namespace
 
-std::unique_ptr<MovePeer> OpenShardPeer(const std::string& address) {
-  return std::make_unique<ShardPeer>(address);
+PeerOpener ShardPeerOpener(const Tls* tls) {
+  return [tls](const std::string& address) { return std::make_unique<ShardPeer>(address, tls); };
 }
 
 }  // namespace capstan::ps

@@ -2,15 +2,15 @@
 #ifndef CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 #define CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 
-#include <memory>
-#include <string>
-
+#include "capstan/security/tls.h"
 #include "ps/shard/move_peer.h"
 
 namespace capstan::ps {
 
-// Returns a peer with a connection of its own to the shard at `address` (host:port). Thread-safe.
-std::unique_ptr<MovePeer> OpenShardPeer(const std::string& address);
+// Returns a function that opens peers, each with a connection of its own to the shard at an address
+// (host:port), which is shown the identity `tls`; null: plaintext. `tls` must outlive them. The
+// function is thread-safe.
+PeerOpener ShardPeerOpener(const Tls* tls);
 
 }  // namespace capstan::ps
 

@@ -73,7 +73,7 @@ absl::StatusOr<PsService::AdmittedPull> PsService::Admit(Context& context,
   AdmittedPull pull;
   CAPSTAN_ASSIGN_OR_RETURN(const int64_t waiting, CheckQueue(context));
   CAPSTAN_ASSIGN_OR_RETURN(pull.query, door().ReadPull(request));
-  CAPSTAN_RETURN_IF_ERROR(CheckPuller(MayTrain(context), pull.query->head()));
+  CAPSTAN_RETURN_IF_ERROR(CheckPuller(MayTrain(context, tls_), pull.query->head()));
   if (!pull.query->head().evaluation()) return pull;
   pull.evaluation = evaluation_.Begin(waiting);
   if (pull.evaluation != nullptr) return pull;
@@ -135,7 +135,7 @@ PsService::Reactor* PsService::PushPiece(Context* context, const v1::PushPieceRe
   if (!queued.ok()) return Answer(*context, queued);
   const absl::StatusOr<Shard*> shard = door().ForData(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
-  const absl::Status allowed = CheckPusher(MayTrain(*context), *request);
+  const absl::Status allowed = CheckPusher(MayTrain(*context, tls_), *request);
   if (!allowed.ok()) return Answer(*context, allowed);
   const PushPieces::Sender sender{context->peer(), PeerHost(*context)};
   const absl::StatusOr<std::optional<grpc::ByteBuffer>> push =
@@ -150,7 +150,7 @@ absl::StatusOr<PsService::Handled> PsService::HandlePush(const Context& context,
                                                          const grpc::ByteBuffer& request,
                                                          v1::PushReply& reply) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const PushMessage> push, door().ReadPush(request));
-  CAPSTAN_RETURN_IF_ERROR(CheckPusher(MayTrain(context), push->head()));
+  CAPSTAN_RETURN_IF_ERROR(CheckPusher(MayTrain(context, tls_), push->head()));
   CAPSTAN_RETURN_IF_ERROR(CheckSession(context, push->head(), sessions_));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
   CAPSTAN_ASSIGN_OR_RETURN(Shard::Pushed pushed, door().Push(push));

@@ -21,6 +21,10 @@
 #include "ps/shard/shard_metrics.h"
 #include "ps/shard/waiting_reactor.h"
 
+namespace capstan {
+class Tls;
+}
+
 namespace capstan::ps {
 
 // Pull, Push and Replicate take raw bytes; the others are ordinary. Served by gRPC's own threads.
@@ -34,8 +38,8 @@ class PsService final
   // sender that asks for little beside others is served all the same.
   static constexpr int64_t kMaxWaiting = 128;
 
-  // `metrics` must outlive the service.
-  explicit PsService(ShardMetrics& metrics) : metrics_(metrics) {}
+  // Both must outlive the service. `tls` is the identity of the server; null: plaintext.
+  PsService(ShardMetrics& metrics, const Tls* tls) : metrics_(metrics), tls_(tls) {}
 
   // From now on calls are handed to `served`. Before, every call is answered UNAVAILABLE.
   void Serve(const ServedShard* served) { served_.store(served, std::memory_order_release); }
@@ -103,6 +107,7 @@ class PsService final
   FairShare senders_;  // Judges the senders of calls that come while too many wait.
   EvaluationShare evaluation_;
   ShardMetrics& metrics_;
+  const Tls* const tls_;
   SessionShares sessions_{StreamLedger::kMaxSessions, PartitionMachine::kSessionTtl};
   std::atomic<const ServedShard*> served_{nullptr};
 };

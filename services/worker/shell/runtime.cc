@@ -25,9 +25,11 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Start(const RuntimeOptions& op
                                                         ModelSource& model,
                                                         const Shutdown& shutdown) {
   LimitHeaps(HeapsFor(metrics::UsableMemoryBytes()));
-  CAPSTAN_RETURN_IF_ERROR(SetUpProcess(options.service, "worker", options.name));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<const Tls> tls,
+                           SetUpProcess(options.service, "worker", options.name));
   std::unique_ptr<Runtime> runtime(new Runtime(options, model, shutdown));
-  MeasureProcess(runtime->registry_);
+  runtime->tls_ = std::move(tls);
+  MeasureProcess(runtime->registry_, runtime->tls_.get());
   CAPSTAN_ASSIGN_OR_RETURN(SidePorts side,
                            SidePorts::Open(options.host, options.service, runtime->registry_));
   runtime->side_ = std::make_unique<SidePorts>(std::move(side));
@@ -70,7 +72,7 @@ void Runtime::Run() {
 
 absl::Status Runtime::Work() {
   EventLoop loop;
-  const Channel chief = NewChannel(options_.chief, Role::kChief);
+  const Channel chief = NewChannel(options_.chief, Role::kChief, tls_.get());
   Incarnation former{};
   for (;;) {
     const Incarnation incarnation = NewIncarnation();
@@ -85,7 +87,8 @@ absl::Status Runtime::Work() {
                         .incarnation = incarnation,
                         .min_step = options_.min_step,
                         .declaration = declared_ == nullptr ? nullptr : &declared_->declaration,
-                        .drain = options_.drain},
+                        .drain = options_.drain,
+                        .tls = tls_.get()},
                        *registration, model_, loop, chief, metrics_));
     side_->health().Set(Probe::kReadiness, true);
     const WorkerEnd end = worker->Run(shutdown_);

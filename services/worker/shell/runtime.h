@@ -64,6 +64,7 @@ class Runtime {
   const RuntimeOptions options_;
   ModelSource& model_;
   const Shutdown& shutdown_;
+  std::unique_ptr<const Tls> tls_;  // Null: plaintext. Set by Start.
   metrics::Registry registry_;
   WorkerMetrics metrics_;
   std::unique_ptr<SidePorts> side_;

@@ -94,7 +94,7 @@ absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration, Mo
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Computer> computer,
                              model.NewComputer(job_, options, loop_));
     if (trainers_.size() % kTrainersPerConnection == 0) {
-      channels = std::make_shared<ProcessChannels>();
+      channels = std::make_shared<ProcessChannels>(options_.tls);
     }
     trainers_[TrainerId{id}] =
         std::make_unique<Trainer>(context_, TrainerId{id}, channels, std::move(computer));

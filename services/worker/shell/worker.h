@@ -26,7 +26,8 @@ struct WorkerOptions {
   // What the user's program has declared; null: the job's towers are computed. Must outlive the
   // worker.
   const v1::ModelDeclaration* declaration = nullptr;
-  absl::Duration drain;  // See RuntimeOptions.
+  absl::Duration drain;      // See RuntimeOptions.
+  const Tls* tls = nullptr;  // What shards are shown; null: plaintext. Must outlive the worker.
 };
 
 // Confined to the thread that runs it.

@@ -194,7 +194,7 @@ class Probes {
   Probes(const std::string& folder, const std::string& address, bool pushes)
       : served_(ReadServedJob(folder)),
         map_(*ParameterMap::Create(served_.job)),
-        chief_(NewChannel(address, Role::kChief)),
+        chief_(NewChannel(address, Role::kChief, /*tls=*/nullptr)),
         client_(loop_, map_, {}) {
     CAPSTAN_CHECK(client_.SetView(served_.view));
     const auto count = static_cast<int>(map_.partition_count());

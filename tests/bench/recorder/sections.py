@@ -363,6 +363,14 @@ def python(context):
                               context.capstan("reading.py", data / "cells.parquet", name="reading")], rows, prepare=context.make_python)
 
 
+def build(context):
+    """What the build of the quickstart's programs takes where nothing has been compiled before."""
+    rows = [Row("the quickstart's build, core minutes", "quickstart's build, CPU", 12, 1, less=True)]
+    # Not in the network of the peers, which has nothing that a build needs.
+    side = Side(CAPSTAN, [PYTHON, "-B", TURNS / "build.py"], context.environment, own=True)
+    return Section("build", [side], rows, wanted=1, bound=3)
+
+
 def quality(context):
     """Each example on real data: the median of three seeds, beside its bar."""
     import learning
@@ -379,7 +387,7 @@ ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "
        "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "inference": inference,
        "scrape": scrape, "tls": tls,
        "memory": memory, "replicas": replicas, "failover": failover, "moves": moves, "shards": shards,
-       "crowd": crowd, "large": large, "chief": chief, "plan": plan, "python": python,
+       "crowd": crowd, "large": large, "chief": chief, "plan": plan, "python": python, "build": build,
        "quality": quality, "matrix": matrix}
 
 

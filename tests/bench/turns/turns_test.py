@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The turns that compare memory with what `capstan plan` says run to their end, and tell all that their sections show. They are
-run with few and small processes; what they measure so is not looked at.
+"""The turns that compare memory with what `capstan plan` says, and that of the build, run to their end, and tell all that their
+sections show. They are run with few and small processes, and with a compiler that does nothing; what they measure so is not looked at.
 
     CAPSTAN_BIN=build/bin CAPSTAN_PROTO=proto tests/bench/turns/turns_test.py"""
 
@@ -22,27 +22,48 @@ PATIENCE_SECONDS = 200
 
 class TurnsTest(unittest.TestCase):
 
-    def tells(self, section, side, script, *arguments):
-        """The script completes, and each row that the section has of this side finds what it shows."""
+    def tells(self, section, side, script, *arguments, path=()):
+        """The script completes, and each row that the section has of this side finds what it shows; the rows. `path`: folders of programs
+        that stand for those of the machine."""
+        environment = {**os.environ, "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]])}
         done = subprocess.run([sys.executable, "-B", TURNS / script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=PATIENCE_SECONDS, check=False)
+                              text=True, timeout=PATIENCE_SECONDS, check=False, env=environment)
         self.assertEqual(done.returncode, 0, done.stdout)
         told = {result.case: result.value for result in results.parse(done.stdout)}
         with tempfile.TemporaryDirectory() as scratch:
             rows = section(sections.Context(os.environ["CAPSTAN_BIN"], scratch)).rows
         rows = [row for row in rows if (row.of or sections.CAPSTAN) == side]
-        self.assertTrue(any("by the plan" in row.ours for row in rows), rows)
         for row in rows:
             found = [value for case, value in told.items() if re.fullmatch(row.ours, case)]
             self.assertEqual(len(found), 1, f"{row.what}: {told}")
             self.assertGreater(found[0], 0, row.what)
+        return rows
+
+    def compares_with_the_plan(self, rows):
+        self.assertTrue(any("by the plan" in row.ours for row in rows), rows)
 
     def test_large(self):
-        self.tells(sections.large, sections.CAPSTAN, "large.py", "--objects", "50", "--lanes", "4", "--shards", "2", "--workers", "2",
-                   "--rounds", "4", "--width", "1000")
+        self.compares_with_the_plan(self.tells(
+            sections.large, sections.CAPSTAN, "large.py", "--objects", "50", "--lanes", "4", "--shards", "2", "--workers", "2",
+            "--rounds", "4", "--width", "1000"))
 
     def test_crowd(self):
-        self.tells(sections.crowd, "sync", "crowd.py", "sync", "--shards", "2", "--workers", "2", "--tasks", "16")
+        self.compares_with_the_plan(self.tells(
+            sections.crowd, "sync", "crowd.py", "sync", "--shards", "2", "--workers", "2", "--tasks", "16"))
+
+    def test_build(self):
+        """Of programs that are there at once, and not from ccache."""
+        with tempfile.TemporaryDirectory() as scratch:
+            tools, folder = pathlib.Path(scratch) / "tools", pathlib.Path(scratch) / "cold"
+            tools.mkdir()
+            for tool, does in (("cmake", "true"), ("ninja", 'mkdir "$2/bin"; cd "$2/bin"; for program in capstan chief ps worker; do echo 1 >$program; done')):
+                (tools / tool).write_text(f'#!/bin/sh\n[ "$CCACHE_DISABLE" = 1 ] || exit 9\n{does}\n')
+                (tools / tool).chmod(0o755)
+            folder.mkdir()
+            (folder / "of-an-earlier-build").touch()
+            rows = self.tells(sections.build, sections.CAPSTAN, "build.py", "--folder", folder, path=[tools])
+            self.assertEqual(len(rows), 1)
+            self.assertFalse(folder.exists())
 
 
 if __name__ == "__main__":

@@ -26,10 +26,8 @@ namespace {
 
 constexpr char kWorkers[] = "the client's certificate is not a worker's: its pushes name ";
 
-// Of one authority. This process is the shard.
+// Of one authority.
 struct Certificates {
-  Certificates() { CAPSTAN_CHECK(UseTls((root / "ps.ctr.capstan").string()).ok()); }
-
   std::unique_ptr<Tls> NewTls(const std::vector<std::string>& names) const {
     const std::filesystem::path own = root / names.back();
     authority.Issue(own, {.dns_names = names});

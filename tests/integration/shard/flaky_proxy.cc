@@ -30,7 +30,7 @@ class FlakyProxy::Service final : public v1::Ps::WithRawCallbackMethod_Pull<
                                       v1::Ps::WithRawCallbackMethod_Push<v1::Ps::CallbackService>> {
  public:
   Service(const std::string& target, const Faults& faults, uint64_t seed)
-      : stub_(NewChannel(target, Role::kPs)), faults_(faults), seed_(seed) {}
+      : stub_(NewChannel(target, Role::kPs, /*tls=*/nullptr)), faults_(faults), seed_(seed) {}
 
   ~Service() override {
     absl::MutexLock lock(&mu_);

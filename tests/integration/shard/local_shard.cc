@@ -55,7 +55,7 @@ v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width) {
 LocalShard::LocalShard(const v1::JobSpec& job, int index, const ServerOptions& server)
     : identity_{static_cast<ShardIndex>(index), IncarnationOf(index)},
       metrics_(registry_),
-      service_(metrics_) {
+      service_(metrics_, server.tls) {
   auto shard = ps::Shard::Create(job, identity_, metrics_, clock_);
   CAPSTAN_CHECK(shard.ok());
   shard_ = *std::move(shard);
@@ -65,13 +65,13 @@ LocalShard::LocalShard(const v1::JobSpec& job, int index, const ServerOptions& s
   saver_.emplace(*shard_, ps::Outside{.background = gentle_threads_});
   loader_.emplace(*shard_, ps::Outside{.background = threads_});
   mover_.emplace(*shard_, ps::Mover::Backgrounds{.gentle = gentle_threads_, .hasty = threads_},
-                 ps::OpenShardPeer);
+                 ps::ShardPeerOpener(server.tls));
   staged_.emplace(*shard_, threads_);
   replicator_.emplace(*shard_);
   followers_.emplace(*shard_, *mover_, *staged_, *replicator_);
   served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_, *mover_, *staged_, *replicator_});
   service_.Serve(&*served_);
-  if (job.replicas() > 0) sender_.emplace(*shard_);
+  if (job.replicas() > 0) sender_.emplace(*shard_, server.tls);
   ticker_ = std::thread([this] {
     while (!stopping_) {
       shard_->Tick();

@@ -104,7 +104,7 @@ TEST(ShardMemoryRoundsTest, ARoundClosesThoughItNeedsMoreThanItsShareAndAnotherU
   piece.set_size(2 * kShare);
   piece.set_piece("x");
   ASSERT_TRUE(shard.pieces().Take({"peer:1", "peer"}, piece, shard.clock().Now()).ok());
-  ps::CoordinatorLink link(shard);
+  ps::CoordinatorLink link(shard, /*tls=*/nullptr);
   link.SetView(shards.view());
   Runner first(shards, 0), second(shards, 1);
   ASSERT_EQ(second.Open().round(), 1u);

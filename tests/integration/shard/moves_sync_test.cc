@@ -164,7 +164,8 @@ TEST(MovesSyncTest, WhatTheCoordinatorTellsBeforeAShardServesIsAskedForAgain) {
 TEST(MovesSyncTest, ShardsFollowTheCountsOfTheNextCoordinator) {
   LocalShards shards(SyncJob(kLanes), 2);
   std::deque<ps::CoordinatorLink> links;
-  for (int i = 0; i < 2; ++i) links.emplace_back(shards.at(i).shard()).SetView(shards.view());
+  for (int i = 0; i < 2; ++i)
+    links.emplace_back(shards.at(i).shard(), nullptr).SetView(shards.view());
   Lanes lanes(shards);
   lanes.Train(2);
   lanes.Hold();

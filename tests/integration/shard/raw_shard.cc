@@ -31,7 +31,7 @@ std::string Packed(const std::vector<float>& floats) {
 RawShardTest::RawShardTest(int shards)
     : shards_(SmallJob(kColumns, kColumns), shards),
       client_(shards_.job(), shards_.view(), 0, kRows),
-      channel_(NewChannel(shards_.view().shards(0).address(), Role::kPs)) {}
+      channel_(NewChannel(shards_.view().shards(0).address(), Role::kPs, /*tls=*/nullptr)) {}
 
 v1::PushRequest RawShardTest::GoodPush() const {
   v1::PushRequest push;

@@ -150,7 +150,7 @@ class Links {
  public:
   explicit Links(LocalShards& shards, ps::Watched watched = ps::Watched::kCounts) {
     for (int i = 0; i < shards.size(); ++i) {
-      links_.emplace_back(shards.at(i).shard(), watched).SetView(shards.view());
+      links_.emplace_back(shards.at(i).shard(), nullptr, watched).SetView(shards.view());
     }
   }
 

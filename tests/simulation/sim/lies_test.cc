@@ -13,11 +13,27 @@ namespace {
 
 using ::testing::ContainsRegex;
 
+// Where the search of a lie begins, which goes through all seeds in a circle. Those that only a few
+// seeds find begin with one that did when this was written.
+uint64_t FirstSeedOf(Lie lie) {
+  switch (lie) {
+    case Lie::kClockOfAnyView:
+      return 362;
+    case Lie::kEmptyNewShard:
+      return 114;
+    case Lie::kForgetOpen:
+      return 36;
+    default:
+      return 1;
+  }
+}
+
 void ExpectFinds(
     Lie lie, Policy policy, const char* invariant,
     const std::function<void(WorldOptions&)>& adjust = [](WorldOptions&) {}) {
   constexpr uint64_t kSeeds = 1000;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t i = 0; i < kSeeds; ++i) {
+    const uint64_t seed = (FirstSeedOf(lie) - 1 + i) % kSeeds + 1;
     WorldOptions world = WorldOf(seed);
     world.lie = lie;
     world.job.policy = policy;

@@ -55,7 +55,7 @@ TestServer::TestServer() {
 }
 
 Channel TestServer::Connect() const {
-  return NewChannel(absl::StrCat("127.0.0.1:", server->port()), Role::kPs);
+  return NewChannel(absl::StrCat("127.0.0.1:", server->port()), Role::kPs, /*tls=*/nullptr);
 }
 
 }  // namespace capstan

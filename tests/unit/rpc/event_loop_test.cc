@@ -68,8 +68,8 @@ TEST(EventLoopTest, SaysDeadlineExceededWhenThePeerIsSilent) {
 TEST(EventLoopTest, SaysUnavailableWhenNobodyListens) {
   EventLoop loop;
   std::optional<absl::Status> status;
-  loop.Call(NewChannel("127.0.0.1:1", Role::kPs), kPull, BytesOf(""), absl::Seconds(5),
-            [&](absl::StatusOr<grpc::ByteBuffer> r) { status = r.status(); });
+  loop.Call(NewChannel("127.0.0.1:1", Role::kPs, /*tls=*/nullptr), kPull, BytesOf(""),
+            absl::Seconds(5), [&](absl::StatusOr<grpc::ByteBuffer> r) { status = r.status(); });
   ASSERT_TRUE(PollUntil(loop, [&] { return status.has_value(); }));
   EXPECT_EQ(status->code(), absl::StatusCode::kUnavailable);
 }
@@ -120,8 +120,8 @@ TEST(EventLoopTest, AStreamToNobodyEndsAsUnavailable) {
   EventLoop loop;
   std::optional<absl::Status> end;
   loop.Stream<v1::View>(
-      NewChannel("127.0.0.1:1", Role::kChief), kWatch, v1::WatchViewRequest(), [](v1::View) {},
-      [&](absl::Status status) { end = std::move(status); });
+      NewChannel("127.0.0.1:1", Role::kChief, /*tls=*/nullptr), kWatch, v1::WatchViewRequest(),
+      [](v1::View) {}, [&](absl::Status status) { end = std::move(status); });
   ASSERT_TRUE(PollUntil(loop, [&] { return end.has_value(); }));
   EXPECT_EQ(end->code(), absl::StatusCode::kUnavailable);
 }

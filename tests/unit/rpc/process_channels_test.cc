@@ -6,14 +6,14 @@ namespace capstan {
 namespace {
 
 TEST(ProcessChannelsTest, WhoeverAsksForTheSameProcessSharesItsChannel) {
-  ProcessChannels channels;
+  ProcessChannels channels(/*tls=*/nullptr);
   const Channel first = channels.To("127.0.0.1:1", 7);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(channels.To("127.0.0.1:1", 7), first);
 }
 
 TEST(ProcessChannelsTest, AnotherProcessGetsAChannelOfItsOwn) {
-  ProcessChannels channels;
+  ProcessChannels channels(/*tls=*/nullptr);
   const Channel first = channels.To("127.0.0.1:1", 7);
   const Channel restarted = channels.To("127.0.0.1:1", 8);
   EXPECT_NE(restarted, first);
@@ -21,7 +21,7 @@ TEST(ProcessChannelsTest, AnotherProcessGetsAChannelOfItsOwn) {
 }
 
 TEST(ProcessChannelsTest, AChannelEndsWithTheLastWhoHoldsIt) {
-  ProcessChannels channels;
+  ProcessChannels channels(/*tls=*/nullptr);
   std::weak_ptr<grpc::Channel> first = channels.To("127.0.0.1:1", 7);
   EXPECT_TRUE(first.expired());
 }

@@ -106,6 +106,12 @@ class TlsTest : public testing::Test {
   std::unique_ptr<Server> server_;
 };
 
+TEST(TlsOfNoFolderTest, IsPlaintext) {
+  const absl::StatusOr<std::unique_ptr<const Tls>> tls = Tls::Load("");
+  ASSERT_TRUE(tls.ok()) << tls.status();
+  EXPECT_EQ(*tls, nullptr);
+}
+
 TEST_F(TlsTest, ARoleIsServedWhatItMayCall) {
   const auto ps = NewTls("ps.ctr.capstan");
   const auto worker = NewTls("worker.ctr.capstan");

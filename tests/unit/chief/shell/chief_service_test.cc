@@ -102,7 +102,7 @@ class ChiefServiceTest : public testing::Test {
       *OpenCurveFile(PlanOf(options_).spec, /*anew=*/true, housekeeping_);
   ViewFeed views_{8};
   ModelIntake intake_{clock_};
-  ChiefService service_{views_, intake_};
+  ChiefService service_{views_, intake_, /*tls=*/nullptr};
   ControlLoop control_{
       ChiefMachine({.seal_key = "the key", .shards = 2}, PlanOf(options_), clock_.Now()),
       {.clock = clock_,

@@ -78,7 +78,7 @@ class ViewFeedTest : public testing::Test {
     request.set_differences(differences);
     auto watcher = std::make_unique<Watcher>();
     watcher->call = loop_.Stream<v1::View>(
-        NewChannel(absl::StrCat("127.0.0.1:", server_->port()), Role::kChief),
+        NewChannel(absl::StrCat("127.0.0.1:", server_->port()), Role::kChief, /*tls=*/nullptr),
         "/capstan.v1.Chief/WatchView", request,
         [w = watcher.get()](const v1::View& message) { w->Take(message); },
         [w = watcher.get()](absl::Status end) { w->end = std::move(end); });

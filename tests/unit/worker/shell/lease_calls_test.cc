@@ -108,9 +108,10 @@ class LeaseCallsTest : public ::testing::Test {
   const ParameterMap parameters_ = *ParameterMap::Create(job_);
   const SteadyClock clock_;
   EventLoop loop_;
-  PsClient client_{loop_,
-                   parameters_,
-                   {.trainer = TrainerId{1}, .channels = std::make_shared<ProcessChannels>()}};
+  PsClient client_{
+      loop_,
+      parameters_,
+      {.trainer = TrainerId{1}, .channels = std::make_shared<ProcessChannels>(/*tls=*/nullptr)}};
   IdleComputer computer_;
   BatchPrefetcher prefetcher_{
       Reader(), {.batches_ahead = 1}, NewDataFiles({.patience = absl::ZeroDuration()})};

@@ -38,7 +38,8 @@ class RegistrationTest : public testing::Test {
   absl::Status Declare() {
     DeclaredModel model;
     model.values.assign(1000, 1.0f);
-    return DeclareModel(NewChannel(server_.address(), Role::kChief), model, shutdown_);
+    return DeclareModel(NewChannel(server_.address(), Role::kChief, /*tls=*/nullptr), model,
+                        shutdown_);
   }
 
   SlowChief chief_;

@@ -75,8 +75,9 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
                               .grouped = grouped,
                               .progress = progress,
                               .metrics = metrics};
-  auto trainer = std::make_unique<Trainer>(
-      context, TrainerId{1}, std::make_shared<ProcessChannels>(), std::make_unique<NoComputer>());
+  auto trainer = std::make_unique<Trainer>(context, TrainerId{1},
+                                           std::make_shared<ProcessChannels>(/*tls=*/nullptr),
+                                           std::make_unique<NoComputer>());
   trainer->OnView(ViewOf(server.address()), {});
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_LANE);
