@@ -58,7 +58,7 @@ class Context:
         """The same in the forms that the sides of `python` need, images and tables of ids, once."""
         self.make_clicks()
         folder = self.scratch / "python"
-        if not (folder / "made").exists():
+        if not all((folder / name).exists() for name in ("made", "clicks.csv.gz")):
             subprocess.run([PYTHON, "-B", PROGRAMS / "prepare.py", self.scratch / "clicks" / "train.csv", folder], check=True)
 
     def others(self, *wanted):
@@ -329,6 +329,17 @@ def large(context):
     return Section("large", [context.capstan("large.py")], rows, wanted=1, bound=3)
 
 
+def lanes(context):
+    """Twenty-five lanes of a small model on one worker, beside one lane."""
+    # A lane holds a task of 4.3 MiB when it is parsed, if it has 2 MiB of text.
+    rows = [*(Row(f"tasks of {task}: 25 lanes, by the memory of one", f"tasks of {task}: memory of a worker of many lanes by that of one", bar, 1,
+                  less=True) for task, bar in (("64KiB", 1.6), ("2MiB", 4))),
+            *(Row(f"tasks of {task}: memory of a worker of {what}, by what `capstan plan` says",
+                  f"tasks of {task}: memory of a worker of {what} by the plan", 1, 1, less=True)
+              for task in ("64KiB", "2MiB") for what in ("one lane", "many lanes"))]
+    return Section("lanes", [context.capstan("lanes.py", context.scratch / "clicks")], rows, wanted=1, bound=3, prepare=context.make_clicks)
+
+
 def plan(context):
     """What `capstan plan` says of the pace of three models, one to eight workers and one to four shards, beside their pace."""
     rows = [Row(f"{case}: off by the factor", f"{re.escape(case)}: off .*", 1.25, 1, less=True)
@@ -336,13 +347,21 @@ def plan(context):
     return Section("plan", [context.capstan("planned.py", context.scratch / "clicks")], rows, prepare=context.make_clicks)
 
 
+HEARTBEATS = ("a task's heartbeat", "a lane's heartbeat", "eight threads' heartbeat", "eight lanes' heartbeat", "eight threads' heartbeat, ssp",
+              "eight threads' heartbeat, no task left")
+ENDS_OF_EIGHT_TASKS = ("eight tasks end", "eight tasks end, ssp", "the last eight tasks end", "the last eight tasks end, ssp")
+
+
 def chief(context):
-    """What the chief has to do for 1,000 workers, ten million tasks and 100,000 objects."""
-    rows = [*(Row(f"{kind}'s heartbeat, 1,000 workers, us", f"{kind}'s heartbeat, 1000 workers", 100, 1, less=True)
-              for kind in ("a task", "a lane")),
+    """What the chief has to do for 1,000 workers, ten million tasks and 100,000 objects; and what the shards keep of a million
+    tasks that are done: the streams of those under way, and as many intervals of closed ones."""
+    rows = [*(Row(f"{kind}, 1,000 workers, us", f"{kind}, 1000 workers", 100, 1, less=True) for kind in HEARTBEATS),
+            *(Row(f"{kind}, 1,000 workers, us", f"{kind}, 1000 workers", 8 * 100, 1, less=True) for kind in ENDS_OF_EIGHT_TASKS),
             Row("ten million tasks: memory, MiB", "10000000 tasks: memory", 300, 1, less=True),
             Row("ten million tasks: a start, s", "10000000 tasks: start.*", 2, 1, less=True),
-            Row("100,000 objects with answers after 20 ms are planned in, s", "100000 objects: planned", 30, 1, less=True)]
+            Row("a million tasks by 100 workers: memory of their streams on all shards, MiB", r"streams of .*: memory of .*", 16, 1, less=True),
+            Row("the same in each checkpoint, MiB", "streams of .*: a checkpoint's part", 8, 1, less=True),
+            Row("100,000 objects with answers after 20 ms are planned in, s", r"\d+ objects: planned", 30, 1, less=True)]
     return Section("chief", [context.capstan("chief.py")], rows)
 
 
@@ -356,11 +375,13 @@ def python(context):
             *(Row(f"import and {what}, s", f"import and {what}", 1, 1, less=True) for what in ("connect", "be told the job")),
             Row("40 tables, examples/s by those of one", "40 tables by one", 0.8, 1),
             *(Row(f"{kind}, GB/s of a core", kind, 1, 1, of="reading") for kind in ("tar", "TFRecord")),
-            Row("Parquet, MB/s of values of a core", "Parquet", 150, 1, of="reading")]
+            Row("Parquet, MB/s of values of a core", "Parquet", 150, 1, of="reading"),
+            Row("shuffled tasks of one .gz of 60 MB, by those of the csv", "shuffled tasks of one .gz by .*", 4, 1, less=True, of="reading")]
     data = context.scratch / "python"
     plain = [Side("torch", [PYTHON, "-B", PROGRAMS / "plain.py", data], context.environment, own=True)]
     return Section("python", [context.capstan("own_model.py", context.scratch / "clicks" / "train.csv", data), *plain,
-                              context.capstan("reading.py", data / "cells.parquet", name="reading")], rows, prepare=context.make_python)
+                              context.capstan("reading.py", data / "cells.parquet", context.scratch / "clicks" / "train.csv", data / "clicks.csv.gz",
+                                              name="reading")], rows, prepare=context.make_python)
 
 
 def quality(context):
@@ -379,7 +400,7 @@ ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "
        "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "inference": inference,
        "scrape": scrape, "tls": tls,
        "memory": memory, "replicas": replicas, "failover": failover, "moves": moves, "shards": shards,
-       "crowd": crowd, "large": large, "chief": chief, "plan": plan, "python": python,
+       "crowd": crowd, "large": large, "lanes": lanes, "chief": chief, "plan": plan, "python": python,
        "quality": quality, "matrix": matrix}
 
 
