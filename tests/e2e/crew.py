@@ -294,11 +294,6 @@ class Crew:
         pages = pathlib.Path(f"/proc/{self.processes[name].pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
-    def most_resident_bytes(self, name):
-        """What the process had at its largest, so far."""
-        status = pathlib.Path(f"/proc/{self.processes[name].pid}/status").read_text()
-        return int(re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)[1]) << 10
-
     @contextlib.contextmanager
     def room_for(self, name, more):
         """The process may open so many more files meanwhile; a function that says whether it could open another one."""

@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import Crew, run_to_end, series, view_pb2
+from largest import most_resident_bytes
 
 LANES, BATCH, ROUNDS, KEYS = 4, 25, 20, 60
 
@@ -139,7 +140,7 @@ class SyncTest(unittest.TestCase):
         for count in (1, lanes):
             with Crew(job(files[:count], OPTIMIZERS["sgd"], count, BATCH), shards=1, workers=1, exit_when_done=False) as crew:
                 self.assertEqual(crew.until_state("COMPLETED").examples, count * BATCH * ROUNDS)
-                largest[count] = crew.most_resident_bytes("worker-0")
+                largest[count] = most_resident_bytes(crew, "worker-0")
         self.assertLess(largest[lanes], 1.6 * largest[1], "memory of a worker")
 
     def test_a_worker_may_have_more_lanes_than_calls_fit_on_its_connections(self):

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 
+import chief_rows
 import page
 from compare import Row
 from turns import BOUND, QUIET, WANTED, Side
@@ -331,7 +332,6 @@ def large(context):
 
 def lanes(context):
     """Twenty-five lanes of a small model on one worker, beside one lane."""
-    # A lane holds a task of 4.3 MiB when it is parsed, if it has 2 MiB of text.
     rows = [*(Row(f"tasks of {task}: 25 lanes, by the memory of one", f"tasks of {task}: memory of a worker of many lanes by that of one", bar, 1,
                   less=True) for task, bar in (("64KiB", 1.6), ("2MiB", 4))),
             *(Row(f"tasks of {task}: memory of a worker of {what}, by what `capstan plan` says",
@@ -347,22 +347,9 @@ def plan(context):
     return Section("plan", [context.capstan("planned.py", context.scratch / "clicks")], rows, prepare=context.make_clicks)
 
 
-HEARTBEATS = ("a task's heartbeat", "a lane's heartbeat", "eight threads' heartbeat", "eight lanes' heartbeat", "eight threads' heartbeat, ssp",
-              "eight threads' heartbeat, no task left")
-ENDS_OF_EIGHT_TASKS = ("eight tasks end", "eight tasks end, ssp", "the last eight tasks end", "the last eight tasks end, ssp")
-
-
 def chief(context):
-    """What the chief has to do for 1,000 workers, ten million tasks and 100,000 objects; and what the shards keep of a million
-    tasks that are done: the streams of those under way, and as many intervals of closed ones."""
-    rows = [*(Row(f"{kind}, 1,000 workers, us", f"{kind}, 1000 workers", 100, 1, less=True) for kind in HEARTBEATS),
-            *(Row(f"{kind}, 1,000 workers, us", f"{kind}, 1000 workers", 8 * 100, 1, less=True) for kind in ENDS_OF_EIGHT_TASKS),
-            Row("ten million tasks: memory, MiB", "10000000 tasks: memory", 300, 1, less=True),
-            Row("ten million tasks: a start, s", "10000000 tasks: start.*", 2, 1, less=True),
-            Row("a million tasks by 100 workers: memory of their streams on all shards, MiB", r"streams of .*: memory of .*", 16, 1, less=True),
-            Row("the same in each checkpoint, MiB", "streams of .*: a checkpoint's part", 8, 1, less=True),
-            Row("100,000 objects with answers after 20 ms are planned in, s", r"\d+ objects: planned", 30, 1, less=True)]
-    return Section("chief", [context.capstan("chief.py")], rows)
+    """What the chief has to do for 1,000 workers, ten million tasks and 100,000 objects, and what shards keep of a million tasks."""
+    return Section("chief", [context.capstan("chief.py")], chief_rows.ROWS)
 
 
 def python(context):

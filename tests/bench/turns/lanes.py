@@ -13,6 +13,8 @@ import pathlib
 from resident import MIB, planned_memory
 from train import crew_of, tell
 
+from largest import most_resident_bytes
+
 JOB = """
 job: lanes
 data: {{format: csv, train: {folder}/train.csv, schema: {{label: 0, categorical: "1-39"}}, task_bytes: {task}}}
@@ -32,7 +34,7 @@ def memory(folder, task, lanes, rounds):
     """Bytes of the worker at its largest, and what the plan says."""
     with crew_of(JOB.format(folder=folder, task=task, lanes=lanes)) as crew:
         crew.until(lambda: crew.status().round >= rounds, f"{rounds} rounds", PATIENCE_SECONDS)
-        return crew.most_resident_bytes("worker-0"), planned_memory(crew)["worker"]
+        return most_resident_bytes(crew, "worker-0"), planned_memory(crew)["worker"]
 
 
 def main():
