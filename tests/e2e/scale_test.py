@@ -1,4 +1,5 @@
-"""Three shards and twenty workers in one small job, in every policy. `tests/scale` has ten and a hundred."""
+"""Three shards and twenty workers in one small job, in every policy, and ten and a hundred in rounds, of which some are killed.
+`tests/scale` has ten and a hundred in every policy."""
 
 import contextlib
 import os
@@ -13,7 +14,8 @@ from ledger import ledger_times, write_ledger_file
 from scale import crowd
 
 SHARDS, WORKERS = 3, 20
-RECORDS = 8 * WORKERS * 128
+TASK_RECORDS = 128
+RECORDS = 8 * WORKERS * TASK_RECORDS
 IDLE_WORKER_BYTES = 40 << 20  # The bar.
 
 
@@ -63,6 +65,22 @@ class ScaleTest(unittest.TestCase):
     def test_sync_with_backup_workers(self):
         self.completes("backup")
 
+    def test_a_hundred_workers_and_ten_shards_outlive_a_worker_a_shard_and_the_chief(self):
+        workers, shards, patience = 100, 10, 240
+        records = 4 * workers * TASK_RECORDS
+        write_ledger_file(self.data, records)
+        with crowd("sync", self.data, shards, workers, ["checkpoint.every=2s"]) as crew:
+            crew.until(lambda: len(crew.status().workers) == workers, "every worker", patience)
+            for part, name in ((0.2, "worker-7"), (0.4, "ps-3"), (0.6, "chief")):
+                crew.until_examples(part * records, patience)
+                crew.kill(name)
+                crew.hang_up()
+                crew.add_again(name)
+            last = crew.until_state("COMPLETED", "FAILED", timeout=patience)
+            self.assertEqual(last.state, view_pb2.JOB_STATE_COMPLETED, last.reason)
+            self.assertEqual(last.examples, records)
+            self.assertEqual(set(ledger_times(crew.predict(self.data))), {1})
+
     def test_an_idle_worker_is_small(self):
         with crowd("async", self.data, SHARDS, WORKERS) as crew:
             crew.until_state("COMPLETED", timeout=60)
@@ -71,12 +89,15 @@ class ScaleTest(unittest.TestCase):
             self.assertLess(crew.resident_bytes("late"), IDLE_WORKER_BYTES)
 
     def test_the_threads_of_a_worker_share_a_connection_to_each_shard(self):
-        with crowd("ssp", self.data, 2, 1, overrides=["train.compute_threads=4"]) as crew:
-            crew.until_examples(RECORDS // 4)
-            worker = crew.processes["worker-0"].pid
-            for shard in ("ps-0", "ps-1"):
-                self.assertEqual(connections(worker, crew.ports(shard)["data"]), 1, shard)
-            crew.until_state("COMPLETED", timeout=60)
+        # Under ssp eight of them do, as those that wait for slower ones must not take all calls of a connection.
+        for policy, threads, expected in (("async", 12, 1), ("ssp", 4, 1), ("ssp", 12, 2)):
+            with self.subTest(policy=policy, threads=threads), \
+                    crowd(policy, self.data, 2, 1, overrides=[f"train.compute_threads={threads}"]) as crew:
+                crew.until_examples(RECORDS // 4)
+                worker = crew.processes["worker-0"].pid
+                for shard in ("ps-0", "ps-1"):
+                    self.assertEqual(connections(worker, crew.ports(shard)["data"]), expected, shard)
+                crew.until_state("COMPLETED", timeout=60)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import Crew, run_to_end, series, view_pb2
+from largest import most_resident_bytes
 
 LANES, BATCH, ROUNDS, KEYS = 4, 25, 20, 60
 
@@ -131,6 +132,16 @@ class SyncTest(unittest.TestCase):
             self.assertLess(largest, 16 * model_bytes, "as many copies as lanes")
             # The model, the sum, and the gradients that came before their turn.
             self.assertLess(largest_shard, lanes * model_bytes / 2, "the gradients of all lanes")
+
+    def test_a_worker_of_many_lanes_of_a_small_model_is_little_larger_than_of_one(self):
+        lanes = 25
+        files, _ = self.write_lanes(lanes, BATCH * ROUNDS)
+        largest = {}
+        for count in (1, lanes):
+            with Crew(job(files[:count], OPTIMIZERS["sgd"], count, BATCH), shards=1, workers=1, exit_when_done=False) as crew:
+                self.assertEqual(crew.until_state("COMPLETED").examples, count * BATCH * ROUNDS)
+                largest[count] = most_resident_bytes(crew, "worker-0")
+        self.assertLess(largest[lanes], 1.6 * largest[1], "memory of a worker")
 
     def test_a_worker_may_have_more_lanes_than_calls_fit_on_its_connections(self):
         # 128 calls fit on one. Were those of all lanes that are done with a round to wait there for the next, the pushes of

@@ -1,4 +1,5 @@
-// The input side alone: parsing a click log, removing duplicates, cutting shuffled batches.
+// The input side alone: parsing a click log, removing duplicates, cutting shuffled batches. And the
+// shuffled tasks of a file, plain or compressed: CAPSTAN_BENCH_TEXT=FILE data_bench.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -7,8 +8,10 @@
 #include <vector>
 
 #include "capstan/base/check.h"
+#include "capstan/base/permutation.h"
 #include "capstan/data/feed/deduplicate.h"
 #include "capstan/data/synthetic/click_log.h"
+#include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
 
@@ -17,6 +20,7 @@ namespace {
 
 constexpr uint64_t kRows = 200000;
 constexpr uint32_t kBatch = 1024;
+constexpr uint32_t kPieces = 16;  // As job.yaml has it unless it says otherwise.
 
 // A click log of kRows rows as csv, in a folder that is removed at exit.
 class ClickLogFile {
@@ -70,6 +74,36 @@ void BM_ReadSynthetic(benchmark::State& state) {
   ReadAll(state, Options(v1::DATA_FORMAT_SYNTHETIC, ""));
 }
 BENCHMARK(BM_ReadSynthetic)->Unit(benchmark::kMillisecond);
+
+// All tasks of an epoch in any order, cut and mixed as those of a job that says nothing of it. The
+// reader has not seen the file before, so where a compressed one can be restarted is learnt in the
+// same time.
+void BM_ReadShuffledTasks(benchmark::State& state) {
+  const char* const path = std::getenv("CAPSTAN_BENCH_TEXT");
+  if (path == nullptr) {
+    state.SkipWithError("CAPSTAN_BENCH_TEXT must name a csv of the click log");
+    return;
+  }
+  ReaderOptions options = Options(v1::DATA_FORMAT_CSV, path);
+  options.data.set_shuffle(true);
+  options.data.set_pieces(kPieces);
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  const auto ranges = PlanTasks(*files, options.data, {.batch_size = kBatch});
+  CAPSTAN_CHECK(ranges.ok());
+  const TaskMix tasks(*ranges, options.data, /*seed=*/1);
+  const Permutation order(tasks.size(), /*seed=*/2, /*stream=*/0);
+  uint64_t records = 0;
+  for (auto _ : state) {
+    TaskReader reader(options, *files);
+    for (uint32_t i = 0; i < tasks.size(); ++i) {
+      const auto task = reader.Read({.task = tasks.TaskAt(0, static_cast<uint32_t>(order(i)))});
+      CAPSTAN_CHECK(task.ok());
+      records += (*task)->examples();
+    }
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(records));
+}
+BENCHMARK(BM_ReadShuffledTasks)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 // One batch of the click log: 39,936 keys, about 9,700 of them distinct.
 Batch ClickBatch() {

@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 """What the sides of the section `python` need, made once: prepare.py CLICKS FOLDER
 
-FOLDER gets clicks.npz, the first RECORDS records of CLICKS (a csv of the click log) with their ids numbered; images/*.tar and
-images.npz, the same images as PNGs and as arrays; columns.csv, records of 40 ids each, which no two columns share; cells.parquet,
-30 columns of numbers and texts with dictionaries, compressed by snappy."""
+FOLDER gets clicks.csv.gz, CLICKS (a csv of the click log) as `gzip` compresses it; clicks.npz, the first RECORDS records of
+CLICKS with their ids numbered; images/*.tar and images.npz, the same images as PNGs and as arrays; columns.csv, records of 40 ids
+each, which no two columns share; cells.parquet, 30 columns of numbers and texts with dictionaries, compressed by snappy."""
 
 import array
 import ctypes
+import gzip
 import io
 import pathlib
 import random
+import shutil
 import sys
 import tarfile
 
@@ -35,6 +37,11 @@ def clicks(source, to):
             labels[row] = float(label)
             ids[row] = [known.setdefault((column, cell), len(known)) for column, cell in enumerate(cells)]
     numpy.savez(to, ids=ids, labels=labels, count=len(known))
+
+
+def packed(source, to):
+    with open(source, "rb") as plain, gzip.open(to, "wb", compresslevel=6) as compressed:
+        shutil.copyfileobj(plain, compressed, 1 << 20)
 
 
 def images(folder):
@@ -93,6 +100,7 @@ def main():
     source, folder = map(pathlib.Path, sys.argv[1:])
     folder.mkdir(parents=True, exist_ok=True)
     clicks(source, folder / "clicks.npz")
+    packed(source, folder / "clicks.csv.gz")
     images(folder)
     columns(folder / "columns.csv")
     cells(folder / "cells.parquet")

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 
+import chief_rows
 import page
 from compare import Row
 from turns import BOUND, QUIET, WANTED, Side
@@ -58,7 +59,7 @@ class Context:
         """The same in the forms that the sides of `python` need, images and tables of ids, once."""
         self.make_clicks()
         folder = self.scratch / "python"
-        if not (folder / "made").exists():
+        if not all((folder / name).exists() for name in ("made", "clicks.csv.gz")):
             subprocess.run([PYTHON, "-B", PROGRAMS / "prepare.py", self.scratch / "clicks" / "train.csv", folder], check=True)
 
     def others(self, *wanted):
@@ -329,6 +330,16 @@ def large(context):
     return Section("large", [context.capstan("large.py")], rows, wanted=1, bound=3)
 
 
+def lanes(context):
+    """Twenty-five lanes of a small model on one worker, beside one lane."""
+    rows = [*(Row(f"tasks of {task}: 25 lanes, by the memory of one", f"tasks of {task}: memory of a worker of many lanes by that of one", bar, 1,
+                  less=True) for task, bar in (("64KiB", 1.6), ("2MiB", 4))),
+            *(Row(f"tasks of {task}: memory of a worker of {what}, by what `capstan plan` says",
+                  f"tasks of {task}: memory of a worker of {what} by the plan", 1, 1, less=True)
+              for task in ("64KiB", "2MiB") for what in ("one lane", "many lanes"))]
+    return Section("lanes", [context.capstan("lanes.py", context.scratch / "clicks")], rows, wanted=1, bound=3, prepare=context.make_clicks)
+
+
 def plan(context):
     """What `capstan plan` says of the pace of three models, one to eight workers and one to four shards, beside their pace."""
     rows = [Row(f"{case}: off by the factor", f"{re.escape(case)}: off .*", 1.25, 1, less=True)
@@ -337,13 +348,8 @@ def plan(context):
 
 
 def chief(context):
-    """What the chief has to do for 1,000 workers, ten million tasks and 100,000 objects."""
-    rows = [*(Row(f"{kind}'s heartbeat, 1,000 workers, us", f"{kind}'s heartbeat, 1000 workers", 100, 1, less=True)
-              for kind in ("a task", "a lane")),
-            Row("ten million tasks: memory, MiB", "10000000 tasks: memory", 300, 1, less=True),
-            Row("ten million tasks: a start, s", "10000000 tasks: start.*", 2, 1, less=True),
-            Row("100,000 objects with answers after 20 ms are planned in, s", "100000 objects: planned", 30, 1, less=True)]
-    return Section("chief", [context.capstan("chief.py")], rows)
+    """What the chief has to do for 1,000 workers, ten million tasks and 100,000 objects, and what shards keep of a million tasks."""
+    return Section("chief", [context.capstan("chief.py")], chief_rows.ROWS)
 
 
 def python(context):
@@ -356,11 +362,13 @@ def python(context):
             *(Row(f"import and {what}, s", f"import and {what}", 1, 1, less=True) for what in ("connect", "be told the job")),
             Row("40 tables, examples/s by those of one", "40 tables by one", 0.8, 1),
             *(Row(f"{kind}, GB/s of a core", kind, 1, 1, of="reading") for kind in ("tar", "TFRecord")),
-            Row("Parquet, MB/s of values of a core", "Parquet", 150, 1, of="reading")]
+            Row("Parquet, MB/s of values of a core", "Parquet", 150, 1, of="reading"),
+            Row("shuffled tasks of one .gz of 60 MB, by those of the csv", "shuffled tasks of one .gz by .*", 4, 1, less=True, of="reading")]
     data = context.scratch / "python"
     plain = [Side("torch", [PYTHON, "-B", PROGRAMS / "plain.py", data], context.environment, own=True)]
     return Section("python", [context.capstan("own_model.py", context.scratch / "clicks" / "train.csv", data), *plain,
-                              context.capstan("reading.py", data / "cells.parquet", name="reading")], rows, prepare=context.make_python)
+                              context.capstan("reading.py", data / "cells.parquet", context.scratch / "clicks" / "train.csv", data / "clicks.csv.gz",
+                                              name="reading")], rows, prepare=context.make_python)
 
 
 def build(context):
@@ -387,7 +395,7 @@ ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "
        "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "inference": inference,
        "scrape": scrape, "tls": tls,
        "memory": memory, "replicas": replicas, "failover": failover, "moves": moves, "shards": shards,
-       "crowd": crowd, "large": large, "chief": chief, "plan": plan, "python": python, "build": build,
+       "crowd": crowd, "large": large, "lanes": lanes, "chief": chief, "plan": plan, "python": python, "build": build,
        "quality": quality, "matrix": matrix}
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The turns that compare memory with what `capstan plan` says, and that of the build, run to their end, and tell all that their
-sections show. They are run with few and small processes, and with a compiler that does nothing; what they measure so is not looked at.
+"""The turns of the promised size, and that of the build, run to their end, and tell all that their sections show. They are run with few
+and small processes, and with a compiler that does nothing; what they measure so is not looked at.
 
     CAPSTAN_BIN=build/bin CAPSTAN_PROTO=proto tests/bench/turns/turns_test.py"""
 
@@ -33,6 +33,7 @@ class TurnsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as scratch:
             rows = section(sections.Context(os.environ["CAPSTAN_BIN"], scratch)).rows
         rows = [row for row in rows if (row.of or sections.CAPSTAN) == side]
+        self.assertTrue(rows, section)
         for row in rows:
             found = [value for case, value in told.items() if re.fullmatch(row.ours, case)]
             self.assertEqual(len(found), 1, f"{row.what}: {told}")
@@ -64,6 +65,15 @@ class TurnsTest(unittest.TestCase):
             rows = self.tells(sections.build, sections.CAPSTAN, "build.py", "--folder", folder, path=[tools])
             self.assertEqual(len(rows), 1)
             self.assertFalse(folder.exists())
+
+    def test_lanes(self):
+        with tempfile.TemporaryDirectory() as clicks:
+            subprocess.run([pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan", "data", "generate", "--force", "--rows", "40000",
+                            "--eval-rows", "0", clicks], check=True, stdout=subprocess.DEVNULL)
+            self.tells(sections.lanes, sections.CAPSTAN, "lanes.py", clicks, "--lanes", "2", "--rounds", "3")
+
+    def test_chief(self):
+        self.tells(sections.chief, sections.CAPSTAN, "chief.py", "--short")
 
 
 if __name__ == "__main__":

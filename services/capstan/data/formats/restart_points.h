@@ -16,18 +16,20 @@
 
 namespace capstan {
 
-// Keeps a point every few MiB of the content of each file that is read through this object, with
-// the first record that begins at or behind the point. When there are too many points, every other
-// one is forgotten, and from then on they lie twice as far apart. A record beyond what has been
-// read is reached from the last point. So reading all records of a file in any order costs one pass
-// over it, and for each jump about half of the distance between two points.
+// Keeps points in the content of each file that is read through this object, as many as there is
+// room for, with the first record that begins at or behind each of them. When there are too many
+// points, every other one is forgotten, and from then on they lie twice as far apart. A record
+// beyond what has been read is reached from the last point. So reading all records of a file in any
+// order costs one pass over it, and for each jump about half of the distance between two points.
 //
 // A file that has changed just before a point is read from its front. Thread-compatible.
 class RestartPoints : private RestartKeeper {
  public:
   struct Limits {
-    uint64_t distance = uint64_t{4} << 20;  // Decompressed bytes between two points.
-    size_t points = 512;                    // For all files together: 20 MiB.
+    // Decompressed bytes between two points, until there are too many. The pieces of which a
+    // shuffled task of a large file is made have about as many.
+    uint64_t distance = uint64_t{512} << 10;
+    size_t points = 512;  // For all files together: 20 MiB.
   };
 
   RestartPoints() : RestartPoints(Limits()) {}
