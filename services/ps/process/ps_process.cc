@@ -21,6 +21,7 @@
 #include "capstan/process/service.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
+#include "capstan/security/shard_secret.h"
 #include "capstan/store/memory_limits.h"
 #include "ps/process/chief_link.h"
 #include "ps/process/coordinator_link.h"
@@ -95,14 +96,17 @@ uint64_t MemoryOf(const ProcessOptions& options) {
   return options.memory_bytes > 0 ? options.memory_bytes : metrics::UsableMemoryBytes();
 }
 
-absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
-                    ShardMetrics& metrics, PsService& service, Server& server, HealthServer& health,
+absl::Status Follow(const ProcessOptions& options, ShardIndex index, ShardMetrics& metrics,
+                    PsService& service, Server& server, HealthServer& health,
                     const Shutdown& shutdown) {
   const uint64_t memory = MemoryOf(options);
+  const std::string secret = NewShardSecret();
+  const ShardIdentity identity = {index, IncarnationOfSecret(secret)};
   EventLoop loop;
   ChiefLink link(loop, {.chief = options.chief,
                         .address = AddressToTell(options.advertise, options.listen, server.port()),
                         .identity = identity,
+                        .secret = secret,
                         .memory_bytes = memory,
                         .zone = options.zone,
                         .give_up_after = absl::Seconds(options.chief_deadline_seconds)});
@@ -183,9 +187,8 @@ absl::Status RunPs(const ProcessOptions& options) {
                         {"port", ports.data},
                         {"health_port", ports.health},
                         {"metrics_port", ports.metrics}});
-  const ShardIdentity identity = {static_cast<ShardIndex>(index), NewIncarnation()};
-  const absl::Status end =
-      Follow(options, identity, metrics, service, *server, side.health(), shutdown);
+  const absl::Status end = Follow(options, static_cast<ShardIndex>(index), metrics, service,
+                                  *server, side.health(), shutdown);
   if (end.ok()) log::Info("stopped");
   return end;
 }
