@@ -94,20 +94,52 @@ class TlsTest(LedgerCase):
             victim = view.shards[0]
             registration = chief_pb2.RegisterShardRequest(wire_version=1, index=0, address="127.0.0.1:1", incarnation=7)
             beat = chief_pb2.ShardHeartbeatRequest(index=0, incarnation=victim.incarnation, draining=True)
-            with crew.connect_as("ps-1", "chief", crew.address) as channel:
-                for method, request in (("RegisterShard", registration), ("ShardHeartbeat", beat)):
-                    with self.assertRaises(grpc.RpcError) as refused:
-                        channel.unary_unary(f"/capstan.v1.Chief/{method}",
-                                            request_serializer=type(request).SerializeToString)(request, timeout=5)
-                    self.assertEqual(refused.exception.code(), grpc.StatusCode.PERMISSION_DENIED, method)
-                    self.assertIn("is of another shard than 0", refused.exception.details())
+            for why in self.denied(crew, "ps-1", registration, beat):
+                self.assertIn("is of another shard than 0", why)
             self.assertRegex(crew.log("chief"), r"acts for a shard.*ps-1\.ps\.ledger\.capstan")
+            done = ps_pb2.ReplicateRequest(source=victim.incarnation, stream=1, first=1)
+            with crew.connect_as("ps-1", "ps", view.shards[1].address) as channel:
+                with self.assertRaises(grpc.RpcError) as refused:
+                    channel.unary_unary("/capstan.v1.Ps/Replicate",
+                                        request_serializer=type(done).SerializeToString)(done, timeout=5)
+                self.assertEqual(refused.exception.code(), grpc.StatusCode.PERMISSION_DENIED)
+                self.assertIn("is of another shard than 0", refused.exception.details())
             code, said = run_to_end("ps", "--chief", crew.address, "--index", 0, "--listen", "127.0.0.1:0", "--health-port",
                                     0, "--metrics-port", 0, "--tls", crew.certificates("ps-1"))
             self.assertEqual(code, 1, said)
             self.assertIn("is of another shard than 0", said)
             crew.restart_shard(0)  # With its own certificate it may.
             crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            crew.add_worker("worker-1")
+            self.check_exact(crew)
+
+    @staticmethod
+    def denied(crew, holder, *requests):
+        """Why the chief denies the holder of a certificate each of these requests for a shard."""
+        with crew.connect_as(holder, "chief", crew.address) as channel:
+            for request in requests:
+                method = type(request).__name__.removesuffix("Request")
+                try:
+                    channel.unary_unary(f"/capstan.v1.Chief/{method}",
+                                        request_serializer=type(request).SerializeToString)(request, timeout=5)
+                    yield f"{method} is taken"
+                except grpc.RpcError as refused:
+                    yield refused.details() if refused.code() == grpc.StatusCode.PERMISSION_DENIED else f"{method}: {refused}"
+
+    def test_nor_can_one_with_a_certificate_of_no_shard_as_long_as_that_is_there(self):
+        with self.crew(workers=1, **UNTIL_A_SECOND_COMES) as crew:
+            crew.until_examples(1)
+            view = watch_view(crew.address, crew.connect_as("worker", "chief", crew.address))
+            victim = view.shards[0]
+            self.assertTrue(victim.shows_secret)
+            registration = chief_pb2.RegisterShardRequest(wire_version=1, index=0, address="127.0.0.1:1",
+                                                          incarnation=victim.incarnation)
+            beat = chief_pb2.ShardHeartbeatRequest(index=0, incarnation=victim.incarnation, draining=True)
+            for why in self.denied(crew, "ps", registration, beat):
+                self.assertIn("the secret", why)
+            self.assertRegex(crew.log("chief"), r"without the secret of its process shard=0 .*ps\.ledger\.capstan")
+            now = watch_view(crew.address, crew.connect_as("worker", "chief", crew.address)).shards[0]
+            self.assertEqual((now.address, now.incarnation, now.draining), (victim.address, victim.incarnation, False))
             crew.add_worker("worker-1")
             self.check_exact(crew)
 

@@ -1,7 +1,8 @@
 // What workers, shards, people and programs tell the chief: whatever arrives, it goes on. A
 // worker's words can neither fail the job, nor keep it from its end: a worker that is honest
-// completes it afterwards. Only an admin stops the job, and only the process of a shard is taken
-// for the shard.
+// completes it afterwards. Only an admin stops the job. Only the process of a shard is taken for
+// the shard, and only with the secret that it has shown, where it has; of others the chief takes
+// nothing in.
 //
 // First byte: the job, and whether workers or shards speak. The rest is a list of messages, of
 // shards' replies to the chief's orders, and of certificates of those who speak from then on.
@@ -26,6 +27,7 @@
 #include "capstan/placement/view_reader.h"
 #include "capstan/rpc/limits.h"
 #include "capstan/security/role.h"
+#include "capstan/security/shard_secret.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job_reader.pb.h"
 #include "capstan/v1/ps.pb.h"
@@ -42,6 +44,9 @@ namespace {
 
 constexpr char kHonest[] = "honest";
 constexpr char kLiar[] = "liar";
+
+// What stands in a message for the secret of the process in whose name it is.
+constexpr char kOwn[] = "own";
 
 CrewOptions JobOf(uint8_t choice) {
   CrewOptions options = {.tasks = 3, .eval_tasks = choice / 2 % 2u, .threads = 2};
@@ -173,8 +178,9 @@ enum Kind : uint8_t {
   kEndWatch,
   kHoldAnswers,
   kAnswer,
+  kShowSecret,
 };
-constexpr uint8_t kFurther = 10;
+constexpr uint8_t kFurther = 11;
 
 // Reads a reply to an order of the chief.
 template <typename Reply>
@@ -262,17 +268,42 @@ class Told {
         beat.set_index(beat.index() % 2);
         if (!caller_.MayActForShard(beat.index())) return;
         beat.set_incarnation(crew_.shards[beat.index()].incarnation);
-        (void)crew_.machine.ShardHeartbeat(beat, crew_.now);
-        return crew_.AnswerCalls();
+        if (beat.secret() == kOwn) beat.set_secret(crew_.shards[beat.index()].secret);
+        return TakeIn(beat, [&] { return crew_.machine.ShardHeartbeat(beat, crew_.now).known(); });
       case kSecond:
         if (!MayCall("RegisterShard", {Role::kPs}) || !Parse(message, registration)) return;
         if (!caller_.MayActForShard(registration.index())) return;
         registration.set_wire_version(1);
-        (void)crew_.machine.RegisterShard(registration, crew_.now);
-        return crew_.AnswerCalls();
+        return TakeIn(registration, [&] {
+          const uint64_t present = crew_.machine.ShardIncarnation(registration.index());
+          return crew_.machine.RegisterShard(registration, crew_.now, feed_.IsWatching(present))
+              .ok();
+        });
       default:
         return TimePasses();
     }
+  }
+
+  // Has the chief take in what is told in the name of a shard; `tell` returns whether it did. What
+  // it takes for the word of another process changes nothing.
+  template <typename Request, typename Tell>
+  void TakeIn(const Request& request, Tell tell) {
+    const bool may =
+        crew_.machine.MaySpeak(request.index(), request.incarnation(), request.secret());
+    const std::string before = may ? "" : crew_.Status().DebugString();
+    const bool taken = tell();
+    CAPSTAN_CHECK(may || (!taken && crew_.Status().DebugString() == before));
+    crew_.AnswerCalls();
+  }
+
+  // A process that has a secret comes in the place of the shard, or registers again.
+  void ShowSecret(uint32_t index) {
+    const std::string secret = absl::StrCat("secret of shard ", index);
+    const uint64_t incarnation = Raw(IncarnationOfSecret(secret));
+    if (crew_.shards[index].incarnation != incarnation) {
+      crew_.shards[index] = {.incarnation = incarnation, .secret = secret};
+    }
+    (void)crew_.RegisterShard(index, incarnation);
   }
 
   // People, and programs that are no part of the job.
@@ -317,6 +348,9 @@ class Told {
       case kHoldAnswers:
         crew_.hold_calls = as_shard_;
         return;
+      case kShowSecret:
+        if (as_shard_ && !message.empty()) ShowSecret(static_cast<uint8_t>(message[0]) % 2);
+        return;
       default:
         return HearAnswer(message);
     }
@@ -340,7 +374,9 @@ class Told {
   // As ChiefService: anybody may watch, but only a shard itself may say that it is the shard.
   void Watch(const v1::WatchViewRequest& request) {
     ViewFeed::ShardProcess process{request.shard(), request.shard_incarnation()};
-    if (process.incarnation != 0 && !caller_.MayActForShard(process.shard)) process = {};
+    const bool may = caller_.MayActForShard(process.shard) &&
+                     crew_.machine.MaySpeak(process.shard, process.incarnation, request.secret());
+    if (process.incarnation != 0 && !may) process = {};
     watches_.push_back(std::make_unique<WatchCall>(
         feed_, ViewFeed::Caller{"ipv4:10.0.0.3", process, request.differences()}));
   }

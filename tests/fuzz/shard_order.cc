@@ -1,11 +1,12 @@
-// What the chief and other shards order of a shard: views, saves, loads, moves; and what the
-// targets of its moves reply. Whatever arrives, it answers; a save that it says is done is there
-// and can be read; and it begins anew when it is told to.
+// What the chief and other shards order of a shard, through its door: views, saves, loads, moves;
+// and what the targets of its moves reply. Whatever arrives, it answers; a save that it says is
+// done is there and can be read; and it begins anew when it is told to.
 //
 // First byte: the job's policies. The rest is a list of orders, which get a header that the shard
-// accepts here, and of replies.
+// accepts here, of replies, and of certificates of those who order from then on.
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,19 +14,25 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/background.h"
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/partition_file.h"
+#include "capstan/security/role.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/mover.h"
 #include "ps/shard/places.h"
+#include "ps/shard/replicator.h"
 #include "ps/shard/saver.h"
+#include "ps/shard/shard_door.h"
 #include "ps/shard/staged_partitions.h"
+#include "tests/fuzz/caller.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
 #include "tests/fuzz/small_shard.h"
@@ -119,21 +126,24 @@ class Ordered {
   }
 
   void Hear(uint8_t kind, std::string_view message) {
-    switch (KindOf(kind, /*n=*/6, /*further=*/2)) {
+    switch (KindOf(kind, /*n=*/6, /*further=*/3)) {
       case 0:
-        return void(PushTo(shard(), message));
+        if (!MayCall("Push", {Role::kWorker, Role::kPusher})) return;
+        return void(PushTo(door_, shard(), message, caller_.MayTrain()));
       case 1:
         return See(message);
       case 2:
-        return Save(message);
+        return MayCall("SavePartitions", {Role::kChief}) ? Save(message) : void();
       case 3:
-        return Load(message);
+        return MayCall("LoadPartitions", {Role::kChief}) ? Load(message) : void();
       case 4:
-        return Move(message);
+        return MayCall("MovePartitions", {Role::kChief}) ? Move(message) : void();
       case 5:
-        return Take(message);
+        return MayCall("TakePartition", {Role::kPs}) ? Take(message) : void();
       case 6:
         return replies_.Add(message);
+      case 8:
+        return caller_.Become(message);
       default:
         small_.clock.Advance(absl::Seconds(1));
     }
@@ -142,22 +152,30 @@ class Ordered {
   // Whatever has been, it holds initial values when it is told so.
   void Begin() {
     v1::LoadPartitionsRequest order;
-    order.mutable_header()->set_timeline(++timeline_);
+    Accept(shard(), ++timeline_, *order.mutable_header());
     for (int i = 0; i < small_.view.owners_size(); ++i)
       order.add_partitions(static_cast<uint32_t>(i));
-    CAPSTAN_CHECK(
-        Finish(order, [this](const auto& request) { return loader_.Order(request); }).ok());
+    CAPSTAN_CHECK(Finish(order, [this](const auto& request) { return door_.Load(request); }).ok());
     v1::View view = small_.view;
     view.mutable_epoch()->set_term(++term_);
     view.set_timeline(order.header().timeline());
     CAPSTAN_CHECK(small_.shard->SetView(view).ok());
-    mover_.Follow();
-    staged_.Follow();
+    Follow();
     CheckThatItCanBeSaved(shard());
   }
 
  private:
   Shard& shard() { return *small_.shard; }
+  bool MayCall(std::string_view method, std::initializer_list<Role> roles) const {
+    return caller_.MayCall(absl::StrCat("/capstan.v1.Ps/", AbslView(method)), roles);
+  }
+
+  // Does what the newest view says.
+  void Follow() {
+    mover_.Follow();
+    staged_.Follow();
+    shard().view().Followed(shard().view().newest()->epoch());
+  }
 
   void See(std::string_view message) {
     v1::View view;
@@ -165,15 +183,14 @@ class Ordered {
     view.set_timeline(shard().timeline());
     view.mutable_epoch()->set_term(++term_);
     if (!shard().SetView(view).ok()) return;
-    mover_.Follow();
-    staged_.Follow();
+    Follow();
   }
 
   void Save(std::string_view message) {
     v1::SavePartitionsRequest order;
     if (!Parse(message, order)) return;
-    order.mutable_header()->set_timeline(shard().timeline());
-    const auto saved = Finish(order, [this](const auto& request) { return saver_.Order(request); });
+    Accept(shard(), shard().timeline(), *order.mutable_header());
+    const auto saved = Finish(order, [this](const auto& request) { return door_.Save(request); });
     if (!saved.ok()) return;
     CAPSTAN_CHECK(places_.CheckWrite(order.uri()).ok());
     for (const v1::SavedFile& file : saved->files()) CheckFile(order.uri(), file);
@@ -194,23 +211,23 @@ class Ordered {
     v1::LoadPartitionsRequest order;
     if (!Parse(message, order)) return;
     timeline_ += order.header().timeline() % 3;  // 0: that of the last order again.
-    order.mutable_header()->set_timeline(timeline_);
-    (void)Finish(order, [this](const auto& request) { return loader_.Order(request); });
+    Accept(shard(), timeline_, *order.mutable_header());
+    (void)Finish(order, [this](const auto& request) { return door_.Load(request); });
   }
 
   // What is sent goes on behind the orders that come then.
   void Move(std::string_view message) {
     v1::MovePartitionsRequest order;
     if (!Parse(message, order)) return;
-    order.mutable_header()->set_timeline(shard().timeline());
-    (void)mover_.Order(order);
+    Accept(shard(), shard().timeline(), *order.mutable_header());
+    (void)door_.Move(order);
   }
 
   void Take(std::string_view message) {
     v1::TakePartitionRequest order;
     if (!Parse(message, order)) return;
-    order.mutable_header()->set_timeline(shard().timeline());
-    (void)staged_.Take(order);
+    Accept(shard(), shard().timeline(), *order.mutable_header());
+    (void)door_.Take(order);
   }
 
   SmallShard small_;
@@ -228,6 +245,10 @@ class Ordered {
                }};
   Saver saver_{*small_.shard, outside_};
   Loader loader_{*small_.shard, outside_};
+  Replicator replicator_{*small_.shard};
+  const ServedShard served_{*small_.shard, saver_, loader_, mover_, staged_, replicator_};
+  const ShardDoor door_{&served_};
+  Caller caller_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/partition_encoder.h"
 #include "capstan/checkpoint/partition_file.h"
+#include "capstan/placement/view_epoch.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/caller_check.h"
 #include "ps/shard/load_job.h"
@@ -119,6 +120,7 @@ void SmallShard::Load() {
   Threads threads;
   CAPSTAN_CHECK(shard->contents().BeginLoad(view.timeline()).ok() &&
                 LoadJob(*shard, order, {.background = threads}).Run().ok());
+  shard->view().Followed(shard->view().newest()->epoch());
 }
 
 grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request) {
@@ -131,11 +133,17 @@ grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request) {
   return grpc::ByteBuffer(slices, 2);
 }
 
-bool PushTo(Shard& shard, std::string_view request, bool may_train) {
-  const auto push = shard.ReadPush(WithHeader(shard, request));
+void Accept(Shard& shard, uint64_t timeline, v1::RequestHeader& header) {
+  header.set_wire_version(kWireVersion);
+  header.set_target_incarnation(Raw(SmallShard::kIdentity.incarnation));
+  header.set_timeline(timeline);
+  ToProto(shard.view().newest()->epoch(), *header.mutable_epoch());
+}
+
+bool PushTo(const ShardDoor& door, const Shard& shard, std::string_view request, bool may_train) {
+  const auto push = door.ReadPush(WithHeader(shard, request));
   if (!push.ok() || !CheckPusher(may_train, (*push)->head()).ok()) return false;
-  if (!shard.view().CheckHeader((*push)->head().header()).ok()) return false;
-  const auto pushed = shard.Push(*push);
+  const auto pushed = door.Push(*push);
   CAPSTAN_CHECK(!pushed.ok() || static_cast<size_t>(pushed->reply.partitions_size()) ==
                                     (*push)->partitions().size());
   return true;

@@ -13,8 +13,10 @@
 #include "capstan/base/clock.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/v1/job.pb.h"
+#include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "ps/shard/shard.h"
+#include "ps/shard/shard_door.h"
 #include "ps/shard/shard_metrics.h"
 
 namespace capstan::ps {
@@ -43,9 +45,13 @@ struct SmallShard {
 // one counts.
 grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request);
 
-// Pushes the request, with such a header. `may_train`: the certificate of who pushes is a worker's.
-// Returns false if the request is refused before any partition sees it.
-bool PushTo(Shard& shard, std::string_view request, bool may_train = true);
+// Makes the header one that the shard accepts, also of an order, for this timeline.
+void Accept(Shard& shard, uint64_t timeline, v1::RequestHeader& header);
+
+// Pushes the request to the shard behind the door, with such a header. `may_train`: the certificate
+// of who pushes is a worker's. Returns false if the request is refused before any partition sees
+// it.
+bool PushTo(const ShardDoor& door, const Shard& shard, std::string_view request, bool may_train);
 
 // Everything that the shard holds and knows of pushes, as it would be saved now.
 std::string ContentOf(Shard& shard);

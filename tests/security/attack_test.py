@@ -48,7 +48,8 @@ class AttackTest(unittest.TestCase):
 
     def test_nor_can_a_shard_take_the_place_of_another_one(self):
         got = self.attacked("async", "ps", tls=True)
-        for attack in ("take the place of a shard", "beat for another shard", "a shard that the job has not"):
+        for attack in ("take the place of a shard", "take the address of a shard", "beat for another shard",
+                       "a shard that the job has not"):
             self.assertIn("PERMISSION_DENIED: the certificate is of another shard than ", got[attack], attack)
         for attack in ("stop the job", "order a shard", "save elsewhere", "streams without end",
                        "take the place of a worker"):
@@ -60,6 +61,8 @@ class AttackTest(unittest.TestCase):
         self.assertIn("the job has 2", got["a lane that there is not"])
         self.assertIn("there are none for shard", got["a shard that the job has not"])
         self.assertIn("UNAVAILABLE: there is a shard 0 at ", got["take the place of a shard"])
+        for attack in ("take the address of a shard", "beat for another shard"):
+            self.assertRegex(got[attack], "PERMISSION_DENIED: .*the secret", attack)
         self.assertIn("is not host:port", got["a shard at an address that is none"])
         for attack in ("open a round with the last generation", "close a round that is open"):
             self.assertIn("its seal is wrong", got[attack], attack)

@@ -42,6 +42,16 @@ int64_t RoomForConnections(int64_t limit) {
   return limit - std::clamp<int64_t>(limit / 4, /*lo=*/8, /*hi=*/256);
 }
 
+int64_t OpenFilesWith(int64_t connections) {
+  constexpr int64_t kOwn = 32;  // Its ports, its log, what gRPC wakes threads by, and the like.
+  return connections + kOwn;
+}
+
+int64_t EnoughOpenFiles(int64_t open) {
+  constexpr int64_t kKept = 256;  // As RoomForConnections keeps at the most.
+  return open + open / 9 + 1 + kKept;
+}
+
 bool IsNearlyFull(int64_t open, int64_t room) { return open > room - room / 10; }
 
 }  // namespace capstan

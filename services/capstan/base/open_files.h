@@ -24,6 +24,13 @@ int64_t RoomForConnections(int64_t limit);
 // Returns true if less than a tenth of `room` is free.
 bool IsNearlyFull(int64_t open, int64_t room);
 
+// Returns how many files and connections a process that serves has open, about, where it has so
+// many connections.
+int64_t OpenFilesWith(int64_t connections);
+
+// Returns a limit with which `open` files and connections do not make the room nearly full.
+int64_t EnoughOpenFiles(int64_t open);
+
 }  // namespace capstan
 
 #endif  // CAPSTAN_BASE_OPEN_FILES_H_

@@ -80,4 +80,16 @@ bool IsPlainWord(std::string_view text) {
   });
 }
 
+std::string FirstBytes(std::string_view text, size_t most) {
+  size_t end = std::min(most, text.size());
+  while (end > 0 && end < text.size() && IsContinuation(text[end])) --end;
+  return std::string(text.substr(0, end));
+}
+
+std::string LastBytes(std::string_view text, size_t most) {
+  size_t begin = text.size() - std::min(most, text.size());
+  while (begin > 0 && begin < text.size() && IsContinuation(text[begin])) ++begin;
+  return std::string(text.substr(begin));
+}
+
 }  // namespace capstan

@@ -1,8 +1,9 @@
 // Makes text from outside fit for a line of the log: control bytes, quotes and bytes that are not
-// UTF-8 are escaped, so that the text can forge neither a line nor a field.
+// UTF-8 are escaped, so that the text can forge neither a line nor a field. And shortens text.
 #ifndef CAPSTAN_BASE_QUOTE_H_
 #define CAPSTAN_BASE_QUOTE_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@ void AppendEscaped(std::string& line, std::string_view text);
 // Returns whether `text` needs no quotes: it is not empty, and printable ASCII without space,
 // quote, backslash or `=`.
 bool IsPlainWord(std::string_view text);
+
+// Return the first, or the last, `most` bytes of `text`, or a few less: a character of several
+// bytes is left out where it would be cut, as a message with half of one cannot be parsed.
+std::string FirstBytes(std::string_view text, size_t most);
+std::string LastBytes(std::string_view text, size_t most);
 
 }  // namespace capstan
 

@@ -23,7 +23,8 @@ absl::Status NotInView(ShardIndex shard) {
   return absl::FailedPreconditionError(absl::StrCat("the view does not name shard ", Raw(shard)));
 }
 
-v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v1::Dtype dtype) {
+v1::PushRequest PushHead(const PushOptions& options, const RequestPlan& plan,
+                         v1::RequestHeader header, v1::Dtype dtype) {
   v1::PushRequest head;
   *head.mutable_header() = std::move(header);
   head.set_dtype(dtype);
@@ -31,6 +32,7 @@ v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v
   head.set_progress_examples(options.progress.examples);
   head.set_progress_seal(options.progress.seal);
   if (options.stream) ToProto(*options.stream, *head.mutable_stream());
+  if (const auto first = plan.first_with_rows()) head.set_counted_in(*first + 1);
   if (options.stage) {
     v1::LaneStage& stage = *head.mutable_stage();
     stage.set_lane(static_cast<uint32_t>(Raw(options.stage->lane)));
@@ -120,8 +122,8 @@ RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOp
     options.answered->SetRound(options.stage ? options.stage->round.round : 0);
   }
   auto request = std::make_unique<PushRequest>(
-      shard, plan, PushHead(options, Header(shard, options.clock), options_.dtype), options, source,
-      std::move(on_done));
+      shard, plan, PushHead(options, plan, Header(shard, options.clock), options_.dtype), options,
+      source, std::move(on_done));
   const size_t value_bytes = wire::FloatSize(options_.dtype) * (pulled ? 2 : 1);
   for (const RequestPlan::Chunk& chunk : request->chunks) {
     request->status.Update(plan.CheckSize(chunk, value_bytes, map_.most_push_bytes()));

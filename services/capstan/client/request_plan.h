@@ -84,6 +84,12 @@ class RequestPlan {
   const ParameterMap& map() const { return *map_; }
   bool dense() const { return dense_; }
 
+  // Returns the first partition that has rows of the batch; nothing: the batch has no keys.
+  std::optional<uint32_t> first_with_rows() const {
+    if (segments_.empty()) return std::nullopt;
+    return segments_.front().partition;
+  }
+
   // All keys in the order of the wire, and for each the index of its row in its table's matrix.
   absl::Span<const uint64_t> keys() const { return keys_; }
   absl::Span<const uint32_t> rows() const { return rows_; }

@@ -54,11 +54,16 @@ class ChiefMachine final {
   // incarnation, or a zone that is too long. UNAVAILABLE: ask again, for the present process of the
   // shard is there; or the backups of the shard's partitions may yet be heard of, and are to take
   // over before another process gets its index. `watched`: the process of ShardIncarnation() has a
-  // stream that watches the view, which ends with the process.
+  // stream that watches the view, which ends with the process. PERMISSION_DENIED: see MaySpeak.
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
       const v1::RegisterShardRequest& request, absl::Time now, bool watched = false);
   // Returns the incarnation of the shard's present process; 0: there is no such shard.
   uint64_t ShardIncarnation(uint32_t index) const;
+  // Returns false if who shows `secret` (empty: none) is not the process of this incarnation of the
+  // shard, as far as the chief knows. Nobody else is heard in its name.
+  bool MaySpeak(uint32_t index, uint64_t incarnation, const std::string& secret) const {
+    return job_.placement.shards.CheckSpeaker(index, incarnation, secret).ok();
+  }
 
   // A new incarnation replaces the process of the same name once that is silent or drains. `peer`
   // is the address that the call comes from; empty: not known. FAILED_PRECONDITION: another wire

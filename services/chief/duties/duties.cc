@@ -53,6 +53,7 @@ void Duties::Tick(absl::Time now) {
   watch.WatchData();
   shards.WatchSpares(now);
   watch.WatchIdleWorkers();
+  watch.WatchOpenFilesOfShards();
   watch.WatchMemory(now);
   moves.planner().WatchReplicas(now);
   watch.LogWaiting(now);

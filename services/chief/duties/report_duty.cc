@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "capstan/base/hash.h"
+#include "capstan/base/quote.h"
 #include "capstan/consistency/generation.h"
 #include "chief/work/shortened_report.h"
 
@@ -35,10 +36,9 @@ WorkName OfProgram(const WorkName& work) {
 std::string UserCodeText(const std::string& worker, const v1::UserCodeError& error) {
   constexpr size_t kMostMessage = 500;
   constexpr size_t kMostTraceback = 1000;
-  const std::string& all = error.traceback();
-  const std::string end = all.substr(all.size() - std::min(all.size(), kMostTraceback));
+  const std::string end = LastBytes(error.traceback(), kMostTraceback);
   return absl::StrCat(error.place(), ": ", error.type(), ": ",
-                      error.message().substr(0, kMostMessage), " (in the program of worker ",
+                      FirstBytes(error.message(), kMostMessage), " (in the program of worker ",
                       worker, "; the end of its traceback: ",
                       absl::StrJoin(absl::StrSplit(end, '\n', absl::SkipWhitespace()), " | "), ")");
 }

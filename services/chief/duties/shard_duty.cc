@@ -60,7 +60,7 @@ v1::RegisterShardReply ShardDuty::Welcome() const {
 const Shard* ShardDuty::Hear(const v1::ShardHeartbeatRequest& request, absl::Time now) {
   const uint32_t index = request.index();
   Shard* shard = job_->placement.shards.Find(index, Incarnation{request.incarnation()});
-  if (shard == nullptr) return nullptr;
+  if (shard == nullptr || !ShardTable::IsOwnSecret(*shard, request.secret())) return nullptr;
   if (request.draining() && !shard->draining) {
     job_->outbox.Log(LogEvent::Level::kInfo, "shard leaving", {{"shard", absl::StrCat(index)}});
   }

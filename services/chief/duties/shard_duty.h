@@ -33,7 +33,7 @@ class ShardDuty : public Duty {
   // Returns the reply to a shard that has registered.
   v1::RegisterShardReply Welcome() const;
   // Takes in a heartbeat, and returns its shard. Null: the process is not known, and is to
-  // register.
+  // register, or it does not show its secret.
   const Shard* Hear(const v1::ShardHeartbeatRequest& request, absl::Time now);
 
   // Returns the address of this process of a shard; empty if it is not known, or known to have

@@ -36,7 +36,7 @@ void TrainingDuty::Advance(absl::Time now) {
 uint64_t TrainingDuty::SureSteps(uint64_t steps) const {
   if (job_->training.work.has_lanes()) return job_->training.barrier.round();
   const std::optional<uint64_t> applied =
-      MostBatchesApplied(job_->plan.spec, job_->placement.shards);
+      MostBatchesApplied(job_->plan.spec, job_->placement.shards, job_->placement.views.current());
   return std::min(steps, applied.value_or(steps));
 }
 

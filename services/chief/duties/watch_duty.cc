@@ -1,5 +1,7 @@
 #include "chief/duties/watch_duty.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,6 +96,32 @@ void WatchDuty::WatchOpenFiles(int64_t open, int64_t limit) {
         " workers and two with each of ", job_->placement.shards.shards().size(), " shards");
   }
   job_->outbox.Warn("open files", std::move(sentence));
+}
+
+// Each worker connects to a shard, and so do the other shards and the chief; the shard connects to
+// the chief, and to other shards as well.
+void WatchDuty::WatchOpenFilesOfShards() {
+  const auto workers = static_cast<int64_t>(job_->training.workers.live().size());
+  const auto shards = static_cast<int64_t>(job_->placement.shards.shards().size());
+  const int64_t open = OpenFilesWith(workers + 2 * shards);
+  std::vector<std::string> low;
+  for (const auto& [index, shard] : job_->placement.shards.shards()) {
+    const auto limit =
+        static_cast<int64_t>(std::min<uint64_t>(shard.open_files, uint64_t{1} << 31));
+    if (job_->ended() || limit == 0 || !IsNearlyFull(open, RoomForConnections(limit))) continue;
+    low.push_back(absl::StrCat("shard ", index, " may open ", limit));
+  }
+  std::string sentence;
+  if (!low.empty()) {
+    sentence =
+        absl::StrCat(low.front(), " files and connections (ulimit -n): with each of ", workers,
+                     " workers and ", shards, " shards connected to it, it has about ", open,
+                     " open, and ", EnoughOpenFiles(open), " are enough for that");
+  }
+  if (low.size() > 1) {
+    absl::StrAppend(&sentence, "; of ", low.size(), " shards the limit is too low");
+  }
+  job_->outbox.Warn("open files of shards", std::move(sentence));
 }
 
 void WatchDuty::WatchStragglers(absl::Time now) {

@@ -25,6 +25,9 @@ class WatchDuty : public Duty {
   void WatchMemory(absl::Time now);
   // Warns if the chief has nearly as many files and connections open as `limit` lets it have.
   void WatchOpenFiles(int64_t open, int64_t limit);
+  // Warns of shards that may not have as many files and connections open as they will have once all
+  // workers that have registered are connected.
+  void WatchOpenFilesOfShards();
   void WatchStragglers(absl::Time now);
   void LogWaiting(absl::Time now);
 

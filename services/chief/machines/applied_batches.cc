@@ -27,12 +27,46 @@ uint64_t MostOfAPartition(const v1::ShardReport& report, uint64_t aggregate) {
   return Times(updates, aggregate) + std::min(report.batches_lost(), kMost);
 }
 
+uint64_t Plus(uint64_t count, uint64_t more) {
+  return std::min(std::min(count, kMost) + std::min(more, kMost), kMost);
+}
+
+// Returns true if the shard is of a release that counts batches. One that has no updates may be.
+bool CountsBatches(const v1::ShardReport& report) {
+  return report.version() == 0 ||
+         std::any_of(report.partitions().begin(), report.partitions().end(),
+                     [](const v1::PartitionLoad& load) { return load.has_batches(); });
+}
+
+// Returns how many batches the owners of the partitions have counted, and lost, in a job of tables
+// alone. A partition that has just changed its owner is left out until the new one tells of it.
+// Nothing: a shard does not count them.
+std::optional<uint64_t> BatchesCounted(const ShardTable& shards, const v1::View& view) {
+  const auto partitions = static_cast<uint32_t>(view.owners_size());
+  uint64_t counted = 0;
+  for (const auto& [index, shard] : shards.shards()) {
+    if (!CountsBatches(shard.report)) return std::nullopt;
+    counted = Plus(counted, shard.report.batches_lost());
+    for (const v1::PartitionLoad& load : shard.report.partitions()) {
+      const uint32_t partition = load.partition();
+      const bool owns = partition < partitions && view.owners(static_cast<int>(partition)) == index;
+      if (owns) counted = Plus(counted, load.batches());
+    }
+  }
+  return counted;
+}
+
 }  // namespace
 
-std::optional<uint64_t> MostBatchesApplied(const v1::JobSpec& spec, const ShardTable& shards) {
+std::optional<uint64_t> MostBatchesApplied(const v1::JobSpec& spec, const ShardTable& shards,
+                                           const v1::View& view) {
   const bool dense = HasTensorsThatChange(spec);
   const v1::UpdatePolicy& policy = dense ? spec.dense_update() : spec.sparse_update();
   if (policy.stale_gradients() == v1::STALE_GRADIENTS_DROP) return std::nullopt;
+  if (!dense) {
+    const std::optional<uint64_t> counted = BatchesCounted(shards, view);
+    if (counted) return counted;
+  }
   uint64_t most = 0;
   for (const auto& [index, shard] : shards.shards()) {
     most = std::max(most, MostOfAPartition(shard.report, AggregateOf(policy)));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,6 +12,7 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
+#include "capstan/base/quote.h"
 #include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
 #include "chief/state/warnings.h"
@@ -40,9 +42,24 @@ absl::StatusOr<v1::RegisterWorkerReply> TooOften(const std::string& peer) {
       absl::StrCat(peer, " has registered too many workers in a short time; try again"));
 }
 
+void LogRefused(const grpc::CallbackServerContext& context, std::string_view what, uint32_t shard) {
+  log::Warn(what, {{"shard", absl::StrCat(shard)}, {"by", CallerOf(context)}});
+}
+
+constexpr std::string_view kOfAnotherProcess =
+    "refused: somebody acts for a shard without the secret of its process";
+
+grpc::ServerUnaryReactor* OfAnotherProcess(grpc::CallbackServerContext* context, uint32_t shard) {
+  LogRefused(*context, kOfAnotherProcess, shard);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish({grpc::StatusCode::PERMISSION_DENIED,
+                   absl::StrCat("the secret is not that of this process of shard ", shard)});
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* OfAnotherShard(grpc::CallbackServerContext* context, uint32_t shard) {
-  log::Warn("refused: somebody acts for a shard with the certificate of another one",
-            {{"shard", absl::StrCat(shard)}, {"by", CallerOf(*context)}});
+  LogRefused(*context, "refused: somebody acts for a shard with the certificate of another one",
+             shard);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish({grpc::StatusCode::PERMISSION_DENIED,
                    absl::StrCat("the certificate is of another shard than ", shard)});
@@ -92,6 +109,9 @@ grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContex
     const bool watched = views_.IsWatching(chief.ShardIncarnation(request->index()));
     return chief.RegisterShard(*request, now, watched);
   });
+  if (absl::IsPermissionDenied(result.status())) {
+    LogRefused(*context, kOfAnotherProcess, request->index());
+  }
   CAPSTAN_FAILPOINT("shard.register_answer");
   return Finish(context, std::move(result), reply);
 }
@@ -135,8 +155,18 @@ grpc::ServerWriteReactor<v1::View>* ChiefService::WatchView(grpc::CallbackServer
                                                             const v1::WatchViewRequest* request) {
   ViewFeed::ShardProcess process{request->shard(), request->shard_incarnation()};
   // Anybody may watch, but only a shard itself may say that it is the shard.
-  if (process.incarnation != 0 && !MayActForShard(*context, tls_, process.shard)) process = {};
+  if (process.incarnation != 0 && !MayWatchAsShard(*context, *request)) process = {};
   return views_.Watch({PeerHost(*context), process, request->differences()});
+}
+
+// Before the chief has its job it does not know which processes have secrets.
+bool ChiefService::MayWatchAsShard(const grpc::CallbackServerContext& context,
+                                   const v1::WatchViewRequest& request) {
+  if (!MayActForShard(context, tls_, request.shard())) return false;
+  ControlLoop* control = control_.load();
+  return control == nullptr || control->Run([&request](const ChiefMachine& chief, absl::Time) {
+    return chief.MaySpeak(request.shard(), request.shard_incarnation(), request.secret());
+  });
 }
 
 grpc::ServerUnaryReactor* ChiefService::ShardHeartbeat(grpc::CallbackServerContext* context,
@@ -147,9 +177,12 @@ grpc::ServerUnaryReactor* ChiefService::ShardHeartbeat(grpc::CallbackServerConte
   if (!MayActForShard(*context, tls_, request->index())) {
     return OfAnotherShard(context, request->index());
   }
-  *reply = control->Run([request](ChiefMachine& chief, absl::Time now) {
+  bool its_own = true;
+  *reply = control->Run([request, &its_own](ChiefMachine& chief, absl::Time now) {
+    its_own = chief.MaySpeak(request->index(), request->incarnation(), request->secret());
     return chief.ShardHeartbeat(*request, now);
   });
+  if (!its_own) return OfAnotherProcess(context, request->index());
   CAPSTAN_FAILPOINT("shard.heartbeat_answer");
   return FinishOk(context);
 }
@@ -192,7 +225,7 @@ grpc::ServerUnaryReactor* ChiefService::StopJob(grpc::CallbackServerContext* con
                                                 v1::StopJobReply*) {
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
-  log::Info("asked to stop the job", {{"reason", request->reason().substr(0, kMostLoggedReason)},
+  log::Info("asked to stop the job", {{"reason", FirstBytes(request->reason(), kMostLoggedReason)},
                                       {"by", CallerOf(*context)}});
   control->Run(
       [request](ChiefMachine& chief, absl::Time now) { chief.StopJob(request->reason(), now); });

@@ -70,6 +70,8 @@ class ChiefService final : public v1::Chief::CallbackService {
 
  private:
   grpc::ServerUnaryReactor* NotOpen(grpc::CallbackServerContext* context);
+  bool MayWatchAsShard(const grpc::CallbackServerContext& context,
+                       const v1::WatchViewRequest& request);
   void TakeIn(const v1::RegisterWorkerRequest& worker);
   void TakeFailure(const std::string& worker, const v1::UserCodeError& error);
 

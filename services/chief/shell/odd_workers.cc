@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/member_states.h"
+#include "capstan/base/quote.h"
 #include "chief/state/warnings.h"
 
 namespace capstan::chief {
@@ -23,7 +24,7 @@ void OddWorkers::Note(const std::string& worker, const std::string& sentence) {
   if (sentence.empty()) {
     sentences_.erase(worker);
   } else if (sentences_.size() < kMost || sentences_.contains(worker)) {
-    sentences_[worker] = sentence.substr(0, kMostBytes);
+    sentences_[worker] = FirstBytes(sentence, kMostBytes);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/quote.h"
 
 namespace capstan::chief {
 namespace {
@@ -11,17 +12,14 @@ namespace {
 constexpr size_t kMostName = 100;  // Bytes.
 constexpr size_t kMostMessage = 500;
 
-// Returns the first `most` bytes of `text` as one line. Characters of several bytes are not cut.
+// Returns the first `most` bytes of `text` as one line.
 std::string LineOf(const std::string& text, size_t most) {
-  size_t end = std::min(text.size(), most);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
-    --end;
-  }
-  std::string line = text.substr(0, end);
+  std::string line = FirstBytes(text, most);
+  const bool cut = line.size() < text.size();
   for (char& c : line) {
     if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
   }
-  return end < text.size() ? absl::StrCat(line, "...") : line;
+  return cut ? absl::StrCat(line, "...") : line;
 }
 
 }  // namespace

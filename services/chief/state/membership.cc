@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/bounded_seconds.h"
+#include "capstan/base/quote.h"
 #include "capstan/base/status.h"
 #include "chief/state/term.h"
 
@@ -32,7 +33,9 @@ std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) 
 // Cuts a worker's report down to what is kept and shown. Returns a fresh copy, so that the memory
 // of what was cut off is freed.
 v1::WorkerReport Kept(v1::WorkerReport told) {
-  if (told.stalled_on().size() > kMaxTextBytes) told.mutable_stalled_on()->resize(kMaxTextBytes);
+  if (told.stalled_on().size() > kMaxTextBytes) {
+    told.set_stalled_on(FirstBytes(told.stalled_on(), kMaxTextBytes));
+  }
   told.set_stalled_seconds(absl::ToDoubleSeconds(
       BoundedSeconds(told.stalled_seconds(), absl::ZeroDuration(), kLongestStall)));
   told.DiscardUnknownFields();

@@ -11,6 +11,7 @@
 #include "capstan/base/quote.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/staleness.h"
+#include "capstan/security/shard_secret.h"
 
 namespace capstan::chief {
 namespace {
@@ -44,7 +45,9 @@ v1::ShardReport Kept(v1::ShardReport told) {
   Cap(*told.mutable_broken_pairs(), kMostPartitions);
   Cap(*told.mutable_memory(), kMostMemoryUses);
   for (v1::MemoryReport& memory : *told.mutable_memory()) {
-    if (memory.what().size() > kMostWordsBytes) memory.mutable_what()->resize(kMostWordsBytes);
+    if (memory.what().size() > kMostWordsBytes) {
+      memory.set_what(FirstBytes(memory.what(), kMostWordsBytes));
+    }
   }
   told.DiscardUnknownFields();
   v1::ShardReport kept = told;
@@ -97,7 +100,24 @@ absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
                      ": this incarnation was given up; another process, "
                      "or the backups of its partitions, have come in its place"));
   }
-  return absl::OkStatus();
+  return CheckSpeaker(request.index(), request.incarnation(), request.secret());
+}
+
+bool ShardTable::IsOwnSecret(const Shard& shard, const std::string& secret) {
+  return secret.empty() ? !shard.shows_secret : IsSecretOf(secret, shard.incarnation);
+}
+
+absl::Status ShardTable::CheckSpeaker(uint32_t index, uint64_t incarnation,
+                                      const std::string& secret) const {
+  bool its_own = secret.empty() || IsSecretOf(secret, Incarnation{incarnation});
+  for (const auto& [other, shard] : shards_) {
+    if (Raw(shard.incarnation) != incarnation) continue;
+    its_own = its_own && other == index && IsOwnSecret(shard, secret);
+  }
+  if (its_own) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("somebody speaks as incarnation ", incarnation, " of shard ", index,
+                   ", and does not show the secret of that process"));
 }
 
 absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShardRequest& request,
@@ -108,9 +128,11 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
     Arrive(present->second, now);
     present->second.address = request.address();
     present->second.loaded_timeline = request.loaded_timeline();
-    // A shard inherited from an earlier chief's view has neither of these yet.
+    // A shard inherited from an earlier chief's view has none of these yet.
     present->second.memory_bytes = request.memory_bytes();
+    present->second.open_files = request.open_files();
     present->second.zone = request.zone();
+    present->second.shows_secret = !request.secret().empty();
     return Arrival::kSame;
   }
   const Arrival arrival = present == shards_.end() ? Arrival::kNew : Arrival::kReplaced;
@@ -123,7 +145,9 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
   shard.heard = now;
   shard.report_at = now;
   shard.memory_bytes = request.memory_bytes();
+  shard.open_files = request.open_files();
   shard.zone = request.zone();
+  shard.shows_secret = !request.secret().empty();
   shard.loaded_timeline = request.loaded_timeline();
   shards_[request.index()] = shard;
   return arrival;
@@ -157,6 +181,7 @@ void ShardTable::Inherit(const v1::View& view, absl::Time now) {
     shard.report_at = now;
     shard.present = false;
     shard.draining = info.draining();
+    shard.shows_secret = info.shows_secret();
   }
 }
 
@@ -207,6 +232,7 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   // A shard that leaves does not change its mind: a heartbeat that says otherwise was sent earlier.
   shard.draining = shard.draining || request.draining();
   shard.loaded_timeline = request.loaded_timeline();
+  shard.shows_secret = !request.secret().empty();
 }
 
 absl::Time ShardTable::ThereSince(const std::set<uint32_t>& shards, absl::Duration patience,

@@ -28,9 +28,12 @@ struct Shard {
   absl::Time heard;
   bool present = true;  // Heard of by this chief.
   bool draining = false;
+  // Its process has shown the secret of its incarnation, and is heard with that only.
+  bool shows_secret = false;
   bool gone = false;             // Its process is known to have ended.
   absl::Time gone_at;            // When that was found out.
   uint64_t memory_bytes = 0;     // What the process may use; 0: not known.
+  uint64_t open_files = 0;       // How many files and connections it may have open; 0: not known.
   std::string zone;              // Where its machine is; empty: not known.
   uint64_t loaded_timeline = 0;  // The timeline of the partitions that it has loaded.
   v1::ShardReport report;
@@ -59,11 +62,18 @@ class ShardTable {
   enum class Arrival { kNew, kSame, kReplaced };
   // INVALID_ARGUMENT: no host:port, no incarnation, or a zone that is too long. RESOURCE_EXHAUSTED:
   // the index is too high. FAILED_PRECONDITION: the incarnation was replaced by another one, or
-  // given up.
+  // given up. PERMISSION_DENIED: see CheckSpeaker.
   absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
 
   // Returns true if Register would return kReplaced.
   bool Replaces(const v1::RegisterShardRequest& request) const;
+
+  // PERMISSION_DENIED: who shows this secret (empty: none) is not the process of that shard and
+  // incarnation: the incarnation is made of another secret, or of one that its process has shown
+  // and this one does not; or it is that of another shard.
+  absl::Status CheckSpeaker(uint32_t index, uint64_t incarnation, const std::string& secret) const;
+  // Returns true if who shows this secret may speak as the shard's present process.
+  static bool IsOwnSecret(const Shard& shard, const std::string& secret);
 
   // Null: the shard is unknown, or has another incarnation.
   Shard* Find(uint32_t index, Incarnation incarnation);
@@ -71,6 +81,7 @@ class ShardTable {
   void Forget(uint32_t index) { shards_.erase(index); }
   // The same, and never listens to its process again, as other shards have its partitions.
   void GiveUp(uint32_t index);
+  // REQUIRES: the heartbeat is of the shard's process, and shows its secret (IsOwnSecret).
   static void Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now);
 
   // Returns how many bytes the shard with the least memory may use; 0: that is known of no shard.

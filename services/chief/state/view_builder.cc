@@ -254,6 +254,7 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
     info.set_address(shard.address);
     info.set_incarnation(Raw(shard.incarnation));
     info.set_draining(shard.draining);
+    info.set_shows_secret(shard.shows_secret);
     return true;
   });
   if (names_trainers_) NameTrainers(workers, view_);
@@ -309,7 +310,8 @@ bool ViewBuilder::HasShards(const ShardTable& shards) const {
     if (next == view_.shards_size()) return false;
     const v1::ShardInfo& info = view_.shards(next++);
     return info.index() == index && info.incarnation() == Raw(shard.incarnation) &&
-           info.address() == shard.address && info.draining() == shard.draining;
+           info.address() == shard.address && info.draining() == shard.draining &&
+           info.shows_secret() == shard.shows_secret;
   });
   return same && next == view_.shards_size();
 }

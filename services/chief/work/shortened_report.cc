@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "capstan/base/quote.h"
+
 namespace capstan::chief {
 namespace {
 
@@ -13,21 +15,12 @@ constexpr size_t kMostExample = 1024;
 constexpr size_t kMostTraceback = 4096;
 constexpr int kMostExamples = 10;  // As many as BadRecordCount keeps.
 
-bool InsideOfACharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 void CutEnd(std::string& text, size_t most) {
-  if (text.size() <= most) return;
-  size_t end = most - (sizeof(kCut) - 1);
-  while (end > 0 && InsideOfACharacter(text[end])) --end;
-  text.resize(end);
-  text += kCut;
+  if (text.size() > most) text = FirstBytes(text, most - (sizeof(kCut) - 1)) + kCut;
 }
 
 void CutBegin(std::string& text, size_t most) {
-  if (text.size() <= most) return;
-  size_t begin = text.size() - most + (sizeof(kCut) - 1);
-  while (begin < text.size() && InsideOfACharacter(text[begin])) ++begin;
-  text.replace(0, begin, kCut);
+  if (text.size() > most) text = kCut + LastBytes(text, most - (sizeof(kCut) - 1));
 }
 
 // `Report` is a LeaseReport or a LaneTaskDone.

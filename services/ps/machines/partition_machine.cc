@@ -27,6 +27,7 @@ PartitionMachine::PartitionMachine(const PartitionOptions& options, const Partit
   for (size_t i = 0; i < kParts; ++i) {
     versions_[i] = state.parts[i].version;
     streams_[i].ledger() = StreamLedger::FromState(state.parts[i].ledger, now);
+    if (!sync_[i]) streams_[i].RestoreBatches(state.parts[i].batches, versions_[i]);
   }
 }
 
@@ -139,6 +140,7 @@ PartitionState PartitionMachine::Snapshot() const {
   state.round = round_;
   for (size_t i = 0; i < kParts; ++i) {
     state.parts[i] = {versions_[i], streams_[i].ledger().state()};
+    if (!sync_[i]) state.parts[i].batches = streams_[i].batches();
   }
   return state;
 }

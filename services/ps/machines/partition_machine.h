@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,6 +30,8 @@ namespace capstan::ps {
 struct PartState {
   uint64_t version = 0;
   LedgerState ledger;
+  // See StreamPart::batches. Nothing: the part is synchronous, or nobody has counted them.
+  std::optional<uint64_t> batches = {};
 };
 struct PartitionState {
   uint64_t round = 0;
@@ -133,6 +136,8 @@ class PartitionMachine {
   bool IsSync(Part part) const { return sync_[Index(part)]; }
   Timeline timeline() const { return options_.timeline; }
   uint64_t version(Part part) const { return versions_[Index(part)]; }
+  // Batches of tasks that are counted here; see StreamPart. 0 for a synchronous part.
+  uint64_t batches(Part part) const { return streams_[Index(part)].batches(); }
   uint64_t round() const { return round_; }  // Number of rounds passed.
   uint64_t lost(Part part) const;            // Batches of streams that were lost; see StreamLedger.
   uint64_t lost() const { return lost(Part::kDense) + lost(Part::kSparse); }

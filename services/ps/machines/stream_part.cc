@@ -57,11 +57,18 @@ Decision StreamPart::Push(const StreamGradient& gradient, bool held_back, absl::
     return Refused(v1::OUTCOME_DROPPED, gradient.handle);
   }
 
+  if (!gradient.counted_elsewhere && !gradient.name.stream.is_session()) ++batches_;
+
   Decision decision;
   decision.outcome = aggregate_ > 1 ? v1::OUTCOME_QUEUED : v1::OUTCOME_APPLIED;
   queue_.push_back({gradient.handle, gradient.pulled_version, gradient.judged_by_rows});
   if (!held_back) Drain(/*all=*/false, version, decision);
   return decision;
+}
+
+void StreamPart::RestoreBatches(std::optional<uint64_t> batches, uint64_t version) {
+  constexpr uint64_t kMost = uint64_t{1} << 60;  // So that the product fits.
+  batches_ = batches.value_or(std::min(version, kMost / aggregate_) * aggregate_);
 }
 
 void StreamPart::Drain(bool all, uint64_t& version, Decision& decision) {

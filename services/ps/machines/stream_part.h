@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct StreamGradient {
   GradientHandle handle{};
   // Each row of the gradient is judged by its own staleness: the part's version decides nothing.
   bool judged_by_rows = false;
+  bool counted_elsewhere = false;  // Another partition counts the batch.
 };
 
 // Thread-compatible.
@@ -39,6 +41,13 @@ class StreamPart {
   // Applies the gradients that wait in the queue, in updates of policy.aggregate gradients. A rest
   // that is smaller than one update stays in the queue, unless `all`.
   void Drain(bool all, uint64_t& version, Decision& decision);
+
+  // Returns how many batches have been counted here: each gradient of a task that was applied or
+  // queued, but for those that are counted elsewhere.
+  uint64_t batches() const { return batches_; }
+  // Begins with what a checkpoint kept. Nothing: it was written by a release that did not count;
+  // then each of the part's updates counts as many batches as it may have been made of.
+  void RestoreBatches(std::optional<uint64_t> batches, uint64_t version);
 
   StreamLedger& ledger() { return ledger_; }
   const StreamLedger& ledger() const { return ledger_; }
@@ -59,6 +68,7 @@ class StreamPart {
   size_t aggregate_;
   size_t capacity_;
   StreamLedger ledger_;
+  uint64_t batches_ = 0;
   std::vector<Queued> queue_;
 };
 

@@ -7,6 +7,7 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
+#include "capstan/base/open_files.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/base/worth_repeating.h"
@@ -38,13 +39,16 @@ v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_
   request.set_loaded_timeline(loaded_timeline);
   request.set_memory_bytes(options.memory_bytes);
   request.set_zone(options.zone);
+  request.set_secret(options.secret);
+  request.set_open_files(static_cast<uint64_t>(OpenFilesLimit()));
   return request;
 }
 
-v1::WatchViewRequest WatchOf(const ShardIdentity& identity) {
+v1::WatchViewRequest WatchOf(const ChiefLinkOptions& options) {
   v1::WatchViewRequest request;
-  request.set_shard(static_cast<uint32_t>(Raw(identity.index)));
-  request.set_shard_incarnation(Raw(identity.incarnation));
+  request.set_shard(static_cast<uint32_t>(Raw(options.identity.index)));
+  request.set_shard_incarnation(Raw(options.identity.incarnation));
+  request.set_secret(options.secret);
   return request;
 }
 
@@ -90,7 +94,7 @@ absl::Status ChiefLink::Poll(absl::Duration at_most) {
 void ChiefLink::Watch() {
   watching_ = true;
   WatchView(
-      loop_, channel_, WatchOf(options_.identity),
+      loop_, channel_, WatchOf(options_),
       [this](v1::View view) {
         const uint64_t before = std::exchange(term_, view.epoch().term());
         if (before != 0 && before != term_) RegisterAgain();
@@ -112,6 +116,7 @@ void ChiefLink::Heartbeat() {
   request.set_index(static_cast<uint32_t>(Raw(options_.identity.index)));
   request.set_draining(draining_);
   request.set_loaded_timeline(shard_->timeline());
+  request.set_secret(options_.secret);
   shard_->ExpireSessions(shard_->clock().Now());
   const ShardFacts facts = shard_->accounts().Facts();
   shard_->metrics().Set(facts);

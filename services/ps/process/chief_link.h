@@ -22,6 +22,8 @@ struct ChiefLinkOptions {
   std::string address;       // host:port at which others reach this shard.
   const Tls* tls = nullptr;  // What the chief is shown; null: it is called in plaintext.
   ShardIdentity identity;
+  // What the incarnation is made of (capstan/security/shard_secret.h); empty: of nothing.
+  std::string secret;
   uint64_t memory_bytes = 0;  // Memory that this process may use.
   std::string zone;           // The zone that its machine is in.
   absl::Duration give_up_after = absl::Minutes(5);

@@ -22,6 +22,7 @@
 #include "capstan/process/service.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
+#include "capstan/security/shard_secret.h"
 #include "capstan/store/memory_limits.h"
 #include "ps/process/chief_link.h"
 #include "ps/process/coordinator_link.h"
@@ -106,15 +107,17 @@ struct Process {
   const Shutdown& shutdown;
 };
 
-absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
-                    const Process& process) {
+absl::Status Follow(const ProcessOptions& options, ShardIndex index, const Process& process) {
   const auto& [metrics, service, server, health, tls, shutdown] = process;
   const uint64_t memory = MemoryOf(options);
+  const std::string secret = NewShardSecret();
+  const ShardIdentity identity = {index, IncarnationOfSecret(secret)};
   EventLoop loop;
   ChiefLink link(loop, {.chief = options.chief,
                         .address = AddressToTell(options.advertise, options.listen, server.port()),
                         .tls = tls,
                         .identity = identity,
+                        .secret = secret,
                         .memory_bytes = memory,
                         .zone = options.zone,
                         .give_up_after = absl::Seconds(options.chief_deadline_seconds)});
@@ -198,9 +201,8 @@ absl::Status RunPs(const ProcessOptions& options) {
                         {"port", ports.data},
                         {"health_port", ports.health},
                         {"metrics_port", ports.metrics}});
-  const ShardIdentity identity = {static_cast<ShardIndex>(index), NewIncarnation()};
-  const absl::Status end =
-      Follow(options, identity, {metrics, service, *server, side.health(), tls.get(), shutdown});
+  const absl::Status end = Follow(options, static_cast<ShardIndex>(index),
+                                  {metrics, service, *server, side.health(), tls.get(), shutdown});
   if (end.ok()) log::Info("stopped");
   return end;
 }

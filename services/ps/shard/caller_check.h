@@ -1,7 +1,9 @@
-// What a caller of a shard may ask for, by its certificate and its address. `may_train` is what
-// MayTrain in capstan/rpc/caller.h says of the caller.
+// What a caller of a shard may ask for, by its certificate and its address. `may_train` and
+// `may_act` are what MayTrain and MayActForShard in capstan/rpc/caller.h say of the caller.
 #ifndef CAPSTAN_PS_SHARD_CALLER_CHECK_H_
 #define CAPSTAN_PS_SHARD_CALLER_CHECK_H_
+
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -44,6 +46,14 @@ inline absl::Status CheckPusher(bool may_train, const v1::PushPieceRequest& piec
   v1::PushRequest head;
   *head.mutable_header() = piece.header();
   return CheckPusher(may_train, head);
+}
+
+// PERMISSION_DENIED: the call is of `shard`, which sends a copy or what it has done to a partition,
+// and the caller's certificate is of another one.
+inline absl::Status CheckSender(bool may_act, uint32_t shard) {
+  if (may_act) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("the certificate is of another shard than ",
+                                                  shard, ", in whose name the call is"));
 }
 
 // RESOURCE_EXHAUSTED: the push is of a session for which there is no room.

@@ -18,6 +18,7 @@ void ToProto(const PartState& state, v1::PartMachineState& proto) {
   proto.set_lost(state.ledger.lost);
   proto.set_alone(state.ledger.alone);
   proto.set_told_by(state.ledger.told_by);
+  if (state.batches) proto.set_batches(*state.batches);
   for (const StreamEntry& entry : state.ledger.streams) {
     v1::OpenStream& stream = *proto.add_streams();
     stream.set_stream(entry.stream.value);
@@ -39,6 +40,7 @@ absl::StatusOr<PartState> FromProto(const v1::PartMachineState& proto) {
   state.ledger.lost = proto.lost();
   state.ledger.alone = proto.alone();
   state.ledger.told_by = proto.told_by();
+  if (proto.has_batches()) state.batches = proto.batches();
   for (const v1::OpenStream& stream : proto.streams()) {
     state.ledger.streams.push_back({{stream.stream()},
                                     stream.prefix(),

@@ -29,7 +29,9 @@ Incarnation OwnerOf(const v1::View& view, uint32_t partition) {
 }  // namespace
 
 OwnView::OwnView(const v1::View& view, const ShardIdentity& self)
-    : epoch_(EpochOf(view)), timeline_(view.timeline()) {
+    : epoch_(EpochOf(view)),
+      timeline_(view.timeline()),
+      owners_(view.owners().begin(), view.owners().end()) {
   const auto index = static_cast<uint32_t>(Raw(self.index));
   const v1::ShardInfo* const here = FindShard(view, index);
   const bool present = here != nullptr && here->incarnation() == Raw(self.incarnation);
@@ -59,7 +61,7 @@ OwnView::OwnView(const v1::View& view, const ShardIdentity& self)
     }
   }
   for (const v1::ShardInfo& shard : view.shards()) {
-    incarnations_.insert(Incarnation{shard.incarnation()});
+    shards_[Incarnation{shard.incarnation()}] = shard.index();
   }
   for (const v1::PartitionCopy& copy : view.copies()) {
     copies_[static_cast<PartitionIndex>(copy.partition())] = ViewEpochFromProto(copy.move());
@@ -77,6 +79,18 @@ std::optional<OutgoingMove> OwnView::Outgoing(PartitionIndex partition) const {
 
 std::optional<ViewEpoch> OwnView::Incoming(PartitionIndex partition) const {
   return Find(incoming_, partition);
+}
+
+std::optional<uint32_t> OwnView::Sender(PartitionIndex partition, ViewEpoch move) const {
+  const auto place = static_cast<size_t>(Raw(partition));
+  if (Incoming(partition) != move || place >= owners_.size()) return std::nullopt;
+  return owners_[place];
+}
+
+std::optional<uint32_t> OwnView::ShardOf(Incarnation incarnation) const {
+  const auto found = shards_.find(incarnation);
+  if (found == shards_.end()) return std::nullopt;
+  return found->second;
 }
 
 std::optional<ViewEpoch> OwnView::Received(PartitionIndex partition) const {

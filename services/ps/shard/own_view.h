@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -65,8 +64,13 @@ class OwnView {
   std::optional<ViewedPair> Pair(PartitionIndex partition) const;
   // Returns the pair of the partition in which this process is the backup.
   std::optional<ViewedStandby> Standby(PartitionIndex partition) const;
+  // Returns the shard that sends a copy of the partition here by this move: the owner. Nothing: no
+  // such move is named.
+  std::optional<uint32_t> Sender(PartitionIndex partition, ViewEpoch move) const;
+  // Returns the shard whose process has this incarnation; nothing: the view names no such process.
+  std::optional<uint32_t> ShardOf(Incarnation incarnation) const;
   // Returns true if a process of this incarnation is in the view.
-  bool Names(Incarnation incarnation) const { return incarnations_.contains(incarnation); }
+  bool Names(Incarnation incarnation) const { return shards_.contains(incarnation); }
   // Returns true if the copy of the partition that came here by the move `origin` (0.0: it was
   // loaded) is not the one to serve (docs/spec, rule 16), as another shard's copy is, or a later
   // one of this shard.
@@ -75,14 +79,15 @@ class OwnView {
  private:
   ViewEpoch epoch_;
   uint64_t timeline_ = 0;
-  std::vector<bool> owned_;  // By partition: this process owns it.
+  std::vector<bool> owned_;       // By partition: this process owns it.
+  std::vector<uint32_t> owners_;  // By partition: the shard that owns it.
   std::map<PartitionIndex, OutgoingMove> outgoing_;
   std::map<PartitionIndex, ViewEpoch> incoming_;
   // By partition: the move by which its copy came to its owner.
   std::map<PartitionIndex, ViewEpoch> copies_;
   std::map<PartitionIndex, ViewedPair> pairs_;
   std::map<PartitionIndex, ViewedStandby> standbys_;
-  std::set<Incarnation> incarnations_;
+  std::map<Incarnation, uint32_t> shards_;
 };
 
 }  // namespace capstan::ps

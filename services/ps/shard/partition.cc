@@ -199,8 +199,9 @@ v1::Outcome Partition::PushPart(Part part, const PushShare& gradient, absl::Time
   } else {
     const uint64_t pulled = part == Part::kDense ? share.dense_version : share.sparse_version;
     const bool by_rows = part == Part::kSparse && applier_.JudgedByRows(gradient);
-    decision = machine_.PushStream(part, timeline,
-                                   {StreamOf(head.stream()), pulled, handle, by_rows}, now);
+    const bool elsewhere = head.counted_in() != 0 && head.counted_in() - 1 != share.partition;
+    decision = machine_.PushStream(
+        part, timeline, {StreamOf(head.stream()), pulled, handle, by_rows, elsewhere}, now);
   }
   CAPSTAN_FAILPOINT("partition.decided");
   if (decision.outcome == v1::OUTCOME_APPLIED || decision.outcome == v1::OUTCOME_QUEUED ||

@@ -20,6 +20,7 @@ PartitionFacts FactsOf(const PartitionStore& store, const PartitionMachine& mach
   for (const Block& block : store.blocks().blocks()) facts.parameters += block.length;
   facts.bytes = store.memory_bytes();
   facts.version = std::max(machine.version(Part::kDense), machine.version(Part::kSparse));
+  facts.batches = machine.batches(Part::kSparse);
   facts.queued = machine.queued();
   facts.lost = BatchesLost(store, machine);
   return facts;

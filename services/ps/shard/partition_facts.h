@@ -23,6 +23,7 @@ struct PartitionFacts {
   uint64_t bytes = 0;
   uint64_t parameters = 0;  // Weights, of rows and blocks.
   uint64_t version = 0;     // The higher one of both parts.
+  uint64_t batches = 0;     // Batches with rows that are counted here; see StreamPart::batches.
   uint64_t queued = 0;
   uint64_t lost = 0;  // Batches, since the partition recovered partially.
   // Counted since the content was loaded.

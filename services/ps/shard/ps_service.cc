@@ -1,6 +1,7 @@
 #include "ps/shard/ps_service.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/base/trace.h"
+#include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/arrived_call.h"
 #include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
@@ -251,7 +253,30 @@ PsService::Reactor* PsService::MovePartitions(Context* context,
 PsService::Reactor* PsService::TakePartition(Context* context,
                                              const v1::TakePartitionRequest* request,
                                              v1::TakePartitionReply* reply) {
-  return AnswerWith(*context, door().Take(*request), *reply);
+  return AnswerWith(*context, Take(*context, *request), *reply);
+}
+
+// Without a shard yet, or a view that names the sender, the door or what is behind it refuses.
+absl::StatusOr<v1::TakePartitionReply> PsService::Take(
+    const Context& context, const v1::TakePartitionRequest& request) const {
+  const ServedShard* const at = served();
+  const std::optional<uint32_t> sender =
+      at == nullptr
+          ? std::nullopt
+          : at->shard.view().newest()->Sender(static_cast<PartitionIndex>(request.partition()),
+                                              ViewEpochFromProto(request.move()));
+  if (sender) CAPSTAN_RETURN_IF_ERROR(CheckSender(MayActForShard(context, tls_, *sender), *sender));
+  return door().Take(request);
+}
+
+absl::StatusOr<v1::ReplicateReply> PsService::Take(const Context& context,
+                                                   const ReplicateMessage& message) const {
+  const ServedShard* const at = served();
+  const std::optional<uint32_t> sender =
+      at == nullptr ? std::nullopt
+                    : at->shard.view().newest()->ShardOf(Incarnation{message.head().source()});
+  if (sender) CAPSTAN_RETURN_IF_ERROR(CheckSender(MayActForShard(context, tls_, *sender), *sender));
+  return door().Replicate(message);
 }
 
 PsService::Reactor* PsService::Replicate(Context* context, const grpc::ByteBuffer* request,
@@ -259,7 +284,7 @@ PsService::Reactor* PsService::Replicate(Context* context, const grpc::ByteBuffe
   const absl::StatusOr<std::unique_ptr<const ReplicateMessage>> message =
       ReplicateMessage::Read(*request);
   if (!message.ok()) return Answer(*context, message.status());
-  const absl::StatusOr<v1::ReplicateReply> taken = door().Replicate(**message);
+  const absl::StatusOr<v1::ReplicateReply> taken = Take(*context, **message);
   if (taken.ok()) Write(*taken, *reply);
   return Answer(*context, taken.status());
 }

@@ -88,6 +88,11 @@ class PsService final
   // Reads a pull and checks all of it. RESOURCE_EXHAUSTED: too many calls wait, or the pull is an
   // evaluation, and training waits.
   absl::StatusOr<AdmittedPull> Admit(Context& context, const grpc::ByteBuffer& request);
+  // Has what a shard sends taken in, if the caller may act for that shard.
+  absl::StatusOr<v1::TakePartitionReply> Take(const Context& context,
+                                              const v1::TakePartitionRequest& request) const;
+  absl::StatusOr<v1::ReplicateReply> Take(const Context& context,
+                                          const ReplicateMessage& message) const;
   const ServedShard* served() const { return served_.load(std::memory_order_acquire); }
   ShardDoor door() const { return ShardDoor(served()); }
   // Counts the bytes of `reply` until the client has taken it. RESOURCE_EXHAUSTED: clients have too

@@ -16,6 +16,7 @@ void ShardFacts::Add(PartitionIndex index, const PartitionFacts& of) {
   load.set_bytes(of.bytes);
   load.set_pulled_rows(of.pulled_rows);
   load.set_pushed_rows(of.pushed_rows);
+  load.set_batches(of.batches);
   bytes += of.bytes;
   parameters += of.parameters;
   queued += of.queued;

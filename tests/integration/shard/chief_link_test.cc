@@ -6,6 +6,8 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -50,10 +52,11 @@ class ResettingChief final : public v1::Chief::CallbackService {
   }
 
   grpc::ServerUnaryReactor* RegisterShard(grpc::CallbackServerContext* context,
-                                          const v1::RegisterShardRequest*,
+                                          const v1::RegisterShardRequest* request,
                                           v1::RegisterShardReply* reply) override {
     absl::MutexLock lock(&mu_);
     ++registrations_;
+    secrets_.insert(request->secret());
     *reply->mutable_job() = job_;
     if (answers_.empty()) {
       known_ = true;
@@ -64,15 +67,42 @@ class ResettingChief final : public v1::Chief::CallbackService {
     return Say(context, answer);
   }
   grpc::ServerUnaryReactor* ShardHeartbeat(grpc::CallbackServerContext* context,
-                                           const v1::ShardHeartbeatRequest*,
+                                           const v1::ShardHeartbeatRequest* request,
                                            v1::ShardHeartbeatReply* reply) override {
     absl::MutexLock lock(&mu_);
+    secrets_.insert(request->secret());
     reply->set_known(known_);
     return Say(context, grpc::Status::OK);
   }
 
+  // There is no view. A stream that ends is begun again half a second later.
+  grpc::ServerWriteReactor<v1::View>* WatchView(grpc::CallbackServerContext*,
+                                                const v1::WatchViewRequest* request) override {
+    class Ended final : public grpc::ServerWriteReactor<v1::View> {
+     public:
+      Ended() { Finish(grpc::Status::OK); }
+      void OnDone() override { delete this; }
+    };
+    absl::MutexLock lock(&mu_);
+    ++watches_;
+    secrets_.insert(request->secret());
+    return new Ended;
+  }
+
+  // All that were shown.
+  std::set<std::string> secrets() {
+    absl::MutexLock lock(&mu_);
+    return secrets_;
+  }
+  int watches() {
+    absl::MutexLock lock(&mu_);
+    return watches_;
+  }
+
  private:
   absl::Mutex mu_;
+  std::set<std::string> secrets_ ABSL_GUARDED_BY(mu_);
+  int watches_ ABSL_GUARDED_BY(mu_) = 0;
   v1::JobSpec job_ ABSL_GUARDED_BY(mu_);
   std::deque<grpc::Status> answers_ ABSL_GUARDED_BY(mu_);
   bool known_ ABSL_GUARDED_BY(mu_) = false;
@@ -119,7 +149,8 @@ class ChiefLinkTest : public testing::Test {
   ps::ChiefLink link_{loop_,
                       {.chief = absl::StrCat("127.0.0.1:", server_->port()),
                        .address = "127.0.0.1:1",
-                       .identity = identity_}};
+                       .identity = identity_,
+                       .secret = "of this process"}};
 };
 
 const std::deque<grpc::Status>& Resets() {
@@ -147,6 +178,20 @@ TEST_F(ChiefLinkTest, AShardWhoseRegistrationIsResetGoesOnAndRegistersAgain) {
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(learned_, 1);
   EXPECT_GE(chief_.registrations(), 5);
+}
+
+TEST_F(ChiefLinkTest, AShardShowsItsSecretInAllThatItTellsTheChief) {
+  const Shutdown shutdown;
+  ASSERT_TRUE(link_.Register(shutdown).ok());
+  Follow();
+  chief_.Forget({});  // So that it registers again.
+  EXPECT_TRUE(PollUntilLearned(1).ok());
+  const absl::Time until = absl::Now() + absl::Seconds(30);
+  while (chief_.watches() == 0 && absl::Now() < until) {
+    ASSERT_TRUE(link_.Poll(absl::Milliseconds(10)).ok());
+  }
+  EXPECT_GT(chief_.watches(), 0);
+  EXPECT_EQ(chief_.secrets(), std::set<std::string>{"of this process"});
 }
 
 TEST_F(ChiefLinkTest, AHeartbeatThatIsNoNumberDoesNotSilenceTheShard) {

@@ -73,5 +73,36 @@ TEST(MovesReportTest, AShardTellsOfTheLoadOfEachOfItsPartitions) {
   EXPECT_EQ(load_of_home(owner).bytes(), 0u);
 }
 
+// Also where it is cut over shards and partitions, is sent again, and when these have moved.
+TEST(MovesReportTest, EachBatchIsCountedOnce) {
+  LocalShards shards(SmallJob(/*dim=*/2, /*dense_width=*/0), 2);
+  const auto counted = [&shards] {
+    uint64_t sum = 0;
+    for (const int shard : {0, 1}) {
+      const v1::ShardReport report = shards.at(shard).Report();
+      for (const v1::PartitionLoad& of : report.partitions()) {
+        EXPECT_TRUE(of.has_batches());
+        sum += of.batches();
+      }
+    }
+    return sum;
+  };
+  EXPECT_EQ(counted(), 0u);
+  Trainer trainer(shards);
+  const auto push = [&trainer](uint64_t seq) {
+    return trainer.Push({.stream = StreamPush{StreamId::Task(0, 1), seq, {1, 1}, 0}}, -1);
+  };
+  trainer.Plan(Keys(0, 30));
+  ASSERT_GT(push(0).count(v1::OUTCOME_APPLIED), 4u) << "in most partitions";
+  EXPECT_EQ(counted(), 1u);
+  ASSERT_TRUE(push(0).status.ok()) << "the same again";
+  EXPECT_EQ(counted(), 1u);
+  trainer.Plan({7});
+  ASSERT_TRUE(push(1).status.ok());
+  EXPECT_EQ(counted(), 2u);
+  ASSERT_TRUE(MoveAll(shards, {FirstHalf(), 0, 1}).ok());
+  EXPECT_EQ(counted(), 2u);
+}
+
 }  // namespace
 }  // namespace capstan

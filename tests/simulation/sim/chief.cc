@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/placement/view_reader.h"
 #include "capstan/rpc/limits.h"
@@ -100,6 +101,13 @@ absl::StatusOr<v1::RegisterWorkerReply> ChiefProcess::RegisterWorker(
 }
 
 v1::ShardHeartbeatReply ChiefProcess::ShardHeartbeat(const v1::ShardHeartbeatRequest& request) {
+  // Before, somebody who has read the incarnation in the view says that the shard leaves, and is
+  // not heard, whichever chief it tells.
+  v1::ShardHeartbeatRequest stolen;
+  stolen.set_index(request.index());
+  stolen.set_incarnation(request.incarnation());
+  stolen.set_draining(true);
+  CAPSTAN_CHECK(!machine_->ShardHeartbeat(stolen, Now()).known());
   v1::ShardHeartbeatReply reply = machine_->ShardHeartbeat(request, Now());
   Perform();
   return reply;

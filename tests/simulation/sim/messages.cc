@@ -105,6 +105,8 @@ void AddPull(const Job& job, const NamedBatch& batch, const v1::View& view, uint
 
 void AddGradients(const Job& job, const Step& step, const v1::View& view, uint32_t shard,
                   v1::PushRequest& request) {
+  const auto keys_of_all = job.KeysOf(step.batch);
+  if (!keys_of_all.empty()) request.set_counted_in(keys_of_all.begin()->first + 1);
   ForEachPart(job, step.batch, view, shard, [&](uint32_t p, const auto& keys, const auto& blocks) {
     v1::PartitionGradient& part = *request.add_partitions();
     part.set_partition(p);

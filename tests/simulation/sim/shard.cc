@@ -9,6 +9,7 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/base/worth_repeating.h"
 #include "capstan/placement/view_epoch.h"
+#include "capstan/security/shard_secret.h"
 #include "ps/shard/chief_replies.h"
 #include "tests/simulation/sim/chief.h"
 #include "tests/simulation/sim/shard_peer.h"
@@ -34,7 +35,8 @@ ShardProcess::ShardProcess(Cast& cast, const Life& life, uint32_t index)
     : cast_(cast),
       life_(life),
       index_(index),
-      incarnation_(cast.NewIncarnation()),
+      secret_(absl::StrCat("secret ", cast.NewIncarnation())),
+      incarnation_(Raw(IncarnationOfSecret(secret_))),
       threads_(cast.network(), life),
       busy_threads_(threads_, cast.schedule()),
       metrics_(registry_) {
@@ -55,6 +57,7 @@ void ShardProcess::Register() {
   request.set_index(index_);
   request.set_address(AddressOf(index_));
   request.set_incarnation(incarnation_);
+  request.set_secret(secret_);
   if (shard_ != nullptr) request.set_loaded_timeline(shard_->timeline());
   CallChief<v1::RegisterShardReply>(
       cast_, life_, kAttempt,
@@ -162,6 +165,7 @@ void ShardProcess::OnView(const v1::View& view) {
 void ShardProcess::Heartbeat() {
   v1::ShardHeartbeatRequest request;
   request.set_incarnation(incarnation_);
+  request.set_secret(secret_);
   request.set_index(index_);
   request.set_draining(draining_);
   request.set_loaded_timeline(shard_->timeline());

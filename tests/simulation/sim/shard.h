@@ -101,6 +101,7 @@ class ShardProcess {
   Cast& cast_;
   const Life life_;
   const uint32_t index_;
+  const std::string secret_;
   const uint64_t incarnation_;
   SimThreads threads_;
   BusyThreads busy_threads_;

@@ -35,5 +35,14 @@ TEST(IsNearlyFullTest, WhenLessThanATenthOfTheRoomIsFree) {
   EXPECT_TRUE(IsNearlyFull(/*open=*/400, /*room=*/300));
 }
 
+TEST(EnoughOpenFilesTest, TheRoomIsNotNearlyFullThen) {
+  for (int64_t open = 1; open < 5000; ++open) {
+    const int64_t limit = EnoughOpenFiles(open);
+    ASSERT_FALSE(IsNearlyFull(open, RoomForConnections(limit))) << open;
+  }
+  EXPECT_EQ(EnoughOpenFiles(900), 900 + 101 + 256);
+  EXPECT_TRUE(IsNearlyFull(OpenFilesWith(900), RoomForConnections(1024)));
+}
+
 }  // namespace
 }  // namespace capstan

@@ -32,5 +32,28 @@ TEST(IsPlainWordTest, KnowsWhatNeedsQuotes) {
   EXPECT_FALSE(IsPlainWord("\xC3\xA9"));
 }
 
+TEST(FirstBytesTest, LeavesOutACharacterThatWouldBeCut) {
+  const std::string text = "\xC3\xA9 \xE2\x82\xAC";  // Characters of two bytes, and of three.
+  EXPECT_EQ(FirstBytes(text, 6), text);
+  EXPECT_EQ(FirstBytes(text, 100), text);
+  EXPECT_EQ(FirstBytes(text, 5), "\xC3\xA9 ");
+  EXPECT_EQ(FirstBytes(text, 4), "\xC3\xA9 ");
+  EXPECT_EQ(FirstBytes(text, 3), "\xC3\xA9 ");
+  EXPECT_EQ(FirstBytes(text, 1), "");
+  EXPECT_EQ(FirstBytes(text, 0), "");
+  EXPECT_EQ(FirstBytes("", 5), "");
+}
+
+TEST(LastBytesTest, LeavesOutACharacterThatWouldBeCut) {
+  const std::string text = "\xC3\xA9 \xE2\x82\xAC";
+  EXPECT_EQ(LastBytes(text, 6), text);
+  EXPECT_EQ(LastBytes(text, 100), text);
+  EXPECT_EQ(LastBytes(text, 5), " \xE2\x82\xAC");
+  EXPECT_EQ(LastBytes(text, 3), "\xE2\x82\xAC");
+  EXPECT_EQ(LastBytes(text, 2), "");
+  EXPECT_EQ(LastBytes(text, 0), "");
+  EXPECT_EQ(LastBytes("", 5), "");
+}
+
 }  // namespace
 }  // namespace capstan

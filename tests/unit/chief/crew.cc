@@ -75,6 +75,7 @@ absl::Status Crew::RegisterShard(uint32_t index, uint64_t incarnation) {
   request.set_incarnation(incarnation);
   request.set_memory_bytes(shard_memory_);
   request.set_loaded_timeline(process.loaded_timeline);
+  request.set_secret(process.secret);
   const absl::Status status = machine.RegisterShard(request, now).status();
   AnswerCalls();
   return status;
@@ -102,6 +103,7 @@ v1::ShardHeartbeatReply Crew::ShardHeartbeat(uint32_t index, bool draining) {
   request.set_index(index);
   request.set_incarnation(shards[index].incarnation);
   request.set_loaded_timeline(shards[index].loaded_timeline);
+  request.set_secret(shards[index].secret);
   request.set_draining(draining);
   *request.mutable_report() = reports[index];
   v1::ShardHeartbeatReply reply = machine.ShardHeartbeat(request, now);

@@ -105,6 +105,7 @@ class Crew {
   struct Process {
     uint64_t incarnation = 0;
     uint64_t loaded_timeline = 0;
+    std::string secret = {};  // Which it shows the chief; empty: it shows none.
   };
   std::map<uint32_t, Process> shards;
 

@@ -169,6 +169,24 @@ TEST(RequestPlanTest, APartitionIsCutIntoPiecesThatHoldEachOfItsKeysAndBlocksOnc
   }
 }
 
+TEST(RequestPlanTest, TheFirstPartitionWithRowsIsThatOfNoBlock) {
+  const ParameterMap map = MapOf(4, 100'000);  // Blocks are in many partitions.
+  RequestPlan plan(map);
+  EXPECT_EQ(plan.first_with_rows(), std::nullopt);
+  for (const uint64_t key : {1u, 2u, 3u, 4u, 5u}) {
+    const std::vector<uint64_t> alone = {key};
+    plan.Build(std::array{TableKeys{1, alone}}, /*dense=*/true);
+    const auto partition =
+        static_cast<uint32_t>(Raw(PartitionOfKey(key, map.tables()[1].seed, kPartitions)));
+    EXPECT_EQ(plan.first_with_rows(), partition);
+  }
+  const std::vector<uint64_t> many = Keys(1000, 1);
+  plan.Build(std::array{TableKeys{0, many}}, /*dense=*/false);
+  EXPECT_EQ(plan.first_with_rows(), 0u);
+  plan.Build({}, /*dense=*/true);
+  EXPECT_EQ(plan.first_with_rows(), std::nullopt);
+}
+
 TEST(RequestPlanTest, IsReusedForAnEmptyBatch) {
   const ParameterMap map = MapOf(4, 10);
   const std::vector<uint64_t> keys = Keys(100, 1);

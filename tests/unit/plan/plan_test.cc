@@ -156,6 +156,21 @@ TEST(PlanTest, PushesAndRepliesOnTheirWayTakeAQuarterOfAShardsMemoryEachAtTheMos
   EXPECT_EQ(bytes(512 << 20, replies), 128u << 20);
 }
 
+TEST(PlanTest, ItIsSaidHowManyOpenFilesAreEnoughWhereEverybodyMayNotHaveSoMany) {
+  Scale scale = kFourWorkers;
+  const auto warnings = [&scale](int workers, int shards) {
+    scale.workers = workers;
+    scale.shards = shards;
+    v1::JobSpec job = DenseJob(0);
+    job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+    return PlanOf(job, scale).warnings;
+  };
+  EXPECT_THAT(warnings(/*workers=*/640, /*shards=*/10), Not(Contains(HasSubstr("open"))));
+  EXPECT_THAT(warnings(/*workers=*/641, /*shards=*/10),
+              Contains("the chief and each shard have about 693 files and connections open: "
+                       "allow each 1027 (ulimit -n)"));
+}
+
 TEST(PlanTest, PushesThatComeInPiecesTakeAQuarterOfAShardsMemoryOrOneOfThem) {
   v1::JobSpec job = DenseJob(4);
   Scale scale = kFourWorkers;

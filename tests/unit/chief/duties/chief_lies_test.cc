@@ -174,6 +174,38 @@ TEST(ChiefLiesTest, BatchesThatNobodyHasPushedDoNotReachMaxSteps) {
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
 }
 
+// Each batch that others have trained has changed every partition, and one of these counts it.
+TEST(ChiefLiesTest, NorDoTheyWhereOnlyTablesAreTrained) {
+  Crew crew({.tasks = 50, .text = true, .max_steps = 10});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar");
+  std::vector<v1::LeaseReport> done;
+  for (int i = 0; i < 20 && crew.Status().global_step() < 10; ++i) {
+    const v1::WorkerHeartbeatReply reply = crew.Heartbeat("liar", done);
+    done.clear();
+    for (const v1::Lease& lease : reply.leases()) done.push_back(Crew::Done(lease));
+  }
+  ASSERT_GE(crew.Status().global_step(), 10u);
+  const auto train = [&crew](uint64_t batches) {
+    for (const uint32_t shard : {0u, 1u}) {
+      crew.reports[shard].Clear();
+      crew.reports[shard].set_version(batches);
+    }
+    for (int partition = 0; partition < crew.machine.view().owners_size(); ++partition) {
+      v1::ShardReport& report = crew.reports[crew.machine.view().owners(partition)];
+      v1::PartitionLoad& load = *report.add_partitions();
+      load.set_partition(static_cast<uint32_t>(partition));
+      load.set_batches(partition == 0 ? batches : 0);
+    }
+    crew.ShardsHeartbeat();
+    for (int i = 0; i < 3; ++i) crew.Heartbeat("liar");
+    return crew.machine.state();
+  };
+  EXPECT_EQ(train(0), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(train(9), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(train(10), v1::JOB_STATE_COMPLETED);
+}
+
 TEST(ChiefLiesTest, ARoundThatCannotHaveClosedIsNotTakenAndItsLaneGoesToAnother) {
   for (const uint64_t max_steps : {0, 50}) {
     Crew crew({.tasks = 100, .lanes = 2, .max_steps = max_steps});

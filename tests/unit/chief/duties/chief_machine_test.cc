@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "capstan/security/shard_secret.h"
 #include "tests/unit/chief/crew.h"
 
 namespace capstan::chief {
@@ -51,6 +52,32 @@ TEST(ChiefMachineTest, AProcessThatWatchesTheViewAndIsHeardOfKeepsItsPlace) {
 
   EXPECT_TRUE(crew.machine.RegisterShard(other, crew.now, /*watched=*/false).ok());
   EXPECT_EQ(crew.machine.ShardIncarnation(0), 77u);
+}
+
+TEST(ChiefMachineTest, NobodyIsHeardInTheNameOfAShardWithoutItsSecret) {
+  Crew crew(TenTasks());
+  v1::RegisterShardRequest own;
+  own.set_wire_version(1);
+  own.set_index(0);
+  own.set_address("ps-0:7000");
+  own.set_secret("its own");
+  own.set_incarnation(Raw(IncarnationOfSecret(own.secret())));
+  ASSERT_TRUE(crew.machine.RegisterShard(own, crew.now).ok());
+  v1::ShardHeartbeatRequest leaves;
+  leaves.set_incarnation(own.incarnation());
+  leaves.set_draining(true);
+  for (const char* shown : {"", "another one"}) {
+    leaves.set_secret(shown);
+    EXPECT_FALSE(crew.machine.ShardHeartbeat(leaves, crew.now).known()) << shown;
+    EXPECT_FALSE(crew.machine.MaySpeak(0, own.incarnation(), shown)) << shown;
+    EXPECT_FALSE(crew.machine.SeesShardsOff(crew.now)) << shown;
+  }
+  EXPECT_FALSE(crew.machine.MaySpeak(1, own.incarnation(), own.secret())) << "of another shard";
+  EXPECT_TRUE(crew.machine.MaySpeak(0, own.incarnation(), own.secret()));
+  EXPECT_TRUE(crew.machine.MaySpeak(0, /*incarnation=*/77, "")) << "of whom nothing is known";
+  leaves.set_secret(own.secret());
+  EXPECT_TRUE(crew.machine.ShardHeartbeat(leaves, crew.now).known());
+  EXPECT_TRUE(crew.machine.SeesShardsOff(crew.now));
 }
 
 TEST(ChiefMachineTest, TheStatusOfAJobWithoutReplicasSaysThatItKeepsNone) {

@@ -151,6 +151,27 @@ TEST_F(ReportDutyTest, AProgramThatFailsInAnEvaluationFailsTheJob) {
                                "deepfm.py:31: ValueError: bad shape (in the program of worker a"));
 }
 
+// The reason is stored with the job's state, which could not be written with half a character.
+TEST_F(ReportDutyTest, OfWhatAProgramSaysNoCharacterOfSeveralBytesIsCut) {
+  std::string long_text;
+  for (int i = 0; i < 600; ++i) long_text += "\xC3\xA9";
+  Worker& a = AddWorker("a");
+  job_.training.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now_);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    v1::LeaseReport report = Crew::Partly(Evaluation(a), 0);
+    report.set_error("the program fails");
+    report.mutable_user_code()->set_type("ValueError");
+    report.mutable_user_code()->set_place("deepfm.py:31");
+    report.mutable_user_code()->set_message(absl::StrCat("x", long_text.substr(0, 800)));
+    report.mutable_user_code()->set_traceback(absl::StrCat(long_text, "x"));
+    duty_.Take(a, report);
+  }
+  EXPECT_THAT(job_.reason,
+              testing::HasSubstr(absl::StrCat("ValueError: x", long_text.substr(0, 498), " (in")));
+  EXPECT_THAT(job_.reason,
+              testing::HasSubstr(absl::StrCat("traceback: ", long_text.substr(0, 998), "x)")));
+}
+
 TEST_F(ReportDutyTest, AProgramThatFailsElsewhereEachTimeFailsTheJobAtTheSameWork) {
   Worker& a = AddWorker("a");
   job_.training.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now_);

@@ -83,6 +83,27 @@ TEST_F(WatchDutyTest, ALimitOfOpenFilesThatIsNearlyReachedIsToldOfWithTheCrewUnt
   EXPECT_EQ(warning(300), "");
 }
 
+TEST_F(WatchDutyTest, AShardThatMayOpenTooFewFilesForTheWorkersThatHaveRegisteredIsToldOf) {
+  const auto warning = [this] {
+    duty_.WatchOpenFilesOfShards();
+    return Warning("open files of shards");
+  };
+  AddWorkers(24);  // With 32 of its own and two for each of 2 shards it has 60 open.
+  EXPECT_EQ(warning(), "") << "nobody has told a limit";
+  shard(0).open_files = 1024;
+  shard(1).open_files = 88;  // 66 of them for connections.
+  EXPECT_EQ(warning(), "");
+  AddWorker("one more");
+  EXPECT_EQ(warning(),
+            "shard 1 may open 88 files and connections (ulimit -n): with each of 25 workers and 2 "
+            "shards connected to it, it has about 61 open, and 324 are enough for that");
+  shard(0).open_files = 80;
+  EXPECT_THAT(warning(), testing::AllOf(testing::StartsWith("shard 0 may open 80 files"),
+                                        testing::EndsWith("; of 2 shards the limit is too low")));
+  shard(0).open_files = shard(1).open_files = 1'000'000;
+  EXPECT_EQ(warning(), "");
+}
+
 TEST_F(LaneWatchDutyTest, WhereWorkersShareLanesTheCureIsMoreLanes) {
   AddWorkers(3);
   duty_.WatchIdleWorkers();

@@ -16,6 +16,7 @@
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/server.h"
 #include "capstan/rpc/status.h"
+#include "capstan/security/shard_secret.h"
 #include "chief/shell/control_loop.h"
 #include "chief/shell/curve_file.h"
 #include "chief/shell/store_thread.h"
@@ -25,6 +26,8 @@ namespace capstan::chief {
 namespace {
 
 using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A chief on loopback whose job is not stored, and for which no time passes.
 class ChiefServiceTest : public testing::Test {
@@ -73,8 +76,10 @@ class ChiefServiceTest : public testing::Test {
     });
   }
 
-  absl::StatusCode RegisterShard(uint32_t index, uint64_t incarnation) {
+  absl::StatusCode RegisterShard(uint32_t index, uint64_t incarnation,
+                                 const std::string& secret = "") {
     v1::RegisterShardRequest request;
+    request.set_secret(secret);
     request.set_wire_version(kWireVersion);
     request.set_index(index);
     request.set_address("127.0.0.1:7000");
@@ -82,6 +87,33 @@ class ChiefServiceTest : public testing::Test {
     grpc::ClientContext context;
     v1::RegisterShardReply reply;
     return FromGrpcStatus(stub_->RegisterShard(&context, request, &reply)).code();
+  }
+
+  absl::StatusCode ShardHeartbeat(uint32_t index, uint64_t incarnation, const std::string& secret) {
+    v1::ShardHeartbeatRequest request;
+    request.set_index(index);
+    request.set_incarnation(incarnation);
+    request.set_secret(secret);
+    grpc::ClientContext context;
+    v1::ShardHeartbeatReply reply;
+    return FromGrpcStatus(stub_->ShardHeartbeat(&context, request, &reply)).code();
+  }
+
+  // A stream that watches the view as the shard; it ends when `context` is cancelled.
+  std::unique_ptr<grpc::ClientReader<v1::View>> Watch(grpc::ClientContext& context, uint32_t shard,
+                                                      uint64_t incarnation,
+                                                      const std::string& secret = "") {
+    v1::WatchViewRequest request;
+    request.set_shard(shard);
+    request.set_shard_incarnation(incarnation);
+    request.set_secret(secret);
+    return stub_->WatchView(&context, request);
+  }
+  static void End(grpc::ClientContext& context, grpc::ClientReader<v1::View>& stream) {
+    context.TryCancel();
+    v1::View view;
+    while (stream.Read(&view)) continue;
+    EXPECT_FALSE(stream.Finish().ok());
   }
 
   // The feed learns of a stream's beginning and end on threads of gRPC's.
@@ -152,20 +184,21 @@ TEST_F(ChiefServiceTest, AReasonWithoutEndIsLoggedInPart) {
   EXPECT_THAT(LoggedByStop(std::string(1024, 'a') + "bcd"), ContainsRegex("reason=a+ by="));
 }
 
+TEST_F(ChiefServiceTest, AReasonCannotForgeALineOfTheLogOrSteerATerminal) {
+  const std::string logged = LoggedByStop("enough\nERROR \x1b[2J by=\"somebody else\"");
+  EXPECT_THAT(logged, HasSubstr(R"(reason="enough\nERROR )"));
+  EXPECT_THAT(logged, HasSubstr(R"(by=\"somebody else\"" by=)"));
+  EXPECT_THAT(logged, Not(HasSubstr("\x1b")));
+}
+
 TEST_F(ChiefServiceTest, AShardKeepsItsPlaceForAsLongAsItWatchesTheView) {
   ASSERT_EQ(RegisterShard(0, 1), absl::StatusCode::kOk);
   grpc::ClientContext watch;
-  v1::WatchViewRequest request;
-  request.set_shard(0);
-  request.set_shard_incarnation(1);
-  const auto stream = stub_->WatchView(&watch, request);
+  const auto stream = Watch(watch, 0, 1);
   UntilWatching(1, true);
   EXPECT_EQ(RegisterShard(0, 2), absl::StatusCode::kUnavailable);
   EXPECT_EQ(RegisterShard(0, 1), absl::StatusCode::kOk) << "it is the one that has the place";
-  watch.TryCancel();
-  v1::View view;
-  while (stream->Read(&view)) continue;
-  EXPECT_FALSE(stream->Finish().ok());
+  End(watch, *stream);
   UntilWatching(1, false);
   EXPECT_EQ(RegisterShard(0, 2), absl::StatusCode::kOk);
 }
@@ -194,6 +227,39 @@ TEST_F(ChiefServiceTest, OnlyWhoSaysThatItReadsDifferencesIsSentThem) {
     while (stream->Read(&message)) continue;
     EXPECT_FALSE(stream->Finish().ok());
   }
+}
+
+TEST_F(ChiefServiceTest, WhoActsForAShardWithoutItsSecretIsRefusedAndTheLogSaysWho) {
+  const std::string secret = "its own";
+  const uint64_t incarnation = Raw(IncarnationOfSecret(secret));
+  ASSERT_EQ(RegisterShard(0, incarnation, secret), absl::StatusCode::kOk);
+  for (const char* shown : {"", "another one"}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(ShardHeartbeat(0, incarnation, shown), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                ContainsRegex("without the secret of its process shard=0 "
+                              "by=\"?ipv4:127\\.0\\.0\\.1:[0-9]+"));
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(RegisterShard(0, incarnation, shown), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                ContainsRegex("without the secret of its process shard=0 "));
+  }
+  EXPECT_EQ(RegisterShard(0, incarnation, secret), absl::StatusCode::kOk);
+  EXPECT_EQ(ShardHeartbeat(0, incarnation, secret), absl::StatusCode::kOk);
+}
+
+TEST_F(ChiefServiceTest, AWatchWithoutTheSecretOfAShardIsNotThatOfTheShard) {
+  const std::string secret = "its own";
+  const uint64_t incarnation = Raw(IncarnationOfSecret(secret));
+  ASSERT_EQ(RegisterShard(0, incarnation, secret), absl::StatusCode::kOk);
+  grpc::ClientContext of_another;
+  const auto other = Watch(of_another, 0, incarnation);
+  grpc::ClientContext own;
+  const auto stream = Watch(own, 0, incarnation, secret);
+  UntilWatching(incarnation, true);
+  End(own, *stream);
+  UntilWatching(incarnation, false);  // The other one goes on.
+  End(of_another, *other);
 }
 
 }  // namespace

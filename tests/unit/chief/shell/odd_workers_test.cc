@@ -48,6 +48,14 @@ TEST(OddWorkersTest, AWorkerThatComesBackWithNothingOddIsForgotten) {
   EXPECT_THAT(Warnings(odd, {{"a", "active"}}), IsEmpty());
 }
 
+TEST(OddWorkersTest, ALongSentenceIsCutBetweenCharacters) {
+  OddWorkers odd;
+  std::string sentence = "x";
+  while (sentence.size() < 3000) sentence += "\xC3\xA9";
+  odd.Note("a", sentence);
+  EXPECT_THAT(Warnings(odd, {{"a", "active"}}), ElementsAre("a: " + sentence.substr(0, 999)));
+}
+
 TEST(OddWorkersTest, OnlySoManyAreKeptAndTold) {
   OddWorkers odd;
   std::vector<std::pair<std::string, std::string>> workers;

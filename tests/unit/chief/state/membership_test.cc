@@ -62,6 +62,17 @@ TEST_F(MembershipTest, OfAReportOfManyMegabytesLittleIsKept) {
   EXPECT_LT(worker.report.SpaceUsedLong(), size_t{16} << 10);
 }
 
+// Nobody could parse a status that holds half of one.
+TEST_F(MembershipTest, NoCharacterOfSeveralBytesIsCut) {
+  Worker& worker = Register("w", 1, kStart);
+  v1::WorkerHeartbeatRequest heartbeat;
+  std::string on = "x";
+  while (on.size() < 10000) on += "\xC3\xA9";
+  heartbeat.mutable_report()->set_stalled_on(on);
+  trainers_.Hear(worker, heartbeat, kStart);
+  EXPECT_EQ(worker.report.stalled_on(), on.substr(0, 4095));
+}
+
 TEST_F(MembershipTest, HowLongDataHaveNotComeIsBoundedWhateverNumberItIs) {
   using Limits = std::numeric_limits<double>;
   Worker& worker = Register("liar", 1, kStart);

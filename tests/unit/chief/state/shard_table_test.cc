@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/security/shard_secret.h"
 
 namespace capstan::chief {
 namespace {
@@ -106,6 +107,18 @@ TEST(ShardTableTest, OfAReportOfManyMegabytesLittleIsKept) {
   EXPECT_LT(shard.report.SpaceUsedLong(), size_t{1} << 20);
 }
 
+TEST(ShardTableTest, NoCharacterOfSeveralBytesOfItsWordsIsCut) {
+  ShardTable table(1, 8);
+  ASSERT_TRUE(table.Register(Registration(0, 1), kNow).ok());
+  std::string what = "x";
+  while (what.size() < 1000) what += "\xC3\xA9";
+  v1::ShardHeartbeatRequest heartbeat;
+  heartbeat.mutable_report()->add_memory()->set_what(what);
+  Shard& shard = *table.Find(0, Incarnation{1});
+  ShardTable::Hear(shard, heartbeat, kNow);
+  EXPECT_EQ(shard.report.memory(0).what(), what.substr(0, 255));
+}
+
 TEST(ShardTableTest, RefusesAnIndexBeyondThePartitionsAndRegistrationsWithoutAnIdentity) {
   ShardTable table(2, 4);
   EXPECT_TRUE(table.Register(Registration(3, 1), kNow).ok());
@@ -154,6 +167,78 @@ TEST(ShardTableTest, TellsARepeatedRegistrationFromANewProcess) {
   EXPECT_EQ(*table.Register(Registration(0, 7), kNow), ShardTable::Arrival::kSame);
   EXPECT_EQ(*table.Register(Registration(0, 8), kNow), ShardTable::Arrival::kReplaced);
   EXPECT_EQ(table.Find(0, Incarnation{7}), nullptr);
+}
+
+// The registration of the process that has this secret.
+v1::RegisterShardRequest WithSecret(uint32_t index, const std::string& secret) {
+  v1::RegisterShardRequest request = Registration(index, Raw(IncarnationOfSecret(secret)));
+  request.set_secret(secret);
+  return request;
+}
+
+TEST(ShardTableTest, WhoKnowsOnlyTheIncarnationOfAShardIsNotTakenForIt) {
+  ShardTable table(1, 8);
+  const v1::RegisterShardRequest own = WithSecret(0, "its own");
+  ASSERT_EQ(*table.Register(own, kNow), ShardTable::Arrival::kNew);
+  for (const char* shown : {"", "another one"}) {
+    v1::RegisterShardRequest stolen = own;
+    stolen.set_address("elsewhere:1");
+    stolen.set_secret(shown);
+    EXPECT_EQ(table.Register(stolen, kNow).status().code(), absl::StatusCode::kPermissionDenied)
+        << shown;
+    EXPECT_FALSE(ShardTable::IsOwnSecret(*table.Find(0), shown)) << shown;
+  }
+  EXPECT_EQ(table.Find(0)->address, "ps:7000");
+  EXPECT_EQ(*table.Register(own, kNow), ShardTable::Arrival::kSame);
+  EXPECT_TRUE(ShardTable::IsOwnSecret(*table.Find(0), "its own"));
+  EXPECT_EQ(*table.Register(WithSecret(0, "of the next"), kNow), ShardTable::Arrival::kReplaced);
+}
+
+TEST(ShardTableTest, NobodyComesWithASecretThatIsNotOfHisIncarnationOrWithAnothersIncarnation) {
+  ShardTable table(1, 8);
+  v1::RegisterShardRequest wrong = Registration(0, 7);
+  wrong.set_secret("of no incarnation 7");
+  EXPECT_EQ(table.Register(wrong, kNow).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(table.Find(0), nullptr);
+  ASSERT_TRUE(table.Register(Registration(0, 7), kNow).ok());
+  EXPECT_EQ(table.Register(Registration(1, 7), kNow).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(table.Find(1), nullptr);
+}
+
+TEST(ShardTableTest, AProcessOfAReleaseWithoutSecretsIsHeardWithoutOne) {
+  ShardTable table(1, 8);
+  ASSERT_TRUE(table.Register(Registration(0, 7), kNow).ok());
+  EXPECT_TRUE(ShardTable::IsOwnSecret(*table.Find(0), ""));
+  EXPECT_EQ(*table.Register(Registration(0, 7), kNow), ShardTable::Arrival::kSame);
+}
+
+TEST(ShardTableTest, TheNextChiefTakesNobodyForAShardWithoutTheSecretThatTheOneBeforeWasShown) {
+  const std::string secret = "its own";
+  v1::View view;
+  v1::ShardInfo& info = *view.add_shards();
+  info.set_incarnation(Raw(IncarnationOfSecret(secret)));
+  info.set_shows_secret(true);
+  ShardTable table(1, 8);
+  table.Inherit(view, kNow);
+  EXPECT_FALSE(ShardTable::IsOwnSecret(*table.Find(0), ""));
+  EXPECT_EQ(table.Register(Registration(0, info.incarnation()), kNow).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(*table.Register(WithSecret(0, secret), kNow), ShardTable::Arrival::kSame);
+}
+
+// The chief before was of a release without secrets.
+TEST(ShardTableTest, AShardIsKnownByItsSecretOnceOneHeartbeatHasShownIt) {
+  const std::string secret = "its own";
+  v1::View view;
+  view.add_shards()->set_incarnation(Raw(IncarnationOfSecret(secret)));
+  ShardTable table(1, 8);
+  table.Inherit(view, kNow);
+  v1::ShardHeartbeatRequest heartbeat;
+  heartbeat.set_secret(secret);
+  ASSERT_TRUE(ShardTable::IsOwnSecret(*table.Find(0), secret));
+  ShardTable::Hear(*table.Find(0), heartbeat, kNow);
+  EXPECT_FALSE(ShardTable::IsOwnSecret(*table.Find(0), ""));
 }
 
 TEST(ShardTableTest, ShardsAreThereSinceTheLastOfThemCameAndOnlyWhileAllAreHeardOf) {

@@ -51,6 +51,16 @@ TEST_F(ViewBuilderTest, OnlyMembersAreNamedThoughOthersHaveRegistered) {
   EXPECT_THAT(Update().shards(), SizeIs(2));
 }
 
+TEST_F(ViewBuilderTest, TheNextChiefIsToldWhichShardsHaveShownTheirSecrets) {
+  EXPECT_FALSE(views_.current().shards(1).shows_secret());
+  const uint64_t before = views_.current().epoch().n();
+  table_.Find(1)->shows_secret = true;
+  EXPECT_TRUE(Update().shards(1).shows_secret());
+  EXPECT_EQ(views_.current().epoch().n(), before + 1);
+  EXPECT_TRUE(views_.ToStore(Membership({})).shards(1).shows_secret());
+  EXPECT_EQ(Update().epoch().n(), before + 1);
+}
+
 TEST_F(ViewBuilderTest, AMoveHasTheEpochOfTheViewThatNamesItFirst) {
   views_.AddMember(5);
   views_.SetMoves({MoveOf(1, 5)});

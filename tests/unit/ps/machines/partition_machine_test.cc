@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/unit/ps/machines/testing.h"
 
 namespace capstan::ps {
@@ -20,6 +22,42 @@ TEST(AsyncPartition, AppliesOnArrivalAndCountsTheVersion) {
   EXPECT_EQ(decision.updates[0].version, 1u);
   EXPECT_EQ(machine.version(Part::kSparse), 1u);
   EXPECT_EQ(machine.version(Part::kDense), 0u);
+}
+
+TEST(AsyncPartition, CountsBatchesOfTasksThatNoOtherPartitionCounts) {
+  v1::UpdatePolicy policy = Policy(v1::POLICY_KIND_ASYNC);
+  PartitionMachine machine(Both(policy));
+  const auto push = [&machine](StreamId stream, uint64_t seq, bool counted_elsewhere) {
+    const StreamGradient gradient{.name = {stream, seq, {1, 1}},
+                                  .counted_elsewhere = counted_elsewhere};
+    (void)machine.PushStream(Part::kSparse, kLine, gradient, kNow);
+    return machine.batches(Part::kSparse);
+  };
+  EXPECT_EQ(push(kTask, 0, /*counted_elsewhere=*/false), 1u);
+  EXPECT_EQ(push(kTask, 0, /*counted_elsewhere=*/false), 1u) << "it is settled";
+  EXPECT_EQ(push(kTask, 1, /*counted_elsewhere=*/true), 1u);
+  EXPECT_EQ(push(kTask, 2, /*counted_elsewhere=*/false), 2u);
+  EXPECT_EQ(push(StreamId::Session(5), 0, /*counted_elsewhere=*/false), 2u) << "it is of no task";
+  EXPECT_EQ(machine.version(Part::kSparse), 4u);
+  EXPECT_EQ(machine.batches(Part::kDense), 0u);
+}
+
+TEST(AsyncPartition, WhatItHasCountedGoesAlongInItsState) {
+  v1::UpdatePolicy policy = Policy(v1::POLICY_KIND_ASYNC);
+  policy.set_aggregate(2);
+  PartitionMachine machine(Both(policy));
+  for (uint64_t seq = 0; seq < 4; ++seq) Push(machine, seq, 10 + seq);
+  EXPECT_EQ(machine.version(Part::kSparse), 2u);
+  PartitionState state = machine.Snapshot();
+  EXPECT_EQ(PartitionMachine(Both(policy), state, kNow).batches(Part::kSparse), 4u);
+  PartState& sparse = state.parts[static_cast<size_t>(Part::kSparse)];
+  EXPECT_EQ(sparse.batches, 4u);
+  sparse.batches = 1;  // Most were counted elsewhere.
+  EXPECT_EQ(PartitionMachine(Both(policy), state, kNow).batches(Part::kSparse), 1u);
+  sparse.batches.reset();  // A release that did not count has written it.
+  EXPECT_EQ(PartitionMachine(Both(policy), state, kNow).batches(Part::kSparse), 4u);
+  sparse.version = std::numeric_limits<uint64_t>::max();
+  EXPECT_GE(PartitionMachine(Both(policy), state, kNow).batches(Part::kSparse), uint64_t{1} << 59);
 }
 
 TEST(AsyncPartition, TellsTheStalenessOfWhatItApplies) {

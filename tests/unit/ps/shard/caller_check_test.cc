@@ -36,6 +36,14 @@ TEST(CallerCheckTest, OthersThanWorkersPushToSessionsAndNameNothingOfALease) {
   }
 }
 
+TEST(CallerCheckTest, AShardSendsCopiesAndOperationsInItsOwnNameOnly) {
+  EXPECT_TRUE(CheckSender(/*may_act=*/true, /*shard=*/3).ok());
+  const absl::Status refused = CheckSender(/*may_act=*/false, /*shard=*/3);
+  EXPECT_TRUE(absl::IsPermissionDenied(refused));
+  EXPECT_EQ(refused.message(),
+            "the certificate is of another shard than 3, in whose name the call is");
+}
+
 TEST(CallerCheckTest, APieceOfAPushIsCheckedByItsHeader) {
   v1::PushPieceRequest piece;
   EXPECT_TRUE(CheckPusher(/*may_train=*/false, piece).ok());

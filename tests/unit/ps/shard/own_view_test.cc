@@ -57,6 +57,27 @@ TEST(OwnViewTest, NamesWhatLeavesAndWhatComes) {
                own.Incoming(PartitionIndex{1}));
 }
 
+TEST(OwnViewTest, ACopyIsSentByTheOwnerAndByTheMoveThatIsNamed) {
+  v1::View view = TwoShards();
+  AddMove(view, 2, 0);
+  const OwnView own(view, kSelf);
+  EXPECT_EQ(own.Sender(PartitionIndex{2}, {1, 4}), 1u);
+  EXPECT_EQ(own.Sender(PartitionIndex{2}, {1, 3}), std::nullopt);
+  EXPECT_EQ(own.Sender(PartitionIndex{1}, {1, 4}), std::nullopt) << "it does not move";
+  EXPECT_EQ(own.Sender(PartitionIndex{99}, {1, 4}), std::nullopt);
+  view.clear_owners();
+  EXPECT_EQ(OwnView(view, kSelf).Sender(PartitionIndex{2}, {1, 4}), std::nullopt);
+}
+
+TEST(OwnViewTest, AProcessIsThatOfAShardForAsLongAsTheViewNamesIt) {
+  v1::View view = TwoShards();
+  EXPECT_EQ(OwnView(view, kSelf).ShardOf(Incarnation{11}), 1u);
+  EXPECT_EQ(OwnView(view, kSelf).ShardOf(Incarnation{99}), std::nullopt);
+  view.mutable_shards(1)->set_incarnation(99);
+  EXPECT_EQ(OwnView(view, kSelf).ShardOf(Incarnation{11}), std::nullopt);
+  EXPECT_EQ(OwnView().ShardOf(Incarnation{11}), std::nullopt);
+}
+
 TEST(OwnViewTest, WhatIsHandedOverToItsBackupBringsNoCopy) {
   v1::View view = TwoShards();
   AddMove(view, 1, 1);

@@ -39,6 +39,7 @@ PartitionFacts SomePartition(uint64_t version) {
   facts.lost = 400;
   facts.pulled_rows = 500;
   facts.pushed_rows = 600;
+  facts.batches = 700;
   return facts;
 }
 
@@ -97,6 +98,7 @@ TEST(ShardFactsTest, TheChiefIsToldOfTablesLoadsAndMemory) {
   EXPECT_EQ(report.partitions(0).bytes(), 100u);
   EXPECT_EQ(report.partitions(0).pulled_rows(), 500u);
   EXPECT_EQ(report.partitions(0).pushed_rows(), 600u);
+  EXPECT_EQ(report.partitions(0).batches(), 700u);
   ASSERT_EQ(static_cast<size_t>(report.memory_size()), kMemoryUses);
   const v1::MemoryReport& moves = report.memory(static_cast<int>(MemoryUse::kMoves));
   EXPECT_EQ(moves.what(), "partitions on their way here");
