@@ -101,6 +101,8 @@ LABEL org.opencontainers.image.title="capstan-torch" \
 WORKDIR /app
 # A set of names has the same order in each process.
 ENV PYTHONHASHSEED=0
+# Threads of a step sleep while they have nothing to do.
+ENV OMP_WAIT_POLICY=passive
 USER 65532:65532
 EXPOSE 7001 9090
 ENTRYPOINT ["/usr/bin/python3"]

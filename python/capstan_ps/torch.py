@@ -104,11 +104,21 @@ def train(build, step, predict=None):
     """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
     was asked to end; 2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
     the scores that are asked for, by `predict`, and no job is there."""
-    _loop.run(_loop.Front(
+    _loop.run(_front(build, step, predict), step, predict)
+
+
+def _front(build, step, predict):
+    return _loop.Front(
         begin=lambda job: _begin(build, job),
         train=lambda model, tensors, taken, job: _train(model, tensors, step, taken, job),
         logits=lambda model, taken, job: _logits(model, predict, taken, job),
-        facts=_facts), step, predict)
+        facts=_facts,
+        hand=_hand)
+
+
+def _hand(array):
+    """A tensor as a capsule, which costs half of what its own __dlpack__() does. What a self-check has copied is NumPy's."""
+    return torch.utils.dlpack.to_dlpack(array) if isinstance(array, torch.Tensor) else array
 
 
 def _begin(build, job):
@@ -198,15 +208,18 @@ class _Tensors:
         # Of those that build has put into evaluation, and of what is below them, whether each is trained: parents first.
         self._modes = [(module, module.training) for parent in evaluated for module in parent.modules()]
         self._evaluated = set(evaluated)
-        self._find(found)
         # As the chief sorts them: by their bytes.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
+        self._find([name for name, *_ in self._all])
         self._sizes = [tensor.numel() for _, tensor, _ in self._all]
+        # As `_find` does, what each step would find out again of tensors that never change.
+        self._shapes = [tensor.shape for _, tensor, _ in self._all]
+        self._trained, self._frozen = ([(name, tensor) for name, tensor, of in self._all if of == role] for role in ("trained", "frozen"))
         self._untouched = self._versions()
         # What is trained, and whose first write has not been told. Taking what was pulled is none, for a tensor's counter.
-        self._unwritten = {name: tensor for name, tensor, role in self._all if role == "trained"}
+        self._unwritten = dict(self._trained)
         self._writes = self._count_writes()
-        self._unused = _loop.Unused([name for name, _, role in self._all if role == "trained"],
+        self._unused = _loop.Unused([name for name, _ in self._trained],
                                     "is it used? declare what is not trained frozen, with requires_grad=False")
 
     def _find(self, names):
@@ -224,10 +237,9 @@ class _Tensors:
             module = self._model.get_submodule(where)
             self._holders[name] = (module._parameters if leaf in module._parameters else module._buffers), leaf
 
-    def _present(self, name):
-        """The parameter or buffer that has this name now."""
-        holder, leaf = self._holders[name]
-        return holder[leaf] if leaf in holder else None  # TorchScript's holders have no get().
+    def _present(self):
+        """The parameters and buffers that have the names now, in their order."""
+        return [holder[leaf] if leaf in holder else None for holder, leaf in self._holders.values()]  # TorchScript's have no get().
 
     def declaration(self):
         return [(name, role, list(tensor.shape), tensor.detach().contiguous()) for name, tensor, role in self._all]
@@ -247,17 +259,19 @@ class _Tensors:
     def take(self, taken):
         """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""
         pieces = Batch.array(taken.parameters()).split_with_sizes(self._sizes)
-        for (name, tensor, role), piece in zip(self._all, pieces):
-            if role == "running":
-                with torch.no_grad():
-                    self._present(name).copy_(piece.view(tensor.shape))
-            else:
-                tensor.data, tensor.grad = piece.view(tensor.shape), None
+        with torch.no_grad():
+            for (_, tensor, role), now, piece, shape in zip(self._all, self._present(), pieces, self._shapes):
+                if len(shape) != 1:
+                    piece = piece.view(shape)
+                if role == "running":
+                    now.copy_(piece)
+                else:
+                    tensor.data, tensor.grad = piece, None
         self._untouched = self._versions()
 
     def _versions(self):
         """How often frozen tensors have been written."""
-        return {name: tensor._version for name, tensor, role in self._all if role == "frozen"}
+        return {name: tensor._version for name, tensor in self._frozen}
 
     def kept(self):
         """Buffers that no shard has, as they are."""
@@ -269,7 +283,7 @@ class _Tensors:
 
     def with_gradient(self):
         """The name of a parameter that is trained and has a gradient; None: there is none."""
-        return next((name for name, tensor, role in self._all if role == "trained" and tensor.grad is not None), None)
+        return next((name for name, tensor in self._trained if tensor.grad is not None), None)
 
     def results(self):
         """A gradient for what is trained, and what buffers have become."""
@@ -281,10 +295,11 @@ class _Tensors:
         for name, before in self._counters.items():
             if not torch.equal(self._model.get_buffer(name), before):
                 raise TypeError(f"buffer {name} of {before.dtype} has changed; only buffers of finite floats reach other workers")
-        self._unused.saw(name for name, tensor, _ in self._all if tensor.grad is not None)
+        self._unused.saw(name for name, tensor in self._trained if tensor.grad is not None)
         if (writes := self._count_writes()) != self._writes:
             self._tell_written([name for name, now, before in zip(self._unwritten, writes, self._writes) if now != before])
-        return [self._result(name, tensor, role) for name, tensor, role in self._all]
+        return [self._result(name, tensor, role, now, shape)
+                for (name, tensor, role), now, shape in zip(self._all, self._present(), self._shapes)]
 
     def _count_writes(self):
         return [*map(_VERSION, self._unwritten.values())]
@@ -297,24 +312,29 @@ class _Tensors:
         print(f"capstan_ps: {_loop.some(names)}: written to in place, which reaches no shard and is gone at the next step; only gradients change "
               "what is trained: bound the values where they are used, as torch.nn.utils.parametrize does", file=sys.stderr, flush=True)
 
-    def _result(self, name, tensor, role):
+    def _result(self, name, tensor, role, now, shape):
+        """`now`: what has the tensor's name by now; `shape`: what it had when it was built."""
         if role == "running":  # `self.mean = 0.9 * self.mean + ...` puts another tensor there.
-            result = self._present(name).detach()
-            if result.shape != tensor.shape or result.dtype != tensor.dtype:
-                raise TypeError(f"buffer {name} has become {list(result.shape)} of {result.dtype}, and was {list(tensor.shape)} of {tensor.dtype}")
-        elif self._present(name) is not tensor:
+            result = now.detach() if now.requires_grad else now
+            if result.shape != shape or result.dtype != torch.float32:
+                raise TypeError(f"buffer {name} has become {list(result.shape)} of {result.dtype}, and was {list(shape)} of torch.float32")
+        elif now is not tensor:
             raise TypeError(f"parameter {name} is another tensor than when the job began; what is assigned to it reaches no shard")
-        elif role == "frozen" and tensor._version != self._untouched[name]:
+        elif role == "frozen":
+            self._refuse_trained(name, tensor)
+            return None
+        elif (result := tensor.grad) is None:
+            return None
+        return (result.to_dense() if result.is_sparse else result).contiguous()
+
+    def _refuse_trained(self, name, tensor):
+        """What is frozen has neither changed nor a gradient."""
+        if tensor._version != self._untouched[name]:
             raise TypeError(f"parameter {name} has changed, and was frozen (requires_grad=False): nobody pulls it again; what steps change "
                             "are float buffers (register_buffer)")
-        elif role == "frozen" and tensor.grad is not None:
+        if tensor.grad is not None:
             raise TypeError(f"parameter {name} has a gradient, and was frozen (requires_grad=False) when the job began: it stays as it is; "
                             "declare it trained in build, with requires_grad=True")
-        elif role == "frozen" or tensor.grad is None:
-            return None
-        else:
-            result = tensor.grad
-        return (result.to_dense() if result.is_sparse else result).contiguous()
 
 
 def _facts(job):

@@ -86,5 +86,8 @@ int main(int argc, char** argv) {
   if (!tls.empty()) setenv(kTlsVariable, std::filesystem::absolute(tls).c_str(), /*replace=*/1);
   // Likewise passed on to programs in Python: a set of names has the same order in each of them.
   setenv("PYTHONHASHSEED", "0", /*replace=*/0);
+  // And its threads of OpenMP sleep while they have nothing to do. They would spin on processors
+  // that shards and the worker's own threads wait for.
+  setenv("OMP_WAIT_POLICY", "passive", /*replace=*/0);
   return invocation.run();
 }

@@ -165,6 +165,17 @@ TEST_F(TrainTest, ProgramsInPythonHaveTheSameHashesInEachProcessUnlessTheUserSay
   }
 }
 
+TEST_F(TrainTest, ThreadsOfProgramsSleepWhileTheyHaveNothingToDoUnlessTheUserSaysOtherwise) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  for (const char* is_another : {"0", "1"}) {
+    const Result result =
+        Run({"train", "job.yaml", "--worker", "sh -c 'test $OMP_WAIT_POLICY = passive; exit 1$?'"});
+    EXPECT_THAT(result.output,
+                HasSubstr(absl::StrCat("worker-0 died: exit code 1", is_another, ";")));
+    SetEnvironment("OMP_WAIT_POLICY", "active");
+  }
+}
+
 TEST_F(TrainTest, SaysTheFlagsAgainByWhichAStoppedRunIsStarted) {
   SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
   Process process = Start({"train", "job.yaml", "--keep-going"});

@@ -62,6 +62,9 @@ class ProgramTest(unittest.TestCase):
     def test_texts_have_the_same_hashes_in_each_worker(self):
         self.assertEqual(environment(objects(*MODEL, *CODE)).get("PYTHONHASHSEED"), "0")
 
+    def test_threads_of_a_step_sleep_while_they_have_nothing_to_do(self):
+        self.assertEqual(environment(objects(*MODEL, *CODE)).get("OMP_WAIT_POLICY"), "passive")
+
     def refused(self, reason, *arguments):
         with self.assertRaises(ValueError) as refusal:
             template(*arguments)

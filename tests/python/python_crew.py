@@ -26,7 +26,9 @@ class PythonCrew(Crew):
         self.ports_file(name).unlink(missing_ok=True)
         variables = {"CAPSTAN_CHIEF": self.address, "CAPSTAN_NAME": name, "CAPSTAN_HOST": self.host_of(name),
                      "CAPSTAN_HEALTH_PORT": "0", "CAPSTAN_METRICS_PORT": "0",
-                     "CAPSTAN_PORTS_FILE": str(self.ports_file(name)), **self.common, **environment}
+                     "CAPSTAN_PORTS_FILE": str(self.ports_file(name)),
+                     "OMP_WAIT_POLICY": "passive",  # As `capstan train` sets it.
+                     **self.common, **environment}
         with open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(
                 [*self.prefix_of(name), PYTHON, str(ROOT / "tests/python" / self.program), self.example], stdout=log, stderr=log,

@@ -114,6 +114,8 @@ workingDir: {{ include "capstan.codePath" . }}
 - {name: PYTHONDONTWRITEBYTECODE, value: "1"}
 # A set of names has the same order in each worker, and where scores are computed.
 - {name: PYTHONHASHSEED, value: "0"}
+# Threads of a step sleep while they have nothing to do, so that their processors are the worker's own threads'.
+- {name: OMP_WAIT_POLICY, value: passive}
 {{- end -}}
 
 {{/* Volumes and mounts of a program. Arguments: root, role. Gives {volumes: [...], mounts: [...]}. */}}

@@ -1,0 +1,193 @@
+"""What PyTorch's tensors are given of a step, and what of them goes back to the worker, whatever modules do with them."""
+
+import math
+import os
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+
+from python_data import CLICKS, SYNC, skip_if_lacking
+
+if __name__ == "__main__":
+    skip_if_lacking()
+    sys.path.insert(0, os.environ["PYTHONPATH"])
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+import capstan_ps.torch as ct  # noqa: E402
+from capstan_ps import _capstan, loop, trial  # noqa: E402
+
+
+class Mixed(nn.Module):
+    """Tensors of each role, made in another order than that of their names; forward uses all but `unused`."""
+
+    def __init__(self, width=2):
+        super().__init__()
+        self.unused = nn.Linear(1, 2)
+        self.norm = nn.BatchNorm1d(width)
+        self.fixed = nn.Linear(width, 3).requires_grad_(False)
+        self.head = nn.Linear(3, 1)
+
+    def forward(self, numbers):
+        return self.head(self.fixed(self.norm(numbers))).squeeze(1)
+
+
+def take(tensors, values):
+    tensors.take(types.SimpleNamespace(parameters=lambda: torch.tensor(values)))
+
+
+def counted(tensors):
+    """A number for each element of all tensors, in their order."""
+    values = [float(place) for place in range(1, 1 + sum(tensors._sizes))]
+    take(tensors, values)
+    return values
+
+
+class TensorsTest(unittest.TestCase):
+
+    def check_parts(self, model, tensors):
+        """Each tensor has its part of what was pulled, in the order of the names."""
+        values = counted(tensors)
+        held = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        for name, shape in tensors.shapes().items():
+            part, values = values[:math.prod(shape)], values[math.prod(shape):]
+            self.assertEqual((list(held[name].shape), held[name].flatten().tolist()), (shape, part), name)
+        self.assertEqual(values, [])
+
+    def test_each_tensor_has_its_own_part_and_what_comes_back_is_in_the_order_of_names(self):
+        model = Mixed()
+        tensors = ct._Tensors(model)
+        self.check_parts(model, tensors)
+        model(torch.tensor([[1., 2.], [3., 5.]])).sum().backward()
+        found = dict(zip(tensors.shapes(), tensors.results(), strict=True))
+        self.assertEqual(list(found), sorted(found, key=str.encode))
+        for name, result in found.items():
+            if name.startswith(("fixed", "unused")):
+                self.assertIsNone(result, name)
+            elif "running" in name:
+                self.assertEqual(result.tolist(), model.get_buffer(name).tolist(), name)
+            else:
+                self.assertEqual(result.tolist(), model.get_parameter(name).grad.tolist(), name)
+        self.check_parts(model, tensors)
+        self.assertTrue(all(parameter.grad is None for parameter in model.parameters()), "a step begins without gradients")
+
+    def test_what_was_pulled_is_read_where_it_lies_and_the_worker_keeps_what_buffers_were(self):
+        model = Mixed()
+        tensors = ct._Tensors(model)
+        pulled = torch.ones(sum(tensors._sizes))
+        tensors.take(types.SimpleNamespace(parameters=lambda: pulled))
+        begin, end = pulled.data_ptr(), pulled.data_ptr() + 4 * pulled.numel()
+        for name, parameter in model.named_parameters():
+            self.assertTrue(begin <= parameter.data_ptr() < end, name)
+        model.norm.running_mean.add_(1)
+        self.assertEqual(pulled.sum().item(), pulled.numel())
+
+    def test_weights_that_lie_otherwise_than_rows_of_rows_are_pulled_and_pushed_as_those_are(self):
+        model = nn.Sequential(nn.Conv2d(3, 2, 2)).to(memory_format=torch.channels_last)
+        tensors = ct._Tensors(model)
+        for _ in range(2):
+            self.check_parts(model, tensors)
+            image = torch.rand(1, 3, 4, 4).to(memory_format=torch.channels_last)
+            model(image).square().sum().backward()
+            bias, weight = tensors.results()
+            self.assertEqual((weight.shape, weight.is_contiguous()), ((2, 3, 2, 2), True))
+            self.assertTrue(torch.equal(weight, model[0].weight.grad))
+            self.assertTrue(torch.equal(bias, model[0].bias.grad))
+            model.to(memory_format=torch.channels_last)  # As a program may in each step.
+
+    def test_a_gradient_that_is_sparse_or_a_part_of_another_tensor_goes_back_whole(self):
+        model = nn.ModuleDict({"rows": nn.Embedding(4, 2, sparse=True), "turned": nn.Linear(2, 3, bias=False)})
+        tensors = ct._Tensors(model)
+        counted(tensors)
+        model["rows"](torch.tensor([1, 1, 3])).sum().backward()
+        model["turned"].weight.grad = torch.arange(6.).view(2, 3).t()
+        rows, turned = tensors.results()
+        self.assertEqual(rows.tolist(), [[0, 0], [2, 2], [0, 0], [1, 1]])
+        self.assertEqual((turned.tolist(), turned.is_contiguous()), ([[0, 3], [1, 4], [2, 5]], True))
+
+    def test_no_gradient_and_a_gradient_of_zeros_are_told_apart(self):
+        for to_none in (True, False):
+            model = nn.Linear(2, 1)
+            tensors = ct._Tensors(model)
+            counted(tensors)
+            model(torch.ones(1, 2)).sum().backward()
+            model.zero_grad(set_to_none=to_none)
+            bias, weight = tensors.results()
+            if to_none:
+                self.assertEqual((bias, weight), (None, None))
+            else:
+                self.assertEqual((bias.tolist(), weight.tolist()), ([0], [[0, 0]]))
+
+    def test_memory_that_a_program_puts_in_a_parameters_place_is_gone_at_the_next_step(self):
+        model = nn.Linear(2, 1)
+        tensors = ct._Tensors(model)
+        for _ in range(2):
+            self.check_parts(model, tensors)
+            model.weight.data = torch.zeros(1, 2)
+            model(torch.ones(1, 2)).sum().backward()
+            self.assertEqual([gradient.tolist() for gradient in tensors.results()], [[1], [[1, 1]]])
+
+    def test_a_tied_parameter_has_one_part_and_the_sum_of_its_gradients(self):
+        model = nn.ModuleDict({"b": nn.Linear(2, 2, bias=False), "a": nn.Linear(2, 2, bias=False)})
+        model["b"].weight = model["a"].weight
+        tensors = ct._Tensors(model)
+        take(tensors, [1., 2., 3., 4.])
+        self.assertEqual((model["a"].weight.tolist(), model["b"].weight.tolist()), ([[1, 2], [3, 4]],) * 2)
+        (model["a"](torch.ones(1, 2)) + model["b"](torch.ones(1, 2))).sum().backward()
+        self.assertEqual([gradient.tolist() for gradient in tensors.results()], [[[2, 2], [2, 2]]])
+
+    def test_a_buffer_that_has_become_of_another_kind_in_its_own_place_is_refused(self):
+        for became, change in ((r"\[2\] of torch.float64", lambda mean: setattr(mean, "data", mean.double())),
+                               (r"\[3\] of torch.float32", lambda mean: mean.resize_(3))):
+            model = nn.BatchNorm1d(2)
+            tensors = ct._Tensors(model)
+            counted(tensors)
+            change(model.running_mean)
+            with self.assertRaisesRegex(TypeError, rf"^buffer running_mean has become {became}, and was \[2\] of torch.float32$"):
+                tensors.results()
+
+
+class WorkerTest(unittest.TestCase):
+    """Of a step as the worker hands it out, and takes it back."""
+
+    def check(self, policy):
+        class Net(Mixed):
+            def __init__(self, job):
+                super().__init__(job.fields * job.dim)
+                self.embeddings = ct.Embeddings(job)
+
+            def forward(self, batch):
+                return super().forward(self.embeddings(batch).flatten(1))
+
+        def step(model, batch):
+            return nn.functional.binary_cross_entropy_with_logits(model(batch), batch.labels, reduction="none")
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "job.yaml"
+            path.write_text(CLICKS % (1000, "user: net.py") + policy, encoding="ascii")
+            tried = _capstan.Trial(str(path))
+            work = loop.Work(trial._Nobody, ct._front(Net, step, None), tried.job, step, lambda model, batch: model(batch))
+            tried.declare(work.tensors.declaration(), loop.outputs(tried.job))
+            for _ in range(2):
+                taken = tried.take(held_out=False)
+                computed = work.do(taken)
+                trained = [gradient for name, gradient in zip(work.tensors.shapes(), computed.tensors, strict=True)
+                           if gradient is not None and "running" not in name]
+                self.assertEqual(len(trained), 4)
+                squares = sum(torch.as_tensor(gradient).double().square().sum().item() for gradient in [*trained, *computed.rows])
+                self.assertGreater(squares, 0)
+                self.assertAlmostEqual(taken.gradient_norm / math.sqrt(squares), 1, 9)
+                self.assertFalse(taken.nonfinite)
+
+    def test_the_worker_is_handed_the_gradients_that_were_computed(self):
+        threads, exact = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+        self.addCleanup(lambda: (torch.set_num_threads(threads), torch.use_deterministic_algorithms(exact)))
+        self.check("")
+        self.check(SYNC)  # Its first step is computed twice.
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
