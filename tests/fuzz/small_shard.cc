@@ -10,10 +10,10 @@
 #include "capstan/checkpoint/partition_file.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/v1/ps.pb.h"
-#include "ps/shard/caller_check.h"
-#include "ps/shard/load_job.h"
-#include "ps/shard/machine_state.h"
-#include "ps/shard/push_message.h"
+#include "ps/door/caller_check.h"
+#include "ps/partition/machine_state.h"
+#include "ps/partition/push_message.h"
+#include "ps/transfer/load_job.h"
 
 namespace capstan::ps {
 namespace {

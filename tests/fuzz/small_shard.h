@@ -15,9 +15,9 @@
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/door/shard_door.h"
+#include "ps/partition/shard_metrics.h"
 #include "ps/shard/shard.h"
-#include "ps/shard/shard_door.h"
-#include "ps/shard/shard_metrics.h"
 
 namespace capstan::ps {
 

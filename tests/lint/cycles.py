@@ -13,7 +13,7 @@ REASONS = {
     "services/capstan/optim/optimizer_description": "it finds an optimizer among those that are described",
     "services/capstan/store/table_mark": "it has those functions of Table that concern what its header declares",
     "services/cli/onnx/onnx_model": "it draws the graph, whose tensors are types of its header",
-    "services/ps/shard/partition_copy": "it has those functions of Partition that concern what its header declares",
+    "services/ps/partition/partition_copy": "it has those functions of Partition that concern what its header declares",
 }
 
 

@@ -1,6 +1,6 @@
 // How a shard divides the memory that it may take. Each use has a share of this one number. The
-// shard keeps to the shares (ps/shard/memory_budget), and the plan of a job counts with them. Pure
-// functions.
+// shard keeps to the shares (ps/partition/memory_budget), and the plan of a job counts with them.
+// Pure functions.
 #ifndef CAPSTAN_STORE_MEMORY_LIMITS_H_
 #define CAPSTAN_STORE_MEMORY_LIMITS_H_
 

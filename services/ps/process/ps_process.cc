@@ -24,14 +24,14 @@
 #include "capstan/rpc/server.h"
 #include "capstan/security/shard_secret.h"
 #include "capstan/store/memory_limits.h"
+#include "ps/door/ps_service.h"
 #include "ps/process/chief_link.h"
 #include "ps/process/coordinator_link.h"
 #include "ps/process/replica_sender.h"
 #include "ps/process/shard_peer.h"
 #include "ps/shard/chief_replies.h"
-#include "ps/shard/ps_service.h"
-#include "ps/shard/replicator.h"
-#include "ps/shard/view_followers.h"
+#include "ps/transfer/replicator.h"
+#include "ps/transfer/view_followers.h"
 
 namespace capstan::ps {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/event_loop.h"
-#include "ps/shard/replica_stream.h"
-#include "ps/shard/replica_turns.h"
+#include "ps/partition/replica_stream.h"
 #include "ps/shard/shard.h"
+#include "ps/transfer/replica_turns.h"
 
 namespace capstan::ps {
 

@@ -3,7 +3,7 @@
 #define CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 
 #include "capstan/security/tls.h"
-#include "ps/shard/move_peer.h"
+#include "ps/transfer/move_peer.h"
 
 namespace capstan::ps {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "capstan/rpc/status.h"
-#include "ps/shard/retry_hints.h"
+#include "ps/partition/retry_hints.h"
 
 namespace capstan::ps {
 namespace {

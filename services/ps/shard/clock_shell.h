@@ -20,7 +20,7 @@
 #include "capstan/placement/view_epoch.h"
 #include "capstan/v1/view.pb.h"
 #include "ps/machines/clock_machine.h"
-#include "ps/shard/catalog.h"
+#include "ps/partition/catalog.h"
 #include "ps/shard/parked_calls.h"
 #include "ps/shard/replica_streams.h"
 

@@ -9,8 +9,8 @@
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/placement/view_epoch.h"
+#include "ps/partition/traced_rounds.h"
 #include "ps/shard/coordinator_start.h"
-#include "ps/shard/traced_rounds.h"
 
 namespace capstan::ps {
 namespace {

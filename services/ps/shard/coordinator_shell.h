@@ -19,10 +19,10 @@
 #include "capstan/placement/view_epoch.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/machines/coordinator_machine.h"
-#include "ps/shard/catalog.h"
+#include "ps/partition/catalog.h"
+#include "ps/partition/replica_stream.h"
+#include "ps/partition/replica_wait.h"
 #include "ps/shard/parked_calls.h"
-#include "ps/shard/replica_stream.h"
-#include "ps/shard/replica_wait.h"
 #include "ps/shard/seal_check.h"
 #include "ps/shard/shard_identity.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/limits.h"
-#include "ps/shard/rejection.h"
+#include "ps/partition/rejection.h"
 
 namespace capstan::ps {
 namespace {

@@ -18,7 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/v1/ps.pb.h"
-#include "ps/shard/memory_budget.h"
+#include "ps/partition/memory_budget.h"
 
 namespace capstan::ps {
 

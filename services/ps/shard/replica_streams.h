@@ -16,7 +16,7 @@
 #include "capstan/base/ids.h"
 #include "capstan/consistency/round_commit.h"
 #include "ps/machines/closed_log.h"
-#include "ps/shard/replica_stream.h"
+#include "ps/partition/replica_stream.h"
 
 namespace capstan::ps {
 

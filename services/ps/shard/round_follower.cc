@@ -7,7 +7,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/decisions.h"
-#include "ps/shard/rejection.h"
+#include "ps/partition/rejection.h"
 
 namespace capstan::ps {
 

@@ -6,7 +6,7 @@
 #include "capstan/base/ids.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
-#include "ps/shard/rejection.h"
+#include "ps/partition/rejection.h"
 
 namespace capstan::ps {
 namespace {

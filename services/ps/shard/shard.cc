@@ -10,7 +10,7 @@
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/limits.h"
-#include "ps/shard/retry_hints.h"
+#include "ps/partition/retry_hints.h"
 
 namespace capstan::ps {
 namespace {

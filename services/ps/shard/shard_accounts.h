@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "capstan/v1/chief.pb.h"
-#include "ps/shard/shard_facts.h"
+#include "ps/partition/shard_facts.h"
 #include "ps/shard/shard_parts.h"
 
 namespace capstan::ps {

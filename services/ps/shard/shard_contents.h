@@ -14,8 +14,8 @@
 #include "capstan/consistency/round_commit.h"
 #include "ps/machines/clock_machine.h"
 #include "ps/machines/coordinator_machine.h"
+#include "ps/partition/partition_content.h"
 #include "ps/shard/own_view.h"
-#include "ps/shard/partition_content.h"
 #include "ps/shard/shard_parts.h"
 
 namespace capstan::ps {

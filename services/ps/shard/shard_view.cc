@@ -8,7 +8,7 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/status.h"
-#include "ps/shard/retry_hints.h"
+#include "ps/partition/retry_hints.h"
 
 namespace capstan::ps {
 

@@ -24,7 +24,7 @@
 #include "capstan/v1/chief_state.pb.h"
 #include "chief/work/generations.h"
 #include "chief/work/work.h"
-#include "ps/shard/machine_state.h"
+#include "ps/partition/machine_state.h"
 #include "tests/bench/result.h"
 
 namespace capstan::chief {

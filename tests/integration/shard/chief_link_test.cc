@@ -18,7 +18,7 @@
 #include "capstan/metrics/registry.h"
 #include "capstan/rpc/server.h"
 #include "capstan/v1/chief.grpc.pb.h"
-#include "ps/shard/shard_metrics.h"
+#include "ps/partition/shard_metrics.h"
 #include "tests/integration/shard/local_shard.h"
 
 namespace capstan {

@@ -1,5 +1,5 @@
 // Which failures of a load last, and after which it is tried again.
-#include "ps/shard/loader.h"
+#include "ps/transfer/loader.h"
 
 #include <gtest/gtest.h>
 

@@ -16,14 +16,14 @@
 #include "capstan/rpc/server.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/door/ps_service.h"
+#include "ps/partition/shard_metrics.h"
 #include "ps/process/replica_sender.h"
-#include "ps/shard/loader.h"
-#include "ps/shard/ps_service.h"
-#include "ps/shard/replicator.h"
-#include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
-#include "ps/shard/shard_metrics.h"
-#include "ps/shard/view_followers.h"
+#include "ps/transfer/loader.h"
+#include "ps/transfer/replicator.h"
+#include "ps/transfer/saver.h"
+#include "ps/transfer/view_followers.h"
 
 namespace capstan {
 

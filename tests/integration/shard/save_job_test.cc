@@ -1,5 +1,5 @@
 // Which objects a save makes of a shard's partitions.
-#include "ps/shard/save_job.h"
+#include "ps/transfer/save_job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

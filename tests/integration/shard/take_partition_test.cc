@@ -11,7 +11,7 @@
 #include "absl/time/clock.h"
 #include "capstan/base/crc32c.h"
 #include "capstan/checkpoint/partition_file.h"
-#include "ps/shard/machine_state.h"
+#include "ps/partition/machine_state.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/raw_shard.h"
 #include "tests/integration/shard/test_moves.h"

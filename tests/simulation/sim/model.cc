@@ -9,8 +9,8 @@
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/metrics/registry.h"
-#include "ps/shard/load_job.h"
-#include "ps/shard/machine_state.h"
+#include "ps/partition/machine_state.h"
+#include "ps/transfer/load_job.h"
 #include "tests/simulation/sim/messages.h"
 
 namespace capstan::sim {

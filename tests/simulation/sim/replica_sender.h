@@ -8,9 +8,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/v1/ps.pb.h"
-#include "ps/shard/replica_stream.h"
-#include "ps/shard/replica_turns.h"
+#include "ps/partition/replica_stream.h"
 #include "ps/shard/shard.h"
+#include "ps/transfer/replica_turns.h"
 #include "tests/simulation/sim/cast.h"
 
 namespace capstan::sim {

@@ -1,6 +1,6 @@
 // A shard process of a simulated world: the real ps::Shard behind its real door, with its tables
 // and its wire, its saver, its loader, and what sends and takes partitions. What comes from the
-// network and from the chief is simulated (ps/shard/ps_service and ps/process/chief_link in a real
+// network and from the chief is simulated (ps/door/ps_service and ps/process/chief_link in a real
 // process).
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
@@ -20,16 +20,16 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/door/shard_door.h"
+#include "ps/partition/shard_metrics.h"
 #include "ps/shard/coordinator_watch.h"
-#include "ps/shard/loader.h"
-#include "ps/shard/mover.h"
-#include "ps/shard/replicator.h"
-#include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
-#include "ps/shard/shard_door.h"
-#include "ps/shard/shard_metrics.h"
-#include "ps/shard/staged_partitions.h"
-#include "ps/shard/view_followers.h"
+#include "ps/transfer/loader.h"
+#include "ps/transfer/mover.h"
+#include "ps/transfer/replicator.h"
+#include "ps/transfer/saver.h"
+#include "ps/transfer/staged_partitions.h"
+#include "ps/transfer/view_followers.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/model.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ps/shard/move_peer.h"
+#include "ps/transfer/move_peer.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/threads.h"
 

@@ -10,8 +10,8 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/metrics/registry.h"
-#include "ps/shard/pull_query.h"
-#include "ps/shard/shard_metrics.h"
+#include "ps/partition/pull_query.h"
+#include "ps/partition/shard_metrics.h"
 #include "tests/unit/ps/shard/replicated_job.h"
 
 namespace capstan::ps {

@@ -18,9 +18,9 @@
 #include "capstan/metrics/registry.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/security/seal.h"
-#include "ps/shard/partition_content.h"
-#include "ps/shard/pull_query.h"
-#include "ps/shard/shard_metrics.h"
+#include "ps/partition/partition_content.h"
+#include "ps/partition/pull_query.h"
+#include "ps/partition/shard_metrics.h"
 
 namespace capstan::ps {
 namespace {

@@ -1,0 +1,66 @@
+// Ways to answer a call of a shard: at once, or before pulls that it has released.
+#ifndef CAPSTAN_PS_DOOR_ANSWERS_H_
+#define CAPSTAN_PS_DOOR_ANSWERS_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "capstan/base/check.h"
+#include "capstan/rpc/status.h"
+#include "capstan/v1/ps.grpc.pb.h"
+#include "ps/shard/clock_shell.h"
+
+namespace capstan::ps {
+
+// Makes the status that the caller gets. A hint when to call again, if `status` has one, goes into
+// the trailing metadata.
+inline grpc::Status AtTheDoor(grpc::CallbackServerContext& context, const absl::Status& status) {
+  const absl::Duration wait = RetryAfter(status);
+  if (wait > absl::ZeroDuration()) {
+    context.AddTrailingMetadata(kRetryHint, absl::StrCat(absl::ToInt64Milliseconds(wait)));
+  }
+  return ToGrpcStatus(status);
+}
+
+inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context,
+                                        const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+  reactor->Finish(AtTheDoor(context, status));
+  return reactor;
+}
+
+// Answers with `result`, which a handler has returned.
+template <typename Reply>
+grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
+                                     absl::StatusOr<Reply> result, Reply& reply) {
+  if (result.ok()) reply = *std::move(result);
+  return Answer(context, result.status());
+}
+
+// Serializes the answer of a call whose method takes and gives raw bytes.
+template <typename Reply>
+void Write(const Reply& answer, grpc::ByteBuffer& reply) {
+  bool own_buffer;
+  CAPSTAN_CHECK(grpc::SerializationTraits<Reply>::Serialize(answer, &reply, &own_buffer).ok());
+}
+
+// The reactor of a push. It holds the pulls that the push has released, and lets them go on when
+// the push's own answer is on the way (OnDone). Deletes itself.
+class PushReactor final : public grpc::ServerUnaryReactor {
+ public:
+  explicit PushReactor(ReleasedPulls released) : released_(std::move(released)) {}
+  void OnDone() override { delete this; }
+
+ private:
+  ReleasedPulls released_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_DOOR_ANSWERS_H_

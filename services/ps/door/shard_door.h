@@ -1,0 +1,102 @@
+// The calls of a shard, apart from how they arrive: each has the header of its request checked, and
+// is handed to the part of the shard that it is for. A process serves them by gRPC (ps_service); a
+// simulated one, through the network of the simulation.
+#ifndef CAPSTAN_PS_DOOR_SHARD_DOOR_H_
+#define CAPSTAN_PS_DOOR_SHARD_DOOR_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+#include <optional>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/machines/waiter.h"
+#include "ps/partition/pull_query.h"
+#include "ps/partition/push_message.h"
+#include "ps/shard/shard.h"
+#include "ps/transfer/loader.h"
+#include "ps/transfer/mover.h"
+#include "ps/transfer/replicator.h"
+#include "ps/transfer/saver.h"
+#include "ps/transfer/staged_partitions.h"
+
+namespace capstan::ps {
+
+// The objects that calls are handed to. All must outlive the calls under way.
+struct ServedShard {
+  Shard& shard;
+  Saver& saver;
+  Loader& loader;
+  Mover& mover;
+  StagedPartitions& staged;
+  Replicator& replicator;
+};
+
+// Takes the answer to a call: once, within the call or later, on any thread.
+template <typename Reply>
+using Answered = absl::AnyInvocable<void(absl::StatusOr<Reply>)>;
+
+// A call that may wait is answered within its caller's `patience`. The methods for such calls
+// return the name of the call while it waits, and nullopt if it has been answered. *Thread-safe*.
+class ShardDoor {
+ public:
+  // `served` must outlive the object and its calls. Null: the shard does not know its job yet, and
+  // each call is answered UNAVAILABLE.
+  explicit ShardDoor(const ServedShard* served) : served_(served) {}
+
+  // Return the shard, if it may carry out a request with this header: one that reads or changes
+  // parameters, or an order of the chief.
+  absl::StatusOr<Shard*> ForData(const v1::RequestHeader& header) const;
+  absl::StatusOr<Shard*> ForOrder(const v1::RequestHeader& header) const;
+
+  // ---- parameters ----
+
+  // Read a request, and check it and its header.
+  absl::StatusOr<std::unique_ptr<const PullQuery>> ReadPull(const grpc::ByteBuffer& request) const;
+  absl::StatusOr<std::shared_ptr<const PushMessage>> ReadPush(
+      const grpc::ByteBuffer& request) const;
+  // REQUIRES: ReadPull has returned `query`.
+  std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Duration patience,
+                               Shard::OnPulled done) const;
+  // REQUIRES: ReadPush has returned `push`.
+  absl::StatusOr<Shard::Pushed> Push(const std::shared_ptr<const PushMessage>& push) const;
+
+  // ---- rounds ----
+
+  std::optional<WaiterId> OpenRound(const v1::OpenRoundRequest& request,
+                                    Answered<v1::OpenRoundReply> done) const;
+  std::optional<WaiterId> HoldRounds(const v1::HoldRoundsRequest& request, absl::Duration patience,
+                                     Answered<v1::HoldRoundsReply> done) const;
+  std::optional<WaiterId> WatchCounts(const v1::WatchCountsRequest& request,
+                                      absl::Duration patience,
+                                      Answered<v1::WatchCountsReply> done) const;
+
+  // ---- changes that are answered once backups have carried them out ----
+
+  void ReportLane(const v1::ReportLaneRequest& request, Answered<v1::ReportLaneReply> done) const;
+  void CommitRound(const v1::CommitRoundRequest& request,
+                   Answered<v1::CommitRoundReply> done) const;
+  void CloseStreams(const v1::CloseStreamsRequest& request,
+                    Answered<v1::CloseStreamsReply> done) const;
+  void Flush(const v1::FlushRequest& request, Answered<v1::FlushReply> done) const;
+
+  // ---- whole partitions ----
+
+  absl::StatusOr<v1::SavePartitionsReply> Save(const v1::SavePartitionsRequest& request) const;
+  absl::StatusOr<v1::LoadPartitionsReply> Load(const v1::LoadPartitionsRequest& request) const;
+  absl::StatusOr<v1::MovePartitionsReply> Move(const v1::MovePartitionsRequest& request) const;
+  absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request) const;
+  absl::StatusOr<v1::ReplicateReply> Replicate(const ReplicateMessage& message) const;
+
+ private:
+  absl::StatusOr<const ServedShard*> Served() const;
+
+  const ServedShard* const served_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_DOOR_SHARD_DOOR_H_

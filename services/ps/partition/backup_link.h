@@ -1,0 +1,84 @@
+// The link from the owner of a partition to its backup: the owner tells the backup what it has
+// done, and the backup does the same (docs/spec, rule 29).
+#ifndef CAPSTAN_PS_PARTITION_BACKUP_LINK_H_
+#define CAPSTAN_PS_PARTITION_BACKUP_LINK_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/partition/push_message.h"
+#include "ps/partition/replica_stream.h"
+#include "ps/partition/replica_wait.h"
+
+namespace capstan::ps {
+
+// The link of one partition to its backup, in one pair. A link without a backup may be called, too:
+// it tells nobody. An operation gets its place in the stream to the backup's process during the
+// call, so that the backup does things in the order of the calls.
+//
+// *Thread-compatible*: guarded by its partition's lock, except for Release.
+class BackupLink {
+ public:
+  BackupLink() = default;  // Without a backup.
+  BackupLink(PartitionIndex partition, ViewEpoch pair, std::shared_ptr<ReplicaStream> stream)
+      : partition_(partition), pair_(pair), stream_(std::move(stream)) {}
+
+  bool exists() const { return stream_ != nullptr; }
+  bool IsOf(ViewEpoch pair) const { return exists() && pair_ == pair; }
+  // Returns true if so many operations wait for the backup's process that the partition should take
+  // no more pushes in.
+  bool full() const { return exists() && stream_->full(); }
+
+  // ---- what the owner has done ----
+  // Each adds to `replicated` what the backup has to carry out before anybody hears of it. Nobody
+  // waits for the functions without this argument.
+
+  // Tells the backup that `gradient` was pushed, with this result. Its `push` and `place` are
+  // filled in when the operation is sent.
+  void TellPush(v1::PushOperation result, const PushShare& gradient, ReplicaWait& replicated);
+  // Tells the backup that the partition has passed all rounds up to `round`.
+  void TellPassed(uint64_t round, ReplicaWait& replicated);
+  // Tells the backup that what the aggregation queues held was applied.
+  void TellFlush(ReplicaWait& replicated);
+  // Tells the backup that `stream` was closed after `batches` batches.
+  void TellClose(StreamId stream, uint64_t batches, ReplicaWait& replicated);
+  // Tells the backup which sessions of each part were forgotten. Does nothing if there are none.
+  void TellExpired(const std::array<std::vector<StreamId>, kParts>& expired);
+  // Tells the backup that from now on updates wait until a copy has been read (`held`), or wait no
+  // more.
+  void TellHeld(bool held);
+
+  // ---- what the backup has done ----
+
+  // The number of the last operation in the stream, of whichever partition; 0: there is no
+  // operation, or no backup.
+  uint64_t told() const { return exists() ? stream_->last() : 0; }
+  // Returns true if the backup has carried out its operations up to the number `told`.
+  // FAILED_PRECONDITION: there is no backup; DATA_LOSS: the backup is out of step.
+  absl::StatusOr<bool> HasAll(uint64_t told) const;
+
+  // The pair has ended: answers `status` to those who wait for its backup, and drops the pair's
+  // operations that the backup's process has not taken. Runs callbacks, so call it without any
+  // lock.
+  void Release(const absl::Status& status) const;
+
+ private:
+  // REQUIRES: exists().
+  v1::Operation NewOperation() const;
+  void Tell(v1::Operation operation, ReplicaWait& replicated, const PushShare& share = {});
+
+  PartitionIndex partition_{};
+  ViewEpoch pair_;
+  std::shared_ptr<ReplicaStream> stream_;  // Shared with the shard's streams, and with waits.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_PARTITION_BACKUP_LINK_H_

@@ -1,0 +1,65 @@
+// The partitions of a shard: one for each of the job's; most are empty.
+#ifndef CAPSTAN_PS_PARTITION_PARTITION_SET_H_
+#define CAPSTAN_PS_PARTITION_PARTITION_SET_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "capstan/base/ids.h"
+#include "capstan/base/status.h"
+#include "ps/partition/partition.h"
+
+namespace capstan::ps {
+
+// *Thread-safe*, as a partition is.
+class PartitionSet {
+ public:
+  PartitionSet(uint32_t count, const PartitionContext& context) {
+    for (uint32_t i = 0; i < count; ++i) {
+      partitions_.push_back(std::make_unique<Partition>(static_cast<PartitionIndex>(i), context));
+    }
+  }
+
+  size_t size() const { return partitions_.size(); }
+  // REQUIRES: the index is a partition's.
+  Partition& operator[](PartitionIndex index) {
+    return *partitions_[static_cast<size_t>(Raw(index))];
+  }
+
+  // Calls `visit(index, partition)` for each partition, ascending.
+  template <typename Visit>
+  void ForEach(Visit visit) {
+    for (size_t i = 0; i < size(); ++i) visit(static_cast<PartitionIndex>(i), *partitions_[i]);
+  }
+  // Calls `visit` for each partition that is served here, ascending, until a call fails. Returns
+  // the error of that call.
+  absl::Status ForEachServed(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit) {
+    for (size_t i = 0; i < size(); ++i) {
+      if (!partitions_[i]->serves()) continue;
+      CAPSTAN_RETURN_IF_ERROR(visit(static_cast<PartitionIndex>(i), *partitions_[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns true if no partition is loaded, be it served or backed up.
+  bool empty() const {
+    return std::none_of(partitions_.begin(), partitions_.end(),
+                        [](const auto& partition) { return partition->loaded(); });
+  }
+  bool serves_none() const {
+    return std::none_of(partitions_.begin(), partitions_.end(),
+                        [](const auto& partition) { return partition->serves(); });
+  }
+
+ private:
+  std::vector<std::unique_ptr<Partition>> partitions_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_PARTITION_PARTITION_SET_H_

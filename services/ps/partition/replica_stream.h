@@ -1,0 +1,151 @@
+// The operations that this process has done to partitions that one other process backs up, in the
+// order in which it did them, until that process has carried them out (docs/spec, rule 29).
+#ifndef CAPSTAN_PS_PARTITION_REPLICA_STREAM_H_
+#define CAPSTAN_PS_PARTITION_REPLICA_STREAM_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/partition/push_message.h"
+
+namespace capstan::ps {
+
+// The process that a stream goes to.
+struct ReplicaTarget {
+  std::string address;
+  Incarnation incarnation{};
+};
+
+struct ReplicaStreamName {
+  uint64_t number = 0;    // Its number among all streams that this process has begun.
+  uint64_t timeline = 0;  // The timeline of its operations.
+};
+
+// *Thread-safe*. Its lock may be taken under any other one; callbacks run without it.
+class ReplicaStream {
+ public:
+  using Done = absl::AnyInvocable<void(const absl::Status&)>;
+
+  // `limit`: bytes above which the stream is full(). `wake` is called by Wake(), and has to be
+  // short.
+  ReplicaStream(ReplicaTarget target, ReplicaStreamName name, size_t limit,
+                std::function<void()> wake)
+      : target_(std::move(target)), name_(name), limit_(limit), wake_(std::move(wake)) {}
+
+  const ReplicaTarget& target() const { return target_; }
+  const ReplicaStreamName& name() const { return name_; }
+
+  // ---- called by who has done something ----
+
+  // Appends an operation. Returns its number, by which Await and HasAll ask for it. The operations
+  // of one partition are sent in the order of the calls, which are therefore made under the
+  // partition's lock. `share`: the gradient of a push; Next() fills in its place in a request.
+  uint64_t Append(v1::Operation operation, PushShare share = {});
+  // Has the appended operations sent now. Call it once for all operations of a request, so that
+  // they travel together.
+  void Wake() const { wake_(); }
+  // Calls `done` once each of `operations` has been carried out by the backup, or its pair has been
+  // ended by Release(). The status is OK, or the first error that Release() was called with;
+  // UNAVAILABLE if Close() comes first.
+  struct Awaited {
+    PartitionIndex partition{};
+    uint64_t number = 0;
+  };
+  void Await(std::vector<Awaited> operations, Done done);
+  // Returns true if operations take more memory than the limit: partitions should take no more
+  // pushes in.
+  bool full() const;
+  size_t bytes() const;
+  // The number of the last operation that was appended; 0: none.
+  uint64_t last() const;
+  // Returns true if the backup has taken all operations up to the number `up_to`. DATA_LOSS: it has
+  // refused an operation of this partition.
+  absl::StatusOr<bool> HasAll(PartitionIndex partition, uint64_t up_to) const;
+
+  // A view has ended this pair of the partition. `status`: OK if this process goes on as the owner,
+  // alone or with another backup; an error if it is the owner no more. Those who wait for
+  // operations of the pair are answered `status`, and operations of the pair that are not taken yet
+  // are not sent any more. A later pair of the partition is not touched.
+  void Release(PartitionIndex partition, ViewEpoch pair, const absl::Status& status);
+
+  // ---- called by the sender, one call at a time ----
+
+  // Returns a ReplicateRequest with the operations that the target has not taken, up to about
+  // `max_bytes`; with none if there are none. `source`: the incarnation of this process.
+  grpc::ByteBuffer Next(Incarnation source, size_t max_bytes) const;
+  bool idle() const;  // Next() would hold no operations.
+  // Takes the target's reply. Returns true if the target has taken more operations than before.
+  bool Taken(const v1::ReplicateReply& reply);
+
+  // This process ends: answers UNAVAILABLE to all who wait, now or later.
+  void Close();
+
+ private:
+  struct Waiter {
+    std::vector<Awaited> left;
+    Done done;
+    absl::Status status = {};  // The first error of the operations that are settled.
+  };
+  struct Queued {
+    v1::Operation operation;
+    PushShare share;
+    size_t bytes = 0;  // Bytes that it takes in a request.
+  };
+
+  // Returns true if nobody has to wait for the operation any more; updates `status` by how it has
+  // ended.
+  bool IsSettled(const Awaited& operation, absl::Status& status) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // A function that says the same of each operation that is waited for.
+  using Settles = absl::FunctionRef<bool(const Awaited& operation, absl::Status& status)>;
+  // Takes out the waiters whose operations are all settled.
+  std::vector<Waiter> TakeSettled(Settles settles) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Count the memory that an operation in the queue keeps. A push is kept as a whole message, and
+  // counts once however many operations of it are in the queue.
+  void Keep(const Queued& queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Drop(const Queued& queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const ReplicaTarget target_;
+  const ReplicaStreamName name_;
+  const size_t limit_;
+  const std::function<void()> wake_;
+  mutable absl::Mutex mu_;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;  // Memory that the queue keeps.
+  // By how many operations.
+  absl::flat_hash_map<const PushMessage*, size_t> kept_ ABSL_GUARDED_BY(mu_);
+  uint64_t taken_ ABSL_GUARDED_BY(mu_) = 0;
+  std::deque<Queued> queue_ ABSL_GUARDED_BY(mu_);  // Their numbers are taken_ + 1, ...
+  // Operations that the target has refused: those who wait for them are answered only when a view
+  // has ended their pair.
+  std::map<uint64_t, PartitionIndex> refused_ ABSL_GUARDED_BY(mu_);
+  // How the last pair of a partition has ended.
+  struct Ended {
+    uint64_t up_to = 0;   // The last operation of that pair.
+    absl::Status status;  // What Release was called with.
+  };
+  std::map<PartitionIndex, Ended> ended_ ABSL_GUARDED_BY(mu_);
+  std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_PARTITION_REPLICA_STREAM_H_

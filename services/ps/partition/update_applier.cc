@@ -1,0 +1,190 @@
+#include "ps/partition/update_applier.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "capstan/base/failpoint.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::ps {
+
+UpdateApplier::Gradients UpdateApplier::Begin(PartitionStore* store, bool observed) {
+  store_ = store;
+  observed_ = observed;
+  progress_ = 0;  // Pushes tell it anew.
+  sum_ = RoundSum();
+  version_times_ = {};
+  return std::exchange(kept_, Gradients());
+}
+
+GradientHandle UpdateApplier::Keep(const PushShare& gradient) {
+  const GradientHandle handle{++last_handle_};
+  kept_.emplace(handle, gradient);
+  return handle;
+}
+
+bool UpdateApplier::JudgedByRows(const PushShare& gradient) const {
+  return catalog_.CountsRowUpdates() &&
+         gradient.push->KnowsRowVersions(gradient.push->partitions()[gradient.place]);
+}
+
+bool UpdateApplier::CarryOut(const Decision& decision, absl::Time now) {
+  for (const Addition& addition : decision.additions) {
+    Add(addition);
+    kept_.erase(addition.handle);
+  }
+  if (observed_) metrics_.CountAddedAhead(decision.additions.size());
+  bool fresh = decision.updates.empty();
+  for (const Update& update : decision.updates) {
+    fresh |= Apply(update, now);
+    CAPSTAN_FAILPOINT("partition.applied");
+    for (const Contribution& used : update.contributions) kept_.erase(used.handle);
+  }
+  for (GradientHandle handle : decision.discarded) kept_.erase(handle);
+  return fresh;
+}
+
+void UpdateApplier::Add(const Addition& addition) {
+  const PushShare& kept = kept_.at(addition.handle);
+  const wire::PartitionPart& share = kept.push->partitions()[kept.place];
+  const auto weight = static_cast<float>(addition.weight);
+  if (addition.part == Part::kSparse) {
+    for (const PushMessage::Rows& rows : kept.push->rows_of(share)) {
+      RowGradients gradients = rows.gradients;
+      gradients.weight = weight;
+      sum_.AddRows(rows.table, store_->FindTable(rows.table)->dim(), gradients);
+    }
+    return;
+  }
+  for (const PushMessage::Values& values : kept.push->blocks_of(share)) {
+    BlockGradient gradient = values.gradient;
+    gradient.weight =
+        IsRunning(values.block) ? static_cast<float>(addition.running_weight) : weight;
+    sum_.AddBlock(values.block, gradient);
+  }
+}
+
+bool UpdateApplier::Apply(const Update& update, absl::Time now) {
+  Observe(update, now);
+  const UpdateContext context = ContextOf(update);
+  bool fresh = true;
+  if (update.part == Part::kSparse) {
+    fresh = ApplyRows(update, context);
+    sum_.ClearRows();
+  } else {
+    ApplyBlocks(update, context);
+    sum_.ClearBlocks();
+  }
+  return fresh;
+}
+
+UpdateContext UpdateApplier::ContextOf(const Update& update) const {
+  const v1::UpdatePolicy& policy = catalog_.policy(update.part);
+  UpdateContext context;
+  context.compensate_lambda = policy.compensate_lambda();
+  context.scale = static_cast<float>(update.scale);
+  if (update.part == Part::kSparse && catalog_.CountsRowUpdates()) {
+    context.row_policy = &policy;
+  }
+  if (update.round == 0) {
+    context.progress_examples = progress_;
+  } else {
+    // The progress is a function of the round alone, so that it does not depend on who works. With
+    // b backup workers a round closes with b lanes fewer.
+    const uint32_t lanes = policy.lanes() - std::min(policy.backup_workers(), policy.lanes() - 1);
+    context.progress_examples =
+        (update.round - 1) * uint64_t{lanes} * catalog_.job().train().batch_size();
+  }
+  return context;
+}
+
+bool UpdateApplier::ApplyRows(const Update& update, const UpdateContext& context) {
+  GatherRows(update);
+  wanted_.clear();
+  for (const TableShare& share : shares_) {
+    wanted_.push_back({store_->tables()[share.table].get(), share.gradients.keys});
+  }
+  bool fresh = false;
+  rows_.clear();
+  VisitAhead(wanted_, RowUse::kApply, [&](size_t i) {
+    rows_.push_back(shares_[i].gradients);
+    if (i + 1 < shares_.size() && shares_[i + 1].table == shares_[i].table) return;
+    Table& table = *store_->tables()[shares_[i].table];
+    fresh |= table.Apply(rows_, context);
+    rows_.clear();
+    if (observed_) metrics_.ObserveRowStaleness(table.row_staleness());
+  });
+  return fresh;
+}
+
+void UpdateApplier::GatherRows(const Update& update) {
+  shares_.clear();
+  for (size_t table = 0; update.added > 0 && table < store_->tables().size(); ++table) {
+    if (const std::optional<RowGradients> sum = sum_.rows(store_->tables()[table]->id())) {
+      shares_.push_back({table, *sum});
+    }
+  }
+  for (const Contribution& used : update.contributions) {
+    const PushShare& kept = kept_.at(used.handle);
+    const bool judged = JudgedByRows(kept);
+    for (const PushMessage::Rows& rows : kept.push->rows_of(kept.push->partitions()[kept.place])) {
+      TableShare& share = shares_.emplace_back();
+      share = {store_->PlaceOf(rows.table), rows.gradients};
+      share.gradients.weight = static_cast<float>(used.weight);
+      if (!used.compensate) share.gradients.pulled = {};
+      if (!judged) share.gradients.versions = {};
+    }
+  }
+  const auto before = [](const TableShare& a, const TableShare& b) { return a.table < b.table; };
+  // So it is most often: one push.
+  if (std::is_sorted(shares_.begin(), shares_.end(), before)) return;
+  std::stable_sort(shares_.begin(), shares_.end(), before);
+}
+
+bool UpdateApplier::IsRunning(BlockId block) const {
+  return store_->blocks().optimizer_kind(block) == v1::OPTIMIZER_KIND_RUNNING;
+}
+
+void UpdateApplier::ApplyBlocks(const Update& update, const UpdateContext& context) {
+  UpdateContext of_running = context;
+  of_running.scale = static_cast<float>(update.running_scale);
+  for (const Block& block : store_->blocks().blocks()) {
+    const bool running = IsRunning(block.id);
+    blocks_.clear();
+    if (update.added > 0) {
+      if (const std::optional<BlockGradient> sum = sum_.block(block.id)) blocks_.push_back(*sum);
+    }
+    for (const Contribution& used : update.contributions) {
+      const PushShare& kept = kept_.at(used.handle);
+      for (const PushMessage::Values& values :
+           kept.push->blocks_of(kept.push->partitions()[kept.place])) {
+        if (values.block != block.id) continue;
+        blocks_.push_back(values.gradient);
+        blocks_.back().weight = static_cast<float>(running ? used.running_weight : used.weight);
+        if (running || !used.compensate) blocks_.back().pulled = {};
+      }
+    }
+    if (!blocks_.empty()) {
+      store_->blocks().Apply(block.id, blocks_, running ? of_running : context);
+    }
+  }
+}
+
+void UpdateApplier::Observe(const Update& update, absl::Time now) {
+  if (!observed_) return;
+  VersionTimes& times = version_times_[static_cast<size_t>(update.part)];
+  for (uint32_t i = 0; i < update.added; ++i) {
+    metrics_.ObserveStaleness(/*staleness=*/0, absl::ZeroDuration());
+  }
+  for (const Contribution& used : update.contributions) {
+    // Version pulled = the version before this update, less the updates since the pull.
+    const uint64_t before = update.version - 1;
+    const absl::Duration age = times.Age(before - std::min(used.staleness, before), before, now);
+    metrics_.ObserveStaleness(used.staleness, age);
+  }
+  times.Made(update.version, now);
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,22 @@
+// The files of a partition on its way to another shard are numbered: 0 is the copy; each file after
+// it holds what has changed since the file before.
+#ifndef CAPSTAN_PS_TRANSFER_MOVE_FILE_H_
+#define CAPSTAN_PS_TRANSFER_MOVE_FILE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/ids.h"
+
+namespace capstan::ps {
+
+// The name by which the next file refers to this one, as a delta of a checkpoint refers to its
+// parent: "move-1-17-2".
+inline std::string MoveFileName(ViewEpoch move, uint32_t number) {
+  return absl::StrCat("move-", move.term, "-", move.n, "-", number);
+}
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_TRANSFER_MOVE_FILE_H_

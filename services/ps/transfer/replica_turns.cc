@@ -1,0 +1,44 @@
+#include "ps/transfer/replica_turns.h"
+
+#include <algorithm>
+
+namespace capstan::ps {
+
+std::vector<std::shared_ptr<ReplicaStream>> ReplicaTurns::Take(
+    const std::vector<std::shared_ptr<ReplicaStream>>& streams, absl::Time now) {
+  std::erase_if(turns_, [&streams](const auto& turn) {
+    return std::none_of(streams.begin(), streams.end(), [&turn](const auto& stream) {
+      return stream->name().number == turn.first;
+    });
+  });
+  std::vector<std::shared_ptr<ReplicaStream>> due;
+  for (const std::shared_ptr<ReplicaStream>& stream : streams) {
+    if (stream->target().address.empty()) continue;  // The view does not name the backup's process.
+    Turn& turn = turns_[stream->name().number];
+    if (turn.calling || now < turn.next || stream->idle()) continue;
+    turn.calling = true;
+    due.push_back(stream);
+  }
+  return due;
+}
+
+ReplicaTurns::Heard ReplicaTurns::Hear(ReplicaStream& stream,
+                                       const absl::StatusOr<v1::ReplicateReply>& reply,
+                                       absl::Time now) {
+  const bool on = reply.ok() && stream.Taken(*reply);
+  const auto found = turns_.find(stream.name().number);
+  if (found == turns_.end()) return {};  // The stream is no more.
+  Turn& turn = found->second;
+  turn.calling = false;
+  if (on) {
+    turn.wait = absl::ZeroDuration();
+    return {};
+  }
+  // A reply may bring nothing on: the backup may not have followed the view that made the pair yet.
+  const bool fails_first = !reply.ok() && turn.wait == absl::ZeroDuration();
+  turn.wait = std::clamp(2 * turn.wait, kFirstWait, kLongestWait);
+  turn.next = now + turn.wait;
+  return {.fails_first = fails_first, .wait = turn.wait};
+}
+
+}  // namespace capstan::ps
