@@ -66,7 +66,7 @@ Watched WatchAll(ScriptedChief& chief) {
   v1::WatchViewRequest request;
   request.set_shard(3);
   WatchView(
-      loop, NewChannel(absl::StrCat("127.0.0.1:", server->port()), Role::kChief), request,
+      loop, NewChannel(absl::StrCat("127.0.0.1:", server->port()), Role::kChief, nullptr), request,
       [&](const v1::View& view) {
         EXPECT_FALSE(view.has_difference());
         watched.owners.push_back(view.owners_size());
