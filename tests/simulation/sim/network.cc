@@ -96,9 +96,14 @@ void Network::Send(const std::shared_ptr<Stream>& stream, std::function<void()> 
   if (stream->broken) return;
   if (!Lives(stream->to) || !Passes(stream->from.host, stream->to.host)) return Break(stream);
   stream->last = std::max(stream->last, schedule_.Now() + Latency());
-  schedule_.At(stream->last, [this, stream, deliver = std::move(deliver)] {
-    Run(stream->to, [stream, deliver] {
-      if (!stream->broken) deliver();
+  stream->sent.push_back(std::move(deliver));
+  schedule_.At(stream->last, [this, stream] {
+    // A host that is frozen again and again reads the messages later, and in order all the same.
+    Run(stream->to, [stream] {
+      if (stream->broken) return;
+      const std::function<void()> first = std::move(stream->sent.front());
+      stream->sent.pop_front();
+      first();
     });
   });
 }

@@ -80,7 +80,8 @@ class Network {
     Life to;
     absl::Time last = absl::InfinitePast();
     bool broken = false;
-    std::function<void()> on_broken;  // At the receiver.
+    std::deque<std::function<void()>> sent;  // Not read yet, in order.
+    std::function<void()> on_broken;         // At the receiver.
   };
   void Send(const std::shared_ptr<Stream>& stream, std::function<void()> deliver);
   void Break(const std::shared_ptr<Stream>& stream);
