@@ -155,12 +155,12 @@ class _Exported(_score.Exported):
 
 
 def _is_text(path):
-    """Whether a file is there that is none of Parquet's. Patterns and s3:// are names of those."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) != b"PAR1"
-    except OSError:
-        return False
+    """Whether there is something to read that is no Parquet file. Patterns and s3:// are names of those. What comes through a pipe
+    is text, and can be read only once."""
+    if not os.path.isfile(path):
+        return os.path.exists(path) and not os.path.isdir(path)
+    with open(path, "rb") as file:
+        return file.read(4) != b"PAR1"
 
 
 class _ReadRecords:

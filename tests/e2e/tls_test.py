@@ -104,6 +104,18 @@ class TlsTest(LedgerCase):
                                         request_serializer=type(done).SerializeToString)(done, timeout=5)
                 self.assertEqual(refused.exception.code(), grpc.StatusCode.PERMISSION_DENIED)
                 self.assertIn("is of another shard than 0", refused.exception.details())
+            # Nor do the others listen to what it says of rounds in its own name, or in that of nobody.
+            closed = ps_pb2.Operation(closed={"round": 1})
+            for source, code in ((view.shards[1].incarnation, grpc.StatusCode.OK), (12345, grpc.StatusCode.UNAVAILABLE)):
+                told = ps_pb2.ReplicateRequest(source=source, stream=1, first=1, operations=[closed], header={
+                    "wire_version": 1, "timeline": view.timeline, "target_incarnation": victim.incarnation})
+                with crew.connect_as("ps-1", "ps", victim.address) as channel:
+                    call = channel.unary_unary("/capstan.v1.Ps/Replicate", request_serializer=type(told).SerializeToString,
+                                               response_deserializer=ps_pb2.ReplicateReply.FromString)
+                    try:
+                        self.assertEqual((call(told, timeout=5).taken, grpc.StatusCode.OK), (0, code))
+                    except grpc.RpcError as refused:
+                        self.assertEqual(refused.code(), code, refused)
             code, said = run_to_end("ps", "--chief", crew.address, "--index", 0, "--listen", "127.0.0.1:0", "--health-port",
                                     0, "--metrics-port", 0, "--tls", crew.certificates("ps-1"))
             self.assertEqual(code, 1, said)

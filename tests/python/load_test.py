@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 import unittest
 import unittest.mock
@@ -352,6 +353,12 @@ class LoadTest(unittest.TestCase):
         labels = [float(line.partition(",")[0]) for line in (self.folder / "test.csv").read_text().splitlines()[1:]]
         self.assertAlmostEqual(logloss(found.sigmoid().tolist(), labels), said["logloss"], 6)
         self.assertTrue(torch.allclose(self.scores(model, net, self.folder / "test.csv"), found, atol=1e-6), "a csv with a line of names")
+        pipe = self.folder / "pipe.csv"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=lambda: pipe.write_bytes((self.folder / "test.csv").read_bytes()))
+        writer.start()
+        self.assertTrue(torch.allclose(self.scores(model, net, pipe), found, atol=1e-6), "a csv that can be read only once")
+        writer.join()
         program = ("--program", EXAMPLES / "recommender.py")
         done = subprocess.run([sys.executable, "-m", "capstan_ps.predict", self.folder / "exported", f"{self.folder}/te*.parquet", *program],
                               capture_output=True, text=True)

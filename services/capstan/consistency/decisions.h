@@ -2,7 +2,9 @@
 #ifndef CAPSTAN_CONSISTENCY_DECISIONS_H_
 #define CAPSTAN_CONSISTENCY_DECISIONS_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "capstan/consistency/round_commit.h"
 #include "capstan/v1/job.pb.h"
@@ -90,6 +92,24 @@ struct StaleDecision {
 }
 [[nodiscard]] inline bool NeedsRoomForAll(const v1::JobSpec& job) {
   return NeedsRoomForAll(job.dense_update()) || NeedsRoomForAll(job.sparse_update());
+}
+
+// Returns how many trainers of a worker share a connection to each shard. Elsewhere than under ssp
+// all do: one thread sends and receives the calls of all of them, so that further connections would
+// carry no more, and each costs memory and an open file at both ends. Under ssp the pulls of
+// trainers that are ahead wait at the shards for slower trainers, and a connection carries a fixed
+// number of calls at a time (rpc/limits.h): if all of these waited, the pushes that end the waiting
+// could not be sent. Each trainer has only a few pulls under way, so eight of them never wait with
+// as many.
+[[nodiscard]] inline uint32_t TrainersOfAConnection(const v1::JobSpec& job) {
+  const bool pulls_wait = IsSsp(job.dense_update()) || IsSsp(job.sparse_update());
+  return pulls_wait ? 8 : std::numeric_limits<uint32_t>::max();
+}
+// Returns how many connections a worker has to each shard.
+[[nodiscard]] inline uint32_t ConnectionsOfAWorker(const v1::JobSpec& job) {
+  const uint64_t threads = std::max<uint64_t>(job.train().compute_threads(), 1);
+  const uint64_t share = TrainersOfAConnection(job);
+  return static_cast<uint32_t>((threads + share - 1) / share);
 }
 
 }  // namespace capstan

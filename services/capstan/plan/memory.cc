@@ -270,12 +270,14 @@ absl::StatusOr<Sizes> SizesOf(const v1::JobSpec& job, const Traffic& traffic,
   needs.process = static_cast<uint64_t>(rates.shard_bytes);
   const auto shards = static_cast<uint64_t>(scale.shards);
   const auto workers = static_cast<uint64_t>(scale.workers);
-  needs.connections = (workers + shards) * kShardConnectionBytes;
+  const uint64_t of_a_worker = ConnectionsOfAWorker(job);
+  needs.connections = (workers * of_a_worker + shards) * kShardConnectionBytes;
   const uint64_t shard_memory = ShardMemoryOf(scale);
   sizes.shard = ShardMemoryIn(needs, shard_memory);
   sizes.least_shard_memory = LeastShardMemory(needs);
   sizes.worker = WorkerMemory(job, traffic, facts, scale);
-  sizes.worker.parts.push_back({"connections", (shards + 1) * kWorkerConnectionBytes});
+  sizes.worker.parts.push_back(
+      {"connections", (shards * of_a_worker + 1) * kWorkerConnectionBytes});
   AddBase(rates.worker_bytes, sizes.worker);
   sizes.chief.parts = {{"ranges of the data", facts.range_bytes},
                        {"making and storing them", kListsWhileStored * facts.range_bytes},

@@ -77,10 +77,12 @@ void CheckWaiting(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
       " may wait: above it workers are told to come again, and rounds may take longer"));
 }
 
-// The chief has a connection with each worker, and two with each shard; a shard has no more.
-void CheckOpenFiles(const Scale& scale, Plan& plan) {
+// A shard has its connections with each worker, and two with each other shard and the chief; the
+// chief has no more.
+void CheckOpenFiles(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
   constexpr int64_t kLowest = 1024;  // Everybody may have so many.
-  const int64_t open = OpenFilesWith(int64_t{scale.workers} + 2 * int64_t{scale.shards});
+  const int64_t open =
+      OpenFilesWith(int64_t{scale.workers} * ConnectionsOfAWorker(job) + 2 * int64_t{scale.shards});
   if (!IsNearlyFull(open, RoomForConnections(kLowest))) return;
   plan.warnings.push_back(absl::StrCat("the chief and each shard have about ", open,
                                        " files and connections open: allow each ",
@@ -93,7 +95,7 @@ void CheckPlan(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
   CheckMemory("a worker", plan.sizes.worker, scale.worker_memory_bytes, plan.refusals);
   CheckMemory("the chief", plan.sizes.chief, scale.chief_memory_bytes, plan.refusals);
   CheckWaiting(job, scale, plan);
-  CheckOpenFiles(scale, plan);
+  CheckOpenFiles(job, scale, plan);
   if (static_cast<uint64_t>(scale.shards) > job.partition_count()) {
     plan.refusals.push_back(absl::StrCat(scale.shards, " shards for ", job.partition_count(),
                                          " partitions: some would own nothing"));

@@ -105,6 +105,11 @@ std::optional<ViewedStandby> OwnView::Standby(PartitionIndex partition) const {
   return Find(standbys_, partition);
 }
 
+bool OwnView::BacksUpFor(Incarnation owner) const {
+  return std::any_of(standbys_.begin(), standbys_.end(),
+                     [owner](const auto& standby) { return standby.second.owner == owner; });
+}
+
 bool OwnView::Disowns(PartitionIndex partition, ViewEpoch origin) const {
   const std::optional<ViewEpoch> copy = Find(copies_, partition);
   return copy && (!Owns(partition) || *copy != origin);

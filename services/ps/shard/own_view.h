@@ -69,6 +69,8 @@ class OwnView {
   std::optional<uint32_t> Sender(PartitionIndex partition, ViewEpoch move) const;
   // Returns the shard whose process has this incarnation; nothing: the view names no such process.
   std::optional<uint32_t> ShardOf(Incarnation incarnation) const;
+  // Returns true if this process backs up a partition that the process `owner` owns.
+  bool BacksUpFor(Incarnation owner) const;
   // Returns true if a process of this incarnation is in the view.
   bool Names(Incarnation incarnation) const { return shards_.contains(incarnation); }
   // Returns true if the copy of the partition that came here by the move `origin` (0.0: it was

@@ -53,9 +53,15 @@ std::shared_ptr<Replicator::Source> Replicator::Find(Incarnation source) {
   return found;
 }
 
-bool Replicator::IsEarly(const v1::Operation& operation) const {
-  if (!operation.has_pair() || operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
-  return shard_.view().followed() < ViewEpochFromProto(operation.pair());
+bool Replicator::IsEarly(Incarnation source, const v1::Operation& operation) const {
+  if (operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
+  const std::shared_ptr<const OwnView> view = shard_.view().newest();
+  if (operation.has_closed() || operation.has_clock()) return !view->BacksUpFor(source);
+  const ViewEpoch pair = ViewEpochFromProto(operation.pair());
+  if (shard_.view().followed() < pair) return true;
+  const std::optional<ViewedStandby> named =
+      view->Standby(static_cast<PartitionIndex>(operation.partition()));
+  return named && named->id == pair && named->owner != source;
 }
 
 absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& message) {
@@ -66,6 +72,10 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
                                                    " on, of stream ", request.stream()));
   }
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("replica.received"));
+  if (!shard_.view().newest()->Names(Incarnation{request.source()})) {
+    return absl::UnavailableError(absl::StrCat(
+        "no process of incarnation ", absl::Hex(request.source()), " is in the newest view here"));
+  }
   const std::shared_ptr<Source> source = Find(Incarnation{request.source()});
   absl::MutexLock lock(&source->mu);
   if (request.stream() < source->stream) {
@@ -87,7 +97,7 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
   uint64_t number = request.first() - 1;
   for (const v1::Operation& operation : request.operations()) {
     if (++number <= source->taken) continue;
-    if (IsEarly(operation)) break;
+    if (IsEarly(Incarnation{request.source()}, operation)) break;
     const bool is_void = operation.what_case() == v1::Operation::WHAT_NOT_SET;
     const absl::Status replayed =
         is_void

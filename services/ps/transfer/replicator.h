@@ -25,9 +25,10 @@ class Replicator {
   explicit Replicator(Shard& shard) : shard_(shard) {}
 
   // Carries out the operations that are new, in their order. Stops before an operation whose pair
-  // is made by a later view than has been followed so far; the owner sends the rest again.
-  // INVALID_ARGUMENT: an impossible request; OUT_OF_RANGE: an operation before the first one is
-  // missing; FAILED_PRECONDITION: a later stream of this source has begun.
+  // is made by a later view than has been followed so far, and before one that is not the source's
+  // by the newest view: the owner sends the rest again. UNAVAILABLE: the newest view does not name
+  // the source; INVALID_ARGUMENT: an impossible request; OUT_OF_RANGE: an operation before the
+  // first one is missing; FAILED_PRECONDITION: a later stream of this source has begun.
   absl::StatusOr<v1::ReplicateReply> Take(const ReplicateMessage& message);
 
   // Forgets sources that the newest view does not name.
@@ -45,8 +46,10 @@ class Replicator {
   };
 
   std::shared_ptr<Source> Find(Incarnation source) ABSL_LOCKS_EXCLUDED(mu_);
-  // Returns true if the view that makes the operation's pair has not been followed yet.
-  bool IsEarly(const v1::Operation& operation) const;
+  // Returns true if the view that makes the operation's pair has not been followed yet, or if the
+  // newest view does not say that the source owns what the operation is for. Whoever has the
+  // certificate of one shard could otherwise write to what another one has backed up here.
+  bool IsEarly(Incarnation source, const v1::Operation& operation) const;
 
   Shard& shard_;
   absl::Mutex mu_;

@@ -1,7 +1,6 @@
 #include "worker/shell/worker.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,11 +16,6 @@
 namespace capstan::worker {
 namespace {
 
-// Under ssp so many trainers share a connection to each shard. The pulls of trainers that are ahead
-// wait at the shards for slower trainers, and a connection carries a fixed number of calls at a
-// time (rpc/limits.h): if all of these waited, the pushes that end the waiting could not be sent.
-// Each of these trainers has only a few pulls under way, so together they never wait with as many.
-constexpr size_t kTrainersPerSspConnection = 8;
 constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kRateWindow = absl::Seconds(1);
@@ -32,14 +26,6 @@ constexpr absl::Duration kStallWorthTelling = absl::Milliseconds(500);
 // While an object store is away, or does not let us in. The chief gives the work to others long
 // before that, and says what is waited for (data_stall).
 constexpr absl::Duration kDataPatience = absl::Minutes(15);
-
-// Returns how many trainers share a connection to each shard. Elsewhere than under ssp all do: one
-// thread sends and receives the calls of all of them, so that further connections would carry no
-// more, and each costs memory and an open file at both ends.
-size_t TrainersPerConnection(const v1::JobSpec& job) {
-  const bool pulls_wait = IsSsp(job.dense_update()) || IsSsp(job.sparse_update());
-  return pulls_wait ? kTrainersPerSspConnection : std::numeric_limits<size_t>::max();
-}
 
 }  // namespace
 
@@ -103,7 +89,7 @@ absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration, Mo
   for (uint64_t id : registration.trainers()) {
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Computer> computer,
                              model.NewComputer(job_, options, loop_));
-    if (trainers_.size() % TrainersPerConnection(job_) == 0) {
+    if (trainers_.size() % TrainersOfAConnection(job_) == 0) {
       channels = std::make_shared<ProcessChannels>(options_.tls);
     }
     trainers_[TrainerId{id}] =

@@ -60,6 +60,17 @@ TEST(AggregateOfTest, IsOneUnlessThePolicyIsAsync) {
   EXPECT_EQ(AggregateOf(policy), 1u);
 }
 
+TEST(ConnectionsOfAWorkerTest, UnderSspEightThreadsShareOneAndElsewhereAllDo) {
+  v1::JobSpec job;
+  for (const auto& [threads, connections] : {std::pair(0u, 1u), {8u, 1u}, {9u, 2u}, {64u, 8u}}) {
+    job.mutable_train()->set_compute_threads(threads);
+    job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_SSP);
+    EXPECT_EQ(ConnectionsOfAWorker(job), connections) << threads;
+    job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_ASYNC);
+    EXPECT_EQ(ConnectionsOfAWorker(job), 1u) << threads;
+  }
+}
+
 TEST(KnownOutcomeTest, WhatOnlyALaterVersionKnowsIsNotSettled) {
   constexpr auto kLater = static_cast<v1::Outcome>(v1::Outcome_ARRAYSIZE);
   EXPECT_EQ(KnownOutcome(kLater), v1::OUTCOME_BUSY);

@@ -42,7 +42,7 @@ class PooledInputsTest : public testing::TestWithParam<const char*> {
 
   const std::vector<uint32_t> kExamples = {0, 0, 0};
   const std::vector<uint32_t> one_each_ = {0, 1, 2}, seen_ = {0, 2, 3}, tags_ = {0, 0, 3};
-  const std::vector<float> seen_weights_ = {3, 1, 0};
+  std::vector<float> seen_weights_ = {3, 1, 0};
   const std::vector<uint32_t> users_ = {1, 0};
   // Those of item (2), of seen (3) and of tags (3).
   const std::vector<uint32_t> items_ = {0, 1, 0, 2, 1, 2, 2, 0};
@@ -79,6 +79,22 @@ TEST_P(PooledInputsTest, ABagIsTheSumOrTheMeanOfItsRowsAndAnEmptyOneIsZeros) {
   EXPECT_THAT(Copy(FlatSpan(keys.embedding)), Pointwise(FloatNear(1e-3f), embeddings));
   EXPECT_EQ(keys.embedding.rows(), 8);
   EXPECT_THAT(Copy(FlatSpan(Const(features))), Pointwise(FloatNear(1e-3f), embeddings));
+}
+
+TEST_P(PooledInputsTest, AMeanIsFiniteHoweverSmallOrLargeTheWeightsAre) {
+  MatrixBuffer buffer;
+  for (const auto& [weights, first] :
+       {std::pair(std::pair(8e-40f, 0.0f), 40.0f), std::pair(std::pair(3e38f, 3e38f), 100.0f)}) {
+    seen_weights_ = {weights.first, weights.second, 1e-40f};
+    Matrix features = buffer.Shape(2, 8);
+    inputs_->Forward(Input(), *gemm_, features);
+    EXPECT_FLOAT_EQ(features(0, 4), first);
+    EXPECT_FLOAT_EQ(features(1, 4), 80) << "the one thing that the second example has seen";
+    TowerGradients gradients = inputs_->Gradients();
+    gradients.features(1, 4) += 1;
+    const auto backward = Copy(inputs_->Backward(Input(), *gemm_));
+    EXPECT_FLOAT_EQ(backward[6 + 3 + 1], 1) << "of item 1";
+  }
 }
 
 TEST_P(PooledInputsTest, ARowGetsTheGradientOfEachOfItsVectorsByItsShareInIt) {

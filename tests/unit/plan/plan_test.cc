@@ -171,6 +171,18 @@ TEST(PlanTest, ItIsSaidHowManyOpenFilesAreEnoughWhereEverybodyMayNotHaveSoMany) 
                        "allow each 1027 (ulimit -n)"));
 }
 
+TEST(PlanTest, WithSspAWorkerOfManyThreadsHasSeveralConnectionsToEachShard) {
+  Scale scale = kFourWorkers;
+  scale.workers = 400;
+  scale.shards = 10;
+  v1::JobSpec job = DenseJob(0);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  job.mutable_train()->set_compute_threads(32);
+  EXPECT_THAT(PlanOf(job, scale).warnings, Not(Contains(HasSubstr("open"))));
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SSP);
+  EXPECT_THAT(PlanOf(job, scale).warnings, Contains(HasSubstr("about 1652 files")));
+}
+
 TEST(PlanTest, PushesThatComeInPiecesTakeAQuarterOfAShardsMemoryOrOneOfThem) {
   v1::JobSpec job = DenseJob(4);
   Scale scale = kFourWorkers;

@@ -156,8 +156,8 @@ bool BatchPrefetcher::Impl::Turn() {
     const auto awake = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return dirty_ || stopping_; };
     mu_.Await(absl::Condition(&awake));
     if (stopping_) return false;
+    due = DueNotifications();  // Before the next job: a feed whose batch is there does not wait.
     job = NextJob();
-    due = DueNotifications();
     dirty_ = job.has_value();
   }
   for (const Notify& notify : due) notify();

@@ -102,6 +102,12 @@ TEST_F(WatchDutyTest, AShardThatMayOpenTooFewFilesForTheWorkersThatHaveRegistere
                                         testing::EndsWith("; of 2 shards the limit is too low")));
   shard(0).open_files = shard(1).open_files = 1'000'000;
   EXPECT_EQ(warning(), "");
+  shard(0).open_files = 120;  // 90 of them for connections.
+  EXPECT_EQ(warning(), "");
+  job_.plan.spec.mutable_sparse_update()->set_kind(v1::POLICY_KIND_SSP);
+  job_.plan.spec.mutable_train()->set_compute_threads(16);
+  EXPECT_THAT(warning(), testing::HasSubstr("it has about 86 open"))
+      << "under ssp eight threads share a connection";
 }
 
 TEST_F(LaneWatchDutyTest, WhereWorkersShareLanesTheCureIsMoreLanes) {

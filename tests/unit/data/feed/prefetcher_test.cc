@@ -118,6 +118,15 @@ TEST_F(BatchPrefetcherTest, ReadsForThoseWhoWaitAloneWhereNothingMoreMayBeHeld) 
               *Read(prefetcher, OpenThree(prefetcher, 0), 4)->batch);
 }
 
+TEST_F(BatchPrefetcherTest, ReadsNoBatchBeyondTheOneThatIsWaitedForWhereNothingMoreMayBeHeld) {
+  BatchPrefetcher prefetcher(options_, {.batches_ahead = 2, .bytes_ahead = 0}, files_);
+  const FeedId read = OpenThree(prefetcher, 0);
+  const FeedId other = OpenThree(prefetcher, 0);
+  ASSERT_TRUE(Read(prefetcher, read, 0).ok());
+  ASSERT_TRUE(Read(prefetcher, other, 0).ok());  // Whatever was begun for `read` is done by now.
+  EXPECT_FALSE(prefetcher.TryRead(read, 1, [] {}).has_value());
+}
+
 TEST_F(BatchPrefetcherTest, WaitsForTasksUntilTheFeedIsFinished) {
   BatchPrefetcher prefetcher(options_, {}, files_);
   const FeedId feed = prefetcher.Open(0);
