@@ -22,6 +22,8 @@ v1::JobSpec BackedUpJob() {
   return job;
 }
 
+constexpr uint64_t kStream = 1000;  // Later than any that the owner itself begins here.
+
 class ReplicateTest : public testing::Test {
  protected:
   ReplicateTest() : shards_(BackedUpJob(), 2) {
@@ -36,8 +38,8 @@ class ReplicateTest : public testing::Test {
   v1::ReplicateRequest Request(uint64_t first) {
     v1::ReplicateRequest request;
     request.mutable_header()->set_timeline(1);
-    request.set_source(4711);
-    request.set_stream(1);
+    request.set_source(Raw(shards_.at(0).shard().identity().incarnation));
+    request.set_stream(kStream);
     request.set_first(first);
     v1::Operation& operation = *request.add_operations();
     operation.set_partition(0);
@@ -65,7 +67,7 @@ TEST_F(ReplicateTest, OperationsAreTakenInOrderOnceAndWithoutAGap) {
   ASSERT_TRUE(taken.ok());
   EXPECT_EQ(taken->taken(), 1u) << "again, nothing";
   v1::ReplicateRequest later = Request(1);
-  later.set_stream(2);
+  later.set_stream(kStream + 1);
   EXPECT_TRUE(Take(later).ok()) << "another stream begins";
   EXPECT_TRUE(absl::IsFailedPrecondition(Take(Request(2)).status())) << "and this one is over";
 }

@@ -158,6 +158,9 @@ bool BatchPrefetcher::Impl::Turn() {
     if (stopping_) return false;
     due = DueNotifications();  // Before the next job: a feed whose batch is there does not wait.
     job = NextJob();
+    if (!job) {  // Looking for one may have found the end of a feed.
+      for (Notify& notify : DueNotifications()) due.push_back(std::move(notify));
+    }
     dirty_ = job.has_value();
   }
   for (const Notify& notify : due) notify();
