@@ -11,7 +11,7 @@ from unittest import mock
 
 import grpc
 
-from crew import view_pb2
+from crew import chief_pb2, view_pb2
 from python_data import ROOT
 
 RELEASE, NAMESPACE = "ctr", "training"
@@ -105,7 +105,9 @@ class ChiefInCluster(grpc.GenericRpcHandler):
             context.abort(error.code(), error.details())
 
     def _views(self, method, request, context):
-        views = self._channel.unary_stream(method)(request)
+        whole = chief_pb2.WatchViewRequest.FromString(request)
+        whole.differences = False  # Of a difference the addresses could not be told.
+        views = self._channel.unary_stream(method)(whole.SerializeToString())
         context.add_callback(views.cancel)
         try:
             for text in views:
