@@ -61,6 +61,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def handle_request(self):
         length = int(self.headers.get("content-length", 0))
         body = self.rfile.read(length)
+        if len(body) < length:  # Its sender has died. An object is whole, or it is not there.
+            self.close_connection = True
+            return
         url = urllib.parse.urlsplit(self.path)
         if url.path == "/-/weather":
             self.bucket.weather = json.loads(body)
