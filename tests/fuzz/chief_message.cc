@@ -6,8 +6,6 @@
 //
 // First byte: the job, and whether workers or shards speak. The rest is a list of messages, of
 // shards' replies to the chief's orders, and of certificates of those who speak from then on.
-#include <grpcpp/support/server_callback.h>
-
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
@@ -24,8 +22,6 @@
 #include "absl/time/time.h"
 #include "capstan/base/absl_view.h"
 #include "capstan/base/check.h"
-#include "capstan/placement/view_reader.h"
-#include "capstan/rpc/limits.h"
 #include "capstan/security/role.h"
 #include "capstan/security/shard_secret.h"
 #include "capstan/v1/chief.pb.h"
@@ -37,6 +33,7 @@
 #include "tests/fuzz/caller.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
+#include "tests/fuzz/watch_call.h"
 #include "tests/unit/chief/crew.h"
 
 namespace capstan::chief {
@@ -98,66 +95,6 @@ class Liar {
   Crew& crew_;
   uint64_t incarnation_;
   std::vector<v1::Lease> leases_;
-};
-
-// gRPC's part of a WatchView call, and its watcher.
-class WatchCall final : public grpc::ServerCallbackWriter<v1::View> {
- public:
-  WatchCall(ViewFeed& feed, const ViewFeed::Caller& caller)
-      : is_shard_(caller.process.incarnation != 0),
-        differences_(caller.differences),
-        reactor_(feed.Watch(caller)) {
-    BindReactor(reactor_);
-  }
-  ~WatchCall() override {
-    reactor_->OnCancel();
-    TakeWrites();
-    CAPSTAN_CHECK(over_);
-    reactor_->OnDone();  // Deletes it.
-  }
-
-  // The peer has got all that was written.
-  void TakeWrites() {
-    while (const v1::View* const message = std::exchange(writing_, nullptr)) {
-      CAPSTAN_CHECK(differences_ || !message->has_difference());
-      const absl::StatusOr<v1::View> view = reader_.Read(*message);
-      CAPSTAN_CHECK(view.ok());
-      CAPSTAN_CHECK(is_shard_ || view->trainers().empty());
-      seen_ = *view;
-      reactor_->OnWriteDone(true);
-    }
-  }
-  // Who watches has what has been published; who is no shard has it but for the trainers, perhaps
-  // under an earlier epoch.
-  void CheckHas(v1::View published) const {
-    if (over_) return;
-    if (!is_shard_) {
-      published.clear_trainers();
-      *published.mutable_epoch() = seen_.epoch();
-    }
-    CAPSTAN_CHECK(seen_.SerializeAsString() == published.SerializeAsString());
-  }
-
-  // What the reactor asks of gRPC.
-  void Write(const v1::View* view, grpc::WriteOptions) override { writing_ = view; }
-  void WriteAndFinish(const v1::View* view, grpc::WriteOptions, grpc::Status status) override {
-    writing_ = view;
-    Finish(std::move(status));
-  }
-  void SendInitialMetadata() override {}
-  void Finish(grpc::Status) override { over_ = true; }
-
- private:
-  grpc::internal::ServerReactor* reactor() override { return reactor_; }
-  void CallOnDone() override {}
-
-  const bool is_shard_;
-  const bool differences_;
-  ViewReader reader_{/*most_bytes=*/kMaxMessageBytes};
-  v1::View seen_;
-  const v1::View* writing_ = nullptr;
-  bool over_ = false;
-  grpc::ServerWriteReactor<v1::View>* const reactor_;
 };
 
 // What is told the chief, by its kind. In inputs that workers speak in, the kinds of shards mean

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "capstan/base/open_files.h"
 #include "capstan/base/status.h"
 #include "capstan/config/quantity.h"
 #include "capstan/consistency/decisions.h"
@@ -76,6 +77,10 @@ std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, int shar
             : ", half of a shard's memory,",
       " may wait: the round or aggregate would never be complete; take fewer lanes or a lower "
       "update.aggregate, more shards, or give them more memory");
+}
+
+int64_t OpenFilesOfAShard(const v1::JobSpec& job, int64_t workers, int64_t shards) {
+  return OpenFilesWith(workers * ConnectionsOfAWorker(job) + 2 * shards);
 }
 
 absl::Status CheckShardsFit(const v1::JobSpec& job, uint64_t keys, int shards,

@@ -24,6 +24,11 @@ std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t 
 std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, int shards,
                           uint64_t shard_memory);
 
+// Returns how many files and connections a shard has open, about, with `workers` workers and
+// `shards` shards: under ssp a worker may have several connections to it, and each other shard and
+// the chief have one, as it has to them.
+int64_t OpenFilesOfAShard(const v1::JobSpec& job, int64_t workers, int64_t shards);
+
 // Checks that each of `shards` shards can hold its part in `shard_memory` bytes (0: not known, and
 // nothing is checked). FAILED_PRECONDITION, with the arithmetic and what to do: it cannot hold its
 // dense parameters, or the gradients of a round or an aggregate, or all that it holds at the same

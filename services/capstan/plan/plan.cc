@@ -77,12 +77,10 @@ void CheckWaiting(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
       " may wait: above it workers are told to come again, and rounds may take longer"));
 }
 
-// A shard has its connections with each worker, and two with each other shard and the chief; the
-// chief has no more.
+// The chief has no more than a shard.
 void CheckOpenFiles(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
   constexpr int64_t kLowest = 1024;  // Everybody may have so many.
-  const int64_t open =
-      OpenFilesWith(int64_t{scale.workers} * ConnectionsOfAWorker(job) + 2 * int64_t{scale.shards});
+  const int64_t open = OpenFilesOfAShard(job, scale.workers, scale.shards);
   if (!IsNearlyFull(open, RoomForConnections(kLowest))) return;
   plan.warnings.push_back(absl::StrCat("the chief and each shard have about ", open,
                                        " files and connections open: allow each ",

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/open_files.h"
 #include "capstan/config/quantity.h"
-#include "capstan/consistency/decisions.h"
+#include "capstan/plan/fit.h"
 #include "chief/duties/waiting.h"
 
 namespace capstan::chief {
@@ -99,12 +99,12 @@ void WatchDuty::WatchOpenFiles(int64_t open, int64_t limit) {
   job_->outbox.Warn("open files", std::move(sentence));
 }
 
-// Each worker connects to a shard (under ssp more than once), and so do the other shards and the
+// Each worker connects to a shard, and so do the other shards and the
 // chief; the shard connects to the chief, and to other shards as well.
 void WatchDuty::WatchOpenFilesOfShards() {
   const auto workers = static_cast<int64_t>(job_->training.workers.live().size());
   const auto shards = static_cast<int64_t>(job_->placement.shards.shards().size());
-  const int64_t open = OpenFilesWith(workers * ConnectionsOfAWorker(job_->plan.spec) + 2 * shards);
+  const int64_t open = OpenFilesOfAShard(job_->plan.spec, workers, shards);
   std::vector<std::string> low;
   for (const auto& [index, shard] : job_->placement.shards.shards()) {
     const auto limit =

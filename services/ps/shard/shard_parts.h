@@ -1,6 +1,7 @@
 // What a shard consists of. Each class that does one of a shard's duties (ShardContents,
-// RoundFollower, Backups, ShardAccounts, Shard itself) is given the parts, and sees the others'
-// work in them alone.
+// RoundFollower, Backups, ShardAccounts, Shard itself) is given the parts, and sees in them what
+// the others have done. Backups also has partitions dropped by ShardContents, and tells
+// RoundFollower of commits.
 #ifndef CAPSTAN_PS_SHARD_SHARD_PARTS_H_
 #define CAPSTAN_PS_SHARD_SHARD_PARTS_H_
 

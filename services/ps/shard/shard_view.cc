@@ -14,12 +14,11 @@ namespace capstan::ps {
 
 absl::StatusOr<ShardView::News> ShardView::Take(const v1::View& view) {
   absl::MutexLock lock(&mu_);
-  if (EpochOf(view) <= epoch_) return News();
+  if (EpochOf(view) <= newest_->epoch()) return News();
   if (view.owners_size() > 0 && static_cast<size_t>(view.owners_size()) != partitions_) {
     return absl::InvalidArgumentError(absl::StrCat("the view maps ", view.owners_size(),
                                                    " partitions, the job has ", partitions_));
   }
-  epoch_ = EpochOf(view);
   newest_ = std::make_shared<const OwnView>(view, identity_);
   News news{.newer = true, .later = Hear(view.epoch().term(), view.timeline())};
   news.over = view.timeline() < heard_timeline_;

@@ -88,7 +88,6 @@ class ShardView {
   const Clock& clock_;
   std::atomic<uint64_t> timeline_{0};
   mutable absl::Mutex mu_;
-  ViewEpoch epoch_ ABSL_GUARDED_BY(mu_);              // The newest view's epoch.
   uint64_t heard_term_ ABSL_GUARDED_BY(mu_) = 0;      // The highest one,
   uint64_t heard_timeline_ ABSL_GUARDED_BY(mu_) = 0;  // by views and orders.
   // Shared with the calls that act by it.

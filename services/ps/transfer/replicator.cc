@@ -44,6 +44,20 @@ class ReplicatedPushes {
   std::vector<std::optional<Read>> read_;
 };
 
+// Returns true if the view that makes the operation's pair is later than `followed`, or if `newest`
+// does not say that `source` owns what the operation is for. Whoever has the certificate of one
+// shard could otherwise write to what another one has backed up here.
+bool IsEarly(ViewEpoch followed, const OwnView& newest, Incarnation source,
+             const v1::Operation& operation) {
+  if (operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
+  if (operation.has_closed() || operation.has_clock()) return !newest.BacksUpFor(source);
+  const ViewEpoch pair = ViewEpochFromProto(operation.pair());
+  if (followed < pair) return true;
+  const std::optional<ViewedStandby> named =
+      newest.Standby(static_cast<PartitionIndex>(operation.partition()));
+  return named && named->id == pair && named->owner != source;
+}
+
 }  // namespace
 
 std::shared_ptr<Replicator::Source> Replicator::Find(Incarnation source) {
@@ -51,17 +65,6 @@ std::shared_ptr<Replicator::Source> Replicator::Find(Incarnation source) {
   std::shared_ptr<Source>& found = sources_[source];
   if (found == nullptr) found = std::make_shared<Source>();
   return found;
-}
-
-bool Replicator::IsEarly(Incarnation source, const v1::Operation& operation) const {
-  if (operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
-  const std::shared_ptr<const OwnView> view = shard_.view().newest();
-  if (operation.has_closed() || operation.has_clock()) return !view->BacksUpFor(source);
-  const ViewEpoch pair = ViewEpochFromProto(operation.pair());
-  if (shard_.view().followed() < pair) return true;
-  const std::optional<ViewedStandby> named =
-      view->Standby(static_cast<PartitionIndex>(operation.partition()));
-  return named && named->id == pair && named->owner != source;
 }
 
 absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& message) {
@@ -72,7 +75,9 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
                                                    " on, of stream ", request.stream()));
   }
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("replica.received"));
-  if (!shard_.view().newest()->Names(Incarnation{request.source()})) {
+  const ViewEpoch followed = shard_.view().followed();
+  const std::shared_ptr<const OwnView> newest = shard_.view().newest();
+  if (!newest->Names(Incarnation{request.source()})) {
     return absl::UnavailableError(absl::StrCat(
         "no process of incarnation ", absl::Hex(request.source()), " is in the newest view here"));
   }
@@ -97,7 +102,7 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
   uint64_t number = request.first() - 1;
   for (const v1::Operation& operation : request.operations()) {
     if (++number <= source->taken) continue;
-    if (IsEarly(Incarnation{request.source()}, operation)) break;
+    if (IsEarly(followed, *newest, Incarnation{request.source()}, operation)) break;
     const bool is_void = operation.what_case() == v1::Operation::WHAT_NOT_SET;
     const absl::Status replayed =
         is_void

@@ -46,10 +46,6 @@ class Replicator {
   };
 
   std::shared_ptr<Source> Find(Incarnation source) ABSL_LOCKS_EXCLUDED(mu_);
-  // Returns true if the view that makes the operation's pair has not been followed yet, or if the
-  // newest view does not say that the source owns what the operation is for. Whoever has the
-  // certificate of one shard could otherwise write to what another one has backed up here.
-  bool IsEarly(Incarnation source, const v1::Operation& operation) const;
 
   Shard& shard_;
   absl::Mutex mu_;

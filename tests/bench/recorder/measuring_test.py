@@ -9,6 +9,7 @@ from unittest import mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import frame
 import page
 import processors
 import results
@@ -168,7 +169,7 @@ class TurnsTest(unittest.TestCase):
 class PlausibilityTest(unittest.TestCase):
 
     def test_a_turn_faster_than_the_raw_stream_is_rejected(self):
-        rule = sections.faster_than_its_bound(("P1 dense pull", sections.RAW_PULL))
+        rule = frame.faster_than_its_bound(("P1 dense pull", sections.RAW_PULL))
         fast = turn("capstan", **{"P1 dense pull": 3.49, sections.RAW_PULL: 2.17})
         self.assertIn("its bound", turns.judge(fast, implausible=rule))
         self.assertIsNone(turns.judge(turn("capstan", **{"P1 dense pull": 3.0, sections.RAW_PULL: 3.7}), implausible=rule))

@@ -13,6 +13,7 @@ from unittest import mock
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import learning
+import frame
 import machine
 import markers
 import page
@@ -58,7 +59,7 @@ class MarkersTest(unittest.TestCase):
         self.assertEqual(sorted(markers.sections(text)), sorted(sections.ALL))
         for name in sections.ALL:
             markers.replace(text, name, "")
-        self.assertEqual(markers.sections((sections.ROOT / "README.md").read_text(encoding="utf-8")), ["speed"])
+        self.assertEqual(markers.sections((frame.ROOT / "README.md").read_text(encoding="utf-8")), ["speed"])
 
 
 class StoreTest(unittest.TestCase):
@@ -91,7 +92,7 @@ class StoreTest(unittest.TestCase):
 class PageTest(unittest.TestCase):
 
     def section(self, wanted=2):
-        return sections.Section("dense", [Side("capstan", []), Side("peer", [])], [Row("pull, GB/s", "pull", [("peer", "pull")], 1, 2)],
+        return frame.Section("dense", [Side("capstan", []), Side("peer", [])], [Row("pull, GB/s", "pull", [("peer", "pull")], 1, 2)],
                                 wanted=wanted)
 
     def test_a_section_shows_its_comparison_all_its_turns_and_what_was_left_out(self):
@@ -112,7 +113,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("- peer: not measured", text)
 
     def test_a_comparison_that_fits_no_case_is_told(self):
-        section = sections.Section("plan", [Side("capstan", [])], [Row("fm 1 + 1", "fm 1 + 1: off", 1.25, 1, less=True)])
+        section = frame.Section("plan", [Side("capstan", [])], [Row("fm 1 + 1", "fm 1 + 1: off", 1.25, 1, less=True)])
         text = "\n".join(page.render(section, [turn("capstan", **{"fm 1 + 1: off": 1.1})], "today, here"))
         self.assertIn("- **fm 1 + 1: not compared**, as capstan has no case that is called `fm 1 + 1: off`.", text)
 
@@ -133,7 +134,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("| DeepFM, one shard and one worker with 1 thread a step | not measured | not measured |", text)
 
     def test_readmes_table_is_the_best_case_of_the_document_as_it_stands(self):
-        document = (sections.ROOT / "tests/bench/RESULTS.md").read_text(encoding="utf-8")
+        document = (frame.ROOT / "tests/bench/RESULTS.md").read_text(encoding="utf-8")
         cases = page.cases_in(markers.content(document, "latency"))
         self.assertIn(f"| pull of one row, median | {cases['capstan', 'P6 1-row pull p50']} us | "
                       f"{cases['tensorflow', 'P6 1-row pull inside a function, mean']} us |", "\n".join(page.readme(document)))
@@ -248,7 +249,7 @@ esac
     def test_every_section_can_be_made_and_its_turns_are_there(self):
         with mock.patch.object(learning, "known", return_value=types.SimpleNamespace(
                 BARS={"lr": ("auc", 0.7)}, POLICIES={"sync": ""}, SHARDS=2, WORKERS=3)):
-            context = sections.Context("bin", "scratch", peers="peers")
+            context = frame.Context("bin", "scratch", peers="peers")
             for name, make in sections.ALL.items():
                 section = make(context)
                 self.assertEqual(section.name, name)
@@ -258,7 +259,7 @@ esac
                     self.assertTrue(all(os.access(script, os.X_OK) for script in scripts), side.command)
 
     def test_without_the_program_of_the_peers_capstan_is_alone(self):
-        context = sections.Context("bin", "scratch", peers=None)
+        context = frame.Context("bin", "scratch", peers=None)
         self.assertEqual([side.name for side in sections.dense(context).sides], ["capstan"])
 
 

@@ -14,6 +14,7 @@ import unittest
 
 TURNS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(TURNS.parent / "recorder"))
+import frame
 import results
 import sections
 
@@ -31,8 +32,8 @@ class TurnsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         told = {result.case: result.value for result in results.parse(done.stdout)}
         with tempfile.TemporaryDirectory() as scratch:
-            rows = section(sections.Context(os.environ["CAPSTAN_BIN"], scratch)).rows
-        rows = [row for row in rows if (row.of or sections.CAPSTAN) == side]
+            rows = section(frame.Context(os.environ["CAPSTAN_BIN"], scratch)).rows
+        rows = [row for row in rows if (row.of or frame.CAPSTAN) == side]
         self.assertTrue(rows, section)
         for row in rows:
             found = [value for case, value in told.items() if re.fullmatch(row.ours, case)]
@@ -45,7 +46,7 @@ class TurnsTest(unittest.TestCase):
 
     def test_large(self):
         self.compares_with_the_plan(self.tells(
-            sections.large, sections.CAPSTAN, "large.py", "--objects", "50", "--lanes", "4", "--shards", "2", "--workers", "2",
+            sections.large, frame.CAPSTAN, "large.py", "--objects", "50", "--lanes", "4", "--shards", "2", "--workers", "2",
             "--rounds", "4", "--width", "1000"))
 
     def test_crowd(self):
@@ -62,7 +63,7 @@ class TurnsTest(unittest.TestCase):
                 (tools / tool).chmod(0o755)
             folder.mkdir()
             (folder / "of-an-earlier-build").touch()
-            rows = self.tells(sections.build, sections.CAPSTAN, "build.py", "--folder", folder, path=[tools])
+            rows = self.tells(sections.build, frame.CAPSTAN, "build.py", "--folder", folder, path=[tools])
             self.assertEqual(len(rows), 1)
             self.assertFalse(folder.exists())
 
@@ -70,10 +71,10 @@ class TurnsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as clicks:
             subprocess.run([pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan", "data", "generate", "--force", "--rows", "40000",
                             "--eval-rows", "0", clicks], check=True, stdout=subprocess.DEVNULL)
-            self.tells(sections.lanes, sections.CAPSTAN, "lanes.py", clicks, "--lanes", "2", "--rounds", "3")
+            self.tells(sections.lanes, frame.CAPSTAN, "lanes.py", clicks, "--lanes", "2", "--rounds", "3")
 
     def test_chief(self):
-        self.tells(sections.chief, sections.CAPSTAN, "chief.py", "--short")
+        self.tells(sections.chief, frame.CAPSTAN, "chief.py", "--short")
 
 
 if __name__ == "__main__":

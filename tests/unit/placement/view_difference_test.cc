@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/placement/view_epoch.h"
+#include "tests/lib/many_trainers.h"
 
 namespace capstan {
 namespace {
@@ -130,12 +131,7 @@ v1::View ViewOfTrainers(uint32_t trainers, uint64_t n) {
     shard.set_address(absl::StrCat("job-ps-", i, ".job-ps:7000"));
     shard.set_incarnation(uint64_t{1} << 40 | i);
   }
-  for (uint32_t i = 0; i < trainers; ++i) {
-    v1::TrainerInfo& info = *view.add_trainers();
-    info.set_trainer((uint64_t{1} << 32) + i);
-    info.set_worker(absl::StrCat("job-worker-", i));
-    info.set_start_clock(100'000);
-  }
+  AddTrainers(trainers, view);
   return view;
 }
 

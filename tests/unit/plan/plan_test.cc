@@ -3,15 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "capstan/config/quantity.h"
-#include "capstan/plan/measured_run.h"
-#include "tests/lib/source_folder.h"
 #include "tests/unit/plan/dense_job.h"
 
 namespace capstan {
@@ -341,78 +337,6 @@ TEST(PlanTest, WhatAPlanAsksForIsEnoughAndSoIsAnyMore) {
       }
     }
   }
-}
-
-TEST(RatesTest, AFileOfOnesOwnBeginsWithWhatIsRecordedAndMayTellOfBatches) {
-  std::ifstream file(SourceFolder() + "/services/capstan/plan/recorded_rates.txt");
-  std::stringstream text;
-  text << file.rdbuf() << "batch.ctr.compute_seconds 0.25\nbatch.ctr.read_seconds 0.5\n";
-  const absl::StatusOr<Rates> read = ParseRates(text.str());
-  ASSERT_TRUE(read.ok()) << read.status();
-  const Rates recorded = RecordedRates();
-  EXPECT_EQ(read->origin, recorded.origin);
-  EXPECT_THAT(recorded.origin, HasSubstr("tests/bench/RESULTS.md"));
-  EXPECT_GT(recorded.pulled_byte.shard_seconds, 0);
-  EXPECT_EQ(read->pulled_byte.shard_seconds, recorded.pulled_byte.shard_seconds);
-  EXPECT_EQ(read->pushed_row.worker_seconds, recorded.pushed_row.worker_seconds);
-  EXPECT_EQ(read->applied, recorded.applied);
-  EXPECT_EQ(read->batches.at("ctr").compute_seconds, 0.25);
-  EXPECT_EQ(read->batches.at("ctr").read_seconds, 0.5);
-}
-
-TEST(RatesTest, TheTextOfRatesIsReadAsTheSame) {
-  Rates rates = RecordedRates();
-  rates.batches["ctr"] = {.compute_seconds = 0.25, .read_seconds = 0.5};
-  const absl::StatusOr<Rates> read = ParseRates(RatesText(rates));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->origin, rates.origin);
-  EXPECT_NEAR(read->call.shard_seconds, rates.call.shard_seconds, 1e-8);
-  EXPECT_EQ(read->applied.size(), rates.applied.size());
-  EXPECT_EQ(read->batches.at("ctr").compute_seconds, 0.25);
-  EXPECT_EQ(RatesText(*read), RatesText(rates));
-}
-
-// The CPU seconds of a batch of `job` with one shard, by `rates`.
-Ends CpuOf(const v1::JobSpec& job, const Rates& rates) {
-  const absl::StatusOr<Traffic> traffic = TrafficOf(job, /*keys=*/0, /*shards=*/1);
-  EXPECT_TRUE(traffic.ok()) << traffic.status();
-  return CpuOfTransfers(job, *traffic, /*shards=*/1, rates);
-}
-
-TEST(MeasuredRunTest, ABatchCostsWhatItDidInTheRun) {
-  v1::JobSpec job = DenseJob(4);
-  job.set_job("dense");
-  const MeasuredRun run = {.origin = "measured",
-                           .batch = {.compute_seconds = 0.5, .read_seconds = 0.25},
-                           .worker_cpu_seconds = 0.76,
-                           .shard_cpu_seconds = 0.02,
-                           .worker_bytes = 500e6};
-  const absl::StatusOr<Rates> rates = Calibrated(RecordedRates(), job, {}, run);
-  ASSERT_TRUE(rates.ok()) << rates.status();
-  EXPECT_NEAR(CpuOf(job, *rates).worker_seconds, 0.01, 1e-9) << "beside computing and reading";
-  EXPECT_NEAR(CpuOf(job, *rates).shard_seconds, 0.02, 1e-9);
-  EXPECT_EQ(rates->batches.at("dense").compute_seconds, 0.5);
-  EXPECT_EQ(rates->origin, "measured");
-  const absl::StatusOr<Plan> plan = MakePlan(job, {}, {}, *rates, rates->batches.at("dense"));
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_NEAR(static_cast<double>(plan->sizes.worker.bytes()), 500e6, 1) << "as it was";
-}
-
-TEST(MeasuredRunTest, ARestThatIsNoMeasureChangesARateByAFewTimesAtTheMost) {
-  v1::JobSpec job = DenseJob(4);
-  const Ends recorded = CpuOf(job, RecordedRates());
-  const MeasuredRun run = {
-      .batch = {.compute_seconds = 0.5}, .worker_cpu_seconds = 0.49, .shard_cpu_seconds = 1000};
-  const absl::StatusOr<Rates> rates = Calibrated(RecordedRates(), job, {}, run);
-  ASSERT_TRUE(rates.ok()) << rates.status();
-  EXPECT_NEAR(CpuOf(job, *rates).worker_seconds, kLeastFactor * recorded.worker_seconds, 1e-9);
-  EXPECT_NEAR(CpuOf(job, *rates).shard_seconds, kMostFactor * recorded.shard_seconds, 1e-9);
-}
-
-TEST(RatesTest, AnUnknownNameAndAMissingOneAreRefused) {
-  EXPECT_THAT(std::string(ParseRates("origin x\nspeed 3\n").status().message()),
-              HasSubstr("2: \"speed 3\""));
-  EXPECT_THAT(std::string(ParseRates("origin x\n").status().message()), HasSubstr("has no "));
 }
 
 }  // namespace

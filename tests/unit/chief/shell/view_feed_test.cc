@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "tests/lib/many_trainers.h"
 #include "tests/unit/chief/shell/watched_feed.h"
 
 namespace capstan::chief {
@@ -68,12 +68,7 @@ v1::View ViewOfJoiners(uint64_t n, uint32_t trainers) {
   v1::View view;
   view.mutable_epoch()->set_term(1);
   view.mutable_epoch()->set_n(n);
-  for (uint32_t i = 0; i < trainers; ++i) {
-    v1::TrainerInfo& info = *view.add_trainers();
-    info.set_trainer((uint64_t{1} << 32) + i);
-    info.set_worker(absl::StrCat("job-worker-", i));
-    info.set_start_clock(100'000);
-  }
+  AddTrainers(trainers, view);
   return view;
 }
 
