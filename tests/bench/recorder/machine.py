@@ -35,6 +35,6 @@ def conditions(section, options, peers):
     beside = f" Raced beside: {', '.join(sorted(raced))}." if raced else ""
     rule = (f"{section.wanted} quiet turns a side{runs}; a turn is left out, on any side, if others had more than "
             f"{100 * section.quiet:g} % of the processors, or if it found what cannot be"
-            if section.quiet < 1 else "nothing here depends on how busy the machine is")
+            if section.quiet < 1 else "a turn counts however busy the machine is, since that makes no bar easier to meet")
     return (f"`{command}`, {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, commit {commit()}; {cpu}, "
             f"{os.cpu_count()} cores, {memory:.0f} GiB, Linux {os.uname().release.split('-')[0]}. {rule[0].upper()}{rule[1:]}.{beside}")

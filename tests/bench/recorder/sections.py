@@ -239,7 +239,8 @@ def crowd(context):
     rows = [row for policy in CROWD for row in (
         Row(f"{policy}: all workers are ready after, s", "all workers are ready after", 90, 1, less=True, of=policy),
         *memory_by_the_plan(of=policy))]
-    return Section("crowd", [context.capstan("crowd.py", policy, name=policy) for policy in CROWD], rows, wanted=1, bound=3)
+    return Section("crowd", [context.capstan("crowd.py", policy, name=policy) for policy in CROWD], rows, wanted=1, bound=3,
+                   quiet=1, lasting=True)
 
 
 def large(context):
@@ -247,7 +248,7 @@ def large(context):
     rows = [Row("all shards together, MiB", "memory of all shards together", 4096, 1, less=True),
             Row("the same, with kills, MiB", "memory of all shards together, with .*", 4096, 1, less=True),
             *memory_by_the_plan()]
-    return Section("large", [context.capstan("large.py")], rows, wanted=1, bound=3)
+    return Section("large", [context.capstan("large.py")], rows, wanted=1, bound=3, quiet=1, lasting=True)
 
 
 def lanes(context):
