@@ -55,9 +55,10 @@ class LaneRunner : public RunnerBase {
 
   LaneLease lease_;
   Stage stage_ = Stage::kOpening;
-  // The round that was last opened to this runner, and what the round before it consisted of.
+  // The round that was last opened to this runner, and what the round before it consisted of, which
+  // its requests share.
   uint64_t round_ = 0;
-  RoundCommit closed_;
+  std::shared_ptr<const RoundCommit> closed_;
   bool repeated_ = false;  // The coordinator has named `round_` twice.
   bool counted_ = false;   // As far as is known, the open round counts this lane.
   uint64_t next_read_ = 0;

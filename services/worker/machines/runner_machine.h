@@ -54,12 +54,14 @@ struct ReadBatch {
   uint64_t batch = 0;
 };
 
-// What a synchronous pull or stage is named by. `closed`: the commit of the round before `round`.
+// What a synchronous pull or stage is named by.
 struct LaneName {
   LaneIndex lane{};
   Generation generation;
   uint64_t round = 0;
-  RoundCommit closed;
+  // The commit of the round before `round`; null where no round is named. The runner and each of
+  // its requests under way share it, for it names every lane of the job.
+  std::shared_ptr<const RoundCommit> closed;
 };
 
 struct SendPull {
