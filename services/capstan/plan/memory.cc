@@ -160,11 +160,12 @@ ShardNeeds NeedsOfShard(const v1::JobSpec& job, const Traffic& traffic, const Sc
 }
 
 // Returns how many batches a worker holds whose threads, or lanes, are `feeds`: of each the one at
-// work and those that its runner has asked for ahead of time, and what the prefetcher cuts beyond.
+// work, those that runners have asked for ahead of time, and what the prefetcher cuts beyond. Each
+// of the latter two is bounded for the worker as a whole.
 uint64_t BatchesHeld(const v1::JobSpec& job, uint64_t feeds, uint64_t batch_bytes) {
   const uint64_t ahead = feeds * job.train().prefetch_batches();
-  const uint64_t most_cut = kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1;
-  return feeds + ahead + std::min(ahead, most_cut);
+  const uint64_t most_ahead = kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1;
+  return feeds + 2 * std::min(ahead, most_ahead);
 }
 
 // Returns the memory of a worker. Each step under way, or lane at work, holds the pulled parameters

@@ -19,6 +19,7 @@ class LaneRunner : public RunnerBase {
   explicit LaneRunner(const LaneLease& lease) : RunnerBase(lease.options), lease_(lease) {}
   std::unique_ptr<RunnerMachine> Clone() const override;
   std::string DebugString() const override;
+  uint64_t needed_batch() const override { return progress_.batches_done; }
 
  private:
   enum class Stage { kOpening, kReading, kPulling, kComputing, kStaging, kReporting };

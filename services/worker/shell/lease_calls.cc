@@ -77,7 +77,8 @@ void LeaseCalls::OnBatch(uint64_t number, absl::Time asked, absl::StatusOr<Lease
                              .examples = static_cast<uint32_t>(step->batch->examples()),
                              .shards = step->plan.shards(),
                              .stream = read->stream,
-                             .seq = read->seq});
+                             .seq = read->seq,
+                             .bytes = step->batch->bytes()});
 }
 
 // ---- pulling and computing ----

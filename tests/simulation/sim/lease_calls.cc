@@ -140,7 +140,8 @@ void LeaseCalls::ServeReads() {
                             .examples = static_cast<uint32_t>(item->batch.records.size()),
                             .shards = PlanOf(item->batch),
                             .stream = StreamId::Task(item->batch.name.epoch, item->batch.name.task),
-                            .seq = item->batch.name.seq});
+                            .seq = item->batch.name.seq,
+                            .bytes = 1});
     }
     ServeReads();
   });
