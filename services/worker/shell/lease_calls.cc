@@ -85,7 +85,7 @@ void LeaseCalls::OnBatch(uint64_t number, absl::Time asked, absl::StatusOr<Lease
 
 void LeaseCalls::Do(const SendPull& action) {
   std::shared_ptr<Step> step = batches_.at(action.batch);
-  trainer_.steps.LendDense(*step, timeline_);
+  trainer_.steps.Lend(*step, timeline_);
   meter_.OnPullBegun(*step, Now());
   const bool frozen = step->frozen_of != timeline_;
   auto pull = std::make_shared<StepPull>(trainer_.job, std::move(step), action, frozen);

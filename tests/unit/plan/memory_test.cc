@@ -96,6 +96,22 @@ TEST(WorkerMemoryTest, LanesHaveBatchesReadyAndCutOthersWithinABoundForEachOfBot
   EXPECT_EQ(batches(1'000), 1u + 2 + 2);
 }
 
+TEST(WorkerMemoryTest, EachBatchAtWorkOrReadAheadHasItsKeysOnceMore) {
+  const Scale scale = {.workers = 1, .shards = 1};
+  v1::JobSpec job = DenseJob(25);
+  job.mutable_train()->set_prefetch_batches(2);
+  const auto keys = [&](uint64_t of_a_batch) {
+    const DataFacts facts = {.keys_a_batch = of_a_batch, .record_bytes = 100};
+    return PartOf(SizesFor(job, scale, facts).worker, "keys of batches");
+  };
+  EXPECT_EQ(keys(0), 25u * 3 * 16 * 28) << "16 partitions";
+  v1::TableSpec& table = *job.add_tables();
+  table.set_name("t");
+  table.set_dim(8);
+  table.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
+  EXPECT_EQ(keys(5000), 25u * 3 * (5000 * 28 + 16 * (28 + 20)));
+}
+
 TEST(ShardMemoryTest, TheLanesThatAreAtWorkPushAndPullAtTheSameTime) {
   const Scale scale = {.workers = 4, .shards = 10, .shard_memory_bytes = uint64_t{64} << 30};
   const auto messages = [&](const v1::JobSpec& job) {
