@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "capstan/checkpoint/state_format.h"
 #include "capstan/model/oddness.h"
-#include "chief/state/state_format.h"
 
 namespace capstan::chief {
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {

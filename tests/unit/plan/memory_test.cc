@@ -109,6 +109,7 @@ TEST(WorkerMemoryTest, EachBatchAtWorkOrReadAheadHasItsKeysOnceMore) {
   table.set_name("t");
   table.set_dim(8);
   table.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
+  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_ASYNC);
   EXPECT_EQ(keys(5000), 25u * 3 * (5000 * 28 + 16 * (28 + 20)));
 }
 
