@@ -44,7 +44,7 @@ class UserFramesTest(unittest.TestCase):
                 self.assertEqual(place("/opt/own/model.py", f"/opt/own/{name}/core/of.py"), "model.py:1")
 
     def test_frames_of_installed_packages_are_not_the_users_wherever_python_is(self):
-        for folder in ("/usr/lib/python3/dist-packages", "/home/u/.local/lib/python3.11/site-packages", "/job/.venv/lib/python3.9/site-packages"):
+        for folder in ("/usr/lib/python3/dist-packages", "/opt/u/.local/lib/python3.11/site-packages", "/job/.venv/lib/python3.9/site-packages"):
             self.assertEqual(place("/job/model.py", f"{folder}/lightning/trainer.py"), "model.py:1")
 
     def test_code_that_no_file_holds_is_not_the_users(self):

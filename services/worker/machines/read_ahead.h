@@ -56,7 +56,7 @@ class ReadAhead {
   void Drop(Lease& lease, Ahead::iterator begin, Ahead::iterator end);
 
   const uint64_t most_bytes_;
-  uint64_t bytes_ = 0;               // Of all batches that are ahead.
+  uint64_t bytes_ = 0;               // All batches that are ahead take so many.
   std::optional<uint64_t> largest_;  // Bytes of the largest batch that was read.
   uint64_t questions_ = 0;
   std::map<const void*, Lease> leases_;

@@ -152,7 +152,7 @@ struct BatchRead {
   // Lane runner in the hybrid: the batch's name in the streams.
   StreamId stream;
   uint64_t seq = 0;
-  uint64_t bytes = 0;  // Of the batch. Not used by the machine.
+  uint64_t bytes = 0;  // What the batch takes. Not used by the machine.
 };
 
 // The task, or the lane, has exactly `batches` batches. The shell does not say so of a lane while
