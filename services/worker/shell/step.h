@@ -39,7 +39,7 @@ struct StepTable {
 
   std::vector<float> kept_rows;  // See Step::KeepPulled.
 
-  // Move all but the keys, from here to `other` and from there to here.
+  // Exchanges all but the keys with `other`.
   void SwapValues(StepTable& other);
 };
 
