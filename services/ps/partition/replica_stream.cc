@@ -161,18 +161,12 @@ void ReplicaStream::Release(PartitionIndex partition, ViewEpoch pair, const absl
   for (Waiter& waiter : settled) waiter.done(waiter.status);
 }
 
-v1::RequestHeader ReplicaStream::Header() const {
-  v1::RequestHeader header;
-  header.set_wire_version(kWireVersion);
-  header.set_timeline(name_.timeline);
-  header.set_target_incarnation(Raw(target_.incarnation));
-  return header;
-}
-
 grpc::ByteBuffer ReplicaStream::Next(Incarnation source, size_t max_bytes) const {
   google::protobuf::Arena arena;  // Operations are many and small.
   auto& request = *google::protobuf::Arena::CreateMessage<v1::ReplicateRequest>(&arena);
-  *request.mutable_header() = Header();
+  request.mutable_header()->set_wire_version(kWireVersion);
+  request.mutable_header()->set_timeline(name_.timeline);
+  request.mutable_header()->set_target_incarnation(Raw(target_.incarnation));
   request.set_source(Raw(source));
   request.set_stream(name_.number);
   SentPushes pushes;

@@ -87,11 +87,8 @@ class ReplicaStream {
 
   // ---- called by the sender, one call at a time ----
 
-  // The header of each request to the target.
-  v1::RequestHeader Header() const;
   // Returns a ReplicateRequest with the operations that the target has not taken, up to about
-  // `max_bytes`; with none if there are none. An operation that is larger goes alone. `source`: the
-  // incarnation of this process.
+  // `max_bytes`; with none if there are none. `source`: the incarnation of this process.
   grpc::ByteBuffer Next(Incarnation source, size_t max_bytes) const;
   bool idle() const;  // Next() would hold no operations.
   // Takes the target's reply. Returns true if the target has taken more operations than before.
