@@ -29,7 +29,7 @@ void SmallWorld::Serve(Message message) {
 
 void SmallWorld::ServePull(Message message, const worker::SendPull& pull) {
   const auto index = static_cast<size_t>(Raw(pull.shard));
-  if (pull.lane) LearnClosed(index, pull.lane->closed);
+  if (pull.lane) LearnClosed(index, *pull.lane->closed);
   if (!options_->ssp() || options_->lie == Lie::kNoWait) return Read(message, pull);
   const ps::WaiterId waiter{message.id};
   if (shards_[index].clocks.Pull(waiter, pull.clock, absl::InfiniteFuture(), /*bytes=*/1) ==
@@ -86,7 +86,7 @@ void SmallWorld::ServePush(const Message& message, const worker::SendPush& push)
   Shard& shard = shards_[index];
   const size_t work = runners_[message.runner].work;
   const bool deaf = options_->lie == Lie::kStageOnOneShard && push.stage && index > 0;
-  if (push.stage) LearnClosed(index, push.stage->closed);
+  if (push.stage) LearnClosed(index, *push.stage->closed);
   OutcomeSummary outcomes;
   for (Partition& partition : shard.partitions) {
     if (push.empty || deaf || !Touches(work, push.batch, partition.index)) continue;

@@ -6,10 +6,19 @@
 #include <utility>
 #include <variant>
 
+#include "capstan/checkpoint/state_format.h"
 #include "capstan/model/oddness.h"
-#include "chief/state/state_format.h"
 
 namespace capstan::chief {
+namespace {
+
+// Where the view names the trainers, making one takes as long as they are many. At the end of an
+// epoch thousands cease to train, one worker's after another's: so one view is made for all that do
+// so within this time. Whoever they keep waiting meanwhile has waited longer for their worker's
+// heartbeat.
+constexpr absl::Duration kLeavesGather = absl::Milliseconds(100);
+
+}  // namespace
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   InheritClaim(state);
   job_->recovery.losses.assign(state.losses().begin(), state.losses().end());
@@ -187,14 +196,23 @@ std::vector<Trainer*> StateDuty::ThoseWhoBeginOrEnd() {
 }
 
 void StateDuty::BeginAndEndTraining(absl::Time now) {
-  const std::vector<Trainer*> changed = ThoseWhoBeginOrEnd();
-  if (changed.empty()) return;
+  std::vector<Trainer*> changed = ThoseWhoBeginOrEnd();
+  if (changed.empty() && leaving_.empty()) return;
   Membership& workers = job_->training.workers;
   const bool any_begins = std::any_of(changed.begin(), changed.end(),
                                       [](const Trainer* trainer) { return !trainer->training; });
+  if (job_->placement.views.names_trainers() && !any_begins && now < next_leave_) {
+    for (const Trainer* trainer : changed) leaving_.push_back(trainer->id);
+    return;
+  }
+  for (const TrainerId id : std::exchange(leaving_, {})) {
+    if (Trainer* const trainer = workers.Find(id); trainer != nullptr) changed.push_back(trainer);
+  }
   const uint64_t slowest = any_begins ? workers.SlowestClock(now) : 0;
   for (Trainer* trainer : changed) {
+    if (!BeginsOrEnds(*trainer)) continue;  // It is named twice, or has work again.
     const bool begins = !trainer->training;
+    if (!begins) next_leave_ = now + kLeavesGather;
     workers.SetTraining(*trainer, begins,
                         begins ? std::max(trainer->clock, slowest) : trainer->start_clock);
   }

@@ -270,23 +270,37 @@ absl::StatusOr<v1::TakePartitionReply> PsService::Take(
 }
 
 absl::StatusOr<v1::ReplicateReply> PsService::Take(const Context& context,
-                                                   const ReplicateMessage& message) const {
+                                                   const grpc::ByteBuffer& replicate) const {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<const ReplicateMessage> message,
+                           ReplicateMessage::Read(replicate));
   const ServedShard* const at = served();
   const std::optional<uint32_t> sender =
       at == nullptr ? std::nullopt
-                    : at->shard.view().newest()->ShardOf(Incarnation{message.head().source()});
+                    : at->shard.view().newest()->ShardOf(Incarnation{message->head().source()});
   if (sender) CAPSTAN_RETURN_IF_ERROR(CheckSender(MayActForShard(context, tls_, *sender), *sender));
-  return door().Replicate(message);
+  return door().Replicate(*message);
+}
+
+absl::StatusOr<v1::ReplicateReply> PsService::TakePiece(const Context& context,
+                                                        const v1::PushPieceRequest& piece) const {
+  CAPSTAN_ASSIGN_OR_RETURN(Shard* const shard, door().ForData(piece.header()));
+  const PushPieces::Sender sender{context.peer(), PeerHost(context)};
+  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<grpc::ByteBuffer> whole,
+                           shard->replica_pieces().Take(sender, piece, shard->clock().Now()));
+  if (!whole) return v1::ReplicateReply();
+  return Take(context, *whole);
 }
 
 PsService::Reactor* PsService::Replicate(Context* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* reply) {
-  const absl::StatusOr<std::unique_ptr<const ReplicateMessage>> message =
-      ReplicateMessage::Read(*request);
-  if (!message.ok()) return Answer(*context, message.status());
-  const absl::StatusOr<v1::ReplicateReply> taken = Take(*context, **message);
+  const absl::StatusOr<v1::ReplicateReply> taken = Take(*context, *request);
   if (taken.ok()) Write(*taken, *reply);
   return Answer(*context, taken.status());
+}
+
+PsService::Reactor* PsService::ReplicatePiece(Context* context, const v1::PushPieceRequest* request,
+                                              v1::ReplicateReply* reply) {
+  return AnswerWith(*context, TakePiece(*context, *request), *reply);
 }
 
 }  // namespace capstan::ps

@@ -76,6 +76,8 @@ class PsService final
                          v1::TakePartitionReply* reply) override;
   Reactor* Replicate(Context* context, const grpc::ByteBuffer* request,
                      grpc::ByteBuffer* reply) override;
+  Reactor* ReplicatePiece(Context* context, const v1::PushPieceRequest* request,
+                          v1::ReplicateReply* reply) override;
 
  private:
   // A pull or push begins. Returns how many calls wait for a thread. RESOURCE_EXHAUSTED: too many
@@ -92,7 +94,10 @@ class PsService final
   absl::StatusOr<v1::TakePartitionReply> Take(const Context& context,
                                               const v1::TakePartitionRequest& request) const;
   absl::StatusOr<v1::ReplicateReply> Take(const Context& context,
-                                          const ReplicateMessage& message) const;
+                                          const grpc::ByteBuffer& replicate) const;
+  // Takes a piece of such a request, and with its last one the whole.
+  absl::StatusOr<v1::ReplicateReply> TakePiece(const Context& context,
+                                               const v1::PushPieceRequest& piece) const;
   const ServedShard* served() const { return served_.load(std::memory_order_acquire); }
   ShardDoor door() const { return ShardDoor(served()); }
   // Counts the bytes of `reply` until the client has taken it. RESOURCE_EXHAUSTED: clients have too

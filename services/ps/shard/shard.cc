@@ -9,7 +9,6 @@
 #include "capstan/base/status.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
-#include "capstan/rpc/limits.h"
 #include "ps/partition/retry_hints.h"
 
 namespace capstan::ps {
@@ -96,11 +95,6 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 // ---- push ----
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::ByteBuffer& buffer) {
-  const size_t most = MostPushBytes(parts_.replicated);
-  if (buffer.Length() > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a push of ", buffer.Length(), " bytes, and it may have ", most));
-  }
   if (!parts_.catalog.KeepsGradients()) return PushMessage::Read(buffer, parts_.catalog, nullptr);
   absl::StatusOr<Reservation> room = waiting_gradients().TryHold(buffer.Length());
   if (*room == nullptr) {
@@ -211,6 +205,7 @@ void Shard::Tick() {
   parts_.clocks.Tick(now);
   parts_.coordinator.Tick();
   parts_.pieces.DropSilent(now);
+  parts_.replica_pieces.DropSilent(now);
 }
 
 v1::ShardReport Shard::Report(const ShardFacts& facts) const {
