@@ -29,7 +29,7 @@
 #include "capstan/security/seal.h"
 #include "capstan/security/tls.h"
 #include "chief/shell/change_teller.h"
-#include "chief/shell/chief_service.h"
+#include "chief/shell/control_loop.h"
 #include "chief/shell/doors.h"
 #include "chief/shell/failure_detector.h"
 #include "chief/shell/job_claim.h"
