@@ -33,8 +33,8 @@
 #include "tests/fuzz/caller.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
-#include "tests/fuzz/watch_call.h"
 #include "tests/unit/chief/crew.h"
+#include "tests/unit/chief/watch_call.h"
 
 namespace capstan::chief {
 namespace {

@@ -84,6 +84,11 @@ bool HasRole(std::span<const std::string> names, std::string_view job, const May
   });
 }
 
+bool CarriesNumber(std::span<const std::string> names, uint32_t shard) {
+  return std::any_of(names.begin(), names.end(),
+                     [shard](const std::string& name) { return ShardOfDnsName(name) == shard; });
+}
+
 }  // namespace
 
 std::string DnsNameOf(const PeerName& name) {
@@ -129,13 +134,14 @@ bool MayCall(std::span<const std::string> names, std::string_view job, std::stri
 
 bool MayActForShard(std::span<const std::string> names, std::string_view job, uint32_t shard) {
   const bool is_shard = HasRole(names, job, [](Role role) { return role == Role::kPs; });
-  bool is_of_one = false;
-  for (const std::string& name : names) {
-    const std::optional<uint32_t> named = ShardOfDnsName(name);
-    if (named == shard) return is_shard;
-    is_of_one |= named.has_value();
-  }
-  return is_shard && !is_of_one;
+  const bool is_of_one = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return ShardOfDnsName(name).has_value();
+  });
+  return is_shard && (!is_of_one || CarriesNumber(names, shard));
+}
+
+bool IsOfShard(std::span<const std::string> names, std::string_view job, uint32_t shard) {
+  return CarriesNumber(names, shard) && MayActForShard(names, job, shard);
 }
 
 bool MayTrain(Role role) { return role == Role::kWorker; }

@@ -44,6 +44,9 @@ void StateDuty::InheritClaim(const v1::ChiefState& state) {
   job_->recovery.next_timeline =
       std::max(job_->recovery.first_timeline, state.view().timeline() + 1);
   job_->recovery.from = state.from();
+  for (const uint32_t index : state.numbered_shards()) {
+    job_->placement.shards.NoteNumbered(index);
+  }
   if (!state.seal_key().empty()) job_->training.sealer = Sealer(state.seal_key());
   claim_.set_fresh_once(state.fresh_once());
   claim_.set_chief_address(state.chief_address());
@@ -168,6 +171,8 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   state.set_model_uri(job_->model_uri);
   state.set_first_timeline(job_->recovery.first_timeline);
   state.set_from(job_->recovery.from);
+  const std::set<uint32_t>& numbered = job_->placement.shards.numbered();
+  state.mutable_numbered_shards()->Assign(numbered.begin(), numbered.end());
   return state;
 }
 

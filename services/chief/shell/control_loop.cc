@@ -63,9 +63,10 @@ ControlLoop::~ControlLoop() {
   thread_.join();
 }
 
-v1::GetStatusReply ControlLoop::Status() {
+void ControlLoop::Do(absl::FunctionRef<void(ChiefMachine&, absl::Time)> event) {
   absl::MutexLock lock(&mu_);
-  return machine_.Status(parts_.clock.Now());
+  event(machine_, parts_.clock.Now());
+  TakeActions();
 }
 
 void ControlLoop::TakeActions() {
