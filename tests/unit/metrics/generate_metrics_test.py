@@ -57,6 +57,11 @@ class GenerateMetricsTest(unittest.TestCase):
             self.assertEqual(faults, ["x.cc:2: a metric is added without a declaration of its own"])
         self.assertEqual(generate.declared_in('registry.AddCounter(kPushes, {{"code", "OK"}});', "x.cc"), ([], []))
 
+    def test_a_metric_that_nothing_adds_is_named(self):
+        metrics, _ = generate.declared_in(GOOD, "x.h")
+        self.assertEqual(generate.unused(metrics, [GOOD, "AddCounter(kPushes);"], "services/ps"),
+                         ["services/ps: capstan_rows is declared, and nothing adds it"])
+
     def test_help_is_made_of_sentences_and_labels_are_in_order(self):
         for said, by in (("help", "no help that is made of whole sentences"), ("labels", "its labels out of alphabetical order")):
             source = GOOD.replace('"Rows."', '"rows"').replace('"code, op"', '"op, code"')
