@@ -13,6 +13,11 @@ if __name__ == "__main__":
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
+try:
+    from torch.func import grad as grad_of
+except ImportError:  # Before PyTorch 2.
+    from functorch import grad as grad_of
+
 import capstan_ps.torch as ct  # noqa: E402
 from capstan_ps import torch_rows  # noqa: E402
 
@@ -93,6 +98,7 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(torch_rows.add(torch.ones(3, 2), places.int(), 2).tolist(), [[1, 1], [2, 2]])
         traced = torch.jit.trace(torch_rows.take, (torch.rand(2, 2), places))
         self.assertIn("aten::embedding", str(traced.graph))
+        self.assertEqual(grad_of(lambda weight: (torch_rows.take(torch.ones(2, 2), places) * weight).sum())(torch.tensor(3.)), 6)
         torch.set_num_threads(2)
         self.assertTrue(torch_rows._is_quicker(torch.ones(2, 64), places))
         self.assertFalse(torch_rows._is_quicker(torch.ones(2, 128), places))
