@@ -26,8 +26,9 @@ class ShardLease {
   // the length in seconds; 0: none. The process counts it from when it has asked, which is earlier
   // than `now`.
   double Grant(uint64_t incarnation, absl::Time stood_at, absl::Time now);
-  // So often a chief finds out whether its term stands, so that most of a lease is left.
-  absl::Duration renewal() const { return lease_ / 4; }
+  // So often a chief finds out whether its term stands, so that most of a lease is left even where
+  // a write takes long.
+  absl::Duration renewal() const { return lease_ / 8; }
 
   // Returns true if the process cannot believe any more that it has a lease.
   bool IsOver(uint64_t incarnation, absl::Time now) const;
