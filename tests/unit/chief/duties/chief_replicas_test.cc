@@ -84,7 +84,7 @@ TEST_F(ChiefReplicasTest, AnotherProcessInItsPlaceIsANewcomer) {
 }
 
 TEST_F(ChiefReplicasTest, ASilentShardIsReplacedWhenItsLeaseIsOverAndNotBefore) {
-  EXPECT_EQ(crew_.ShardHeartbeat(1).lease_seconds(), 10);
+  EXPECT_GT(crew_.ShardHeartbeat(1).lease_seconds(), 6);
   crew_.Stop(1);
   crew_.Advance(absl::Seconds(10));
   EXPECT_EQ(OwnedBy(view(), 1), 3) << "it may serve pulls yet";

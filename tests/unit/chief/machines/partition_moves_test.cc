@@ -179,11 +179,13 @@ TEST_F(PartitionMovesTest, TheSwitchTakesFromTheOrderToTheView) {
   ASSERT_TRUE(moves_.done());
   moves_.Switch();
   EXPECT_FALSE(Publish()) << "the view that others know still names the moves";
+  EXPECT_TRUE(moves_.wants_quiet()) << "an order by that view would find the target without them";
   view_.clear_moves();
   view_.set_owners(0, 2);
   view_.set_owners(1, 2);
   now_ += absl::Milliseconds(4);
   EXPECT_TRUE(Publish());
+  EXPECT_FALSE(moves_.wants_quiet());
   EXPECT_NEAR(moves_.Status().seconds(), 0.010, 1e-9);
   EXPECT_EQ(moves_.Status().moved(), 2u);
   EXPECT_TRUE(moves_.planned()) << "the rest of the plan";
