@@ -49,6 +49,14 @@ uint64_t ReplicaStream::Enqueue(Queued queued) {
   return taken_ + queue_.size();
 }
 
+void ReplicaStream::Wake() {
+  {
+    absl::MutexLock lock(&mu_);
+    wanted_ = taken_ + queue_.size();
+  }
+  wake_();
+}
+
 void ReplicaStream::Keep(const Queued& queued) {
   size_t more = queued.bytes;
   if (const auto* push = std::get_if<ToldPush>(&queued.what)) {
@@ -215,7 +223,7 @@ grpc::ByteBuffer ReplicaStream::Next(Incarnation source, size_t max_bytes) const
 
 bool ReplicaStream::idle() const {
   absl::MutexLock lock(&mu_);
-  return queue_.empty();
+  return wanted_ <= taken_;
 }
 
 bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {

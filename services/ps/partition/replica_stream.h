@@ -65,7 +65,7 @@ class ReplicaStream {
   uint64_t Append(v1::Operation operation);
   // Has the appended operations sent now. Call it once for all operations of a request, so that
   // they travel together.
-  void Wake() const { wake_(); }
+  void Wake() ABSL_LOCKS_EXCLUDED(mu_);
   // Calls `done` once each of `operations` has been carried out by the backup, or its pair has been
   // ended by Release(). The status is OK, or the first error that Release() was called with;
   // UNAVAILABLE if Close() comes first.
@@ -95,7 +95,9 @@ class ReplicaStream {
   // Returns a ReplicateRequest with the operations that the target has not taken, up to about
   // `max_bytes`; with none if there are none. `source`: the incarnation of this process.
   grpc::ByteBuffer Next(Incarnation source, size_t max_bytes) const;
-  bool idle() const;  // Next() would hold no operations.
+  // Returns true if nobody has asked for more to be sent than the target has taken: what there is
+  // else in Next() is of requests that are still at work, and goes with what they will have sent.
+  bool idle() const;
   // Takes the target's reply. Returns true if the target has taken more operations than before.
   bool Taken(const v1::ReplicateReply& reply);
 
@@ -150,6 +152,7 @@ class ReplicaStream {
   // By how many operations.
   absl::flat_hash_map<const PushMessage*, size_t> kept_ ABSL_GUARDED_BY(mu_);
   uint64_t taken_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;  // Wake() has asked for operations up to this number.
   std::deque<Queued> queue_ ABSL_GUARDED_BY(mu_);  // Their numbers are taken_ + 1, ...
   // Operations that the target has refused: those who wait for them are answered only when a view
   // has ended their pair.

@@ -98,6 +98,23 @@ TEST_F(ReplicaStreamTest, WhatIsNotTakenIsSentAgainFromThere) {
   EXPECT_EQ(Next(*stream_, 0).operations_size(), 1) << "one at the least";
 }
 
+TEST_F(ReplicaStreamTest, IsIdleUntilSomebodyAsksForMoreToBeSentThanTheBackupHas) {
+  stream_->Wake();
+  EXPECT_TRUE(stream_->idle()) << "there is nothing";
+  stream_->Append(Flush(kFirst));
+  EXPECT_TRUE(stream_->idle()) << "whoever has done it is at work still";
+  EXPECT_EQ(Next(*stream_, 1 << 20).operations_size(), 1) << "it goes with what others wait for";
+  stream_->Wake();
+  EXPECT_FALSE(stream_->idle());
+  stream_->Append(Flush(kFirst));
+  stream_->Taken(Taken(1));
+  EXPECT_TRUE(stream_->idle());
+  stream_->Wake();
+  EXPECT_FALSE(stream_->idle());
+  stream_->Taken(Taken(2));
+  EXPECT_TRUE(stream_->idle());
+}
+
 TEST_F(ReplicaStreamTest, ARequestHasNoMoreOperationsThanItsReceiverAccepts) {
   constexpr int kMore = 3;
   for (int i = 0; i < ReplicateMessage::kMostItems + kMore; ++i) stream_->Append(Flush(kFirst));
