@@ -52,7 +52,9 @@ uint64_t ReplicaStream::Enqueue(Queued queued) {
 void ReplicaStream::Wake() {
   {
     absl::MutexLock lock(&mu_);
+    const bool was_idle = wanted_ <= taken_;
     wanted_ = taken_ + queue_.size();
+    if (!was_idle || queue_.empty()) return;
   }
   wake_();
 }

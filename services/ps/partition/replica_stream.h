@@ -47,8 +47,9 @@ class ReplicaStream {
  public:
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
 
-  // `limit`: bytes above which the stream is full(). `wake` is called by Wake(), and has to be
-  // short.
+  // `limit`: bytes above which the stream is full(). `wake` is called by Wake() if the stream was
+  // idle(), and has to be short; the sender looks by itself again whenever it has heard of what it
+  // has sent.
   ReplicaStream(ReplicaTarget target, ReplicaStreamName name, size_t limit,
                 std::function<void()> wake)
       : target_(std::move(target)), name_(name), limit_(limit), wake_(std::move(wake)) {}

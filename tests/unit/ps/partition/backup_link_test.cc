@@ -169,6 +169,7 @@ TEST_F(BackupLinkTest, WhoIsToHearOfItWaitsUntilTheBackupHasAllOfIt) {
 TEST_F(BackupLinkTest, WhatNobodyWaitsForIsSentAtOnce) {
   link_.TellHeld(true);
   EXPECT_EQ(woken_, 1);
+  Take(1);
   link_.TellExpired({{{{1}}, {}}});
   EXPECT_EQ(woken_, 2);
 }

@@ -115,6 +115,25 @@ TEST_F(ReplicaStreamTest, IsIdleUntilSomebodyAsksForMoreToBeSentThanTheBackupHas
   EXPECT_TRUE(stream_->idle());
 }
 
+TEST_F(ReplicaStreamTest, TheSenderIsNotWokenForMoreWhileItHasSomethingToSend) {
+  stream_->Wake();
+  EXPECT_EQ(woken_, 0) << "there is nothing to send";
+  stream_->Append(Flush(kFirst));
+  stream_->Wake();
+  EXPECT_EQ(woken_, 1);
+  stream_->Append(Flush(kFirst));
+  stream_->Wake();
+  EXPECT_EQ(woken_, 1) << "it looks again when it has heard of the first one";
+  stream_->Taken(Taken(1));
+  stream_->Append(Flush(kFirst));
+  stream_->Wake();
+  EXPECT_EQ(woken_, 1) << "the second one is there still";
+  stream_->Taken(Taken(3));
+  stream_->Append(Flush(kFirst));
+  stream_->Wake();
+  EXPECT_EQ(woken_, 2);
+}
+
 TEST_F(ReplicaStreamTest, ARequestHasNoMoreOperationsThanItsReceiverAccepts) {
   constexpr int kMore = 3;
   for (int i = 0; i < ReplicateMessage::kMostItems + kMore; ++i) stream_->Append(Flush(kFirst));
@@ -258,12 +277,14 @@ TEST_F(ReplicaStreamTest, AllThatOneRequestHasDoneIsSentTogether) {
   std::move(wait).Then([](const absl::Status&) {});
   EXPECT_EQ(woken_, 1);
   { ReplicaWait nobody; }
+  stream_->Taken(Taken(2));
   EXPECT_EQ(woken_, 1);
   {
     ReplicaWait nobody;
     nobody.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
   }
   EXPECT_EQ(woken_, 2) << "also what nobody waits for";
+  stream_->Taken(Taken(3));
   ReplicaWait overwritten;
   overwritten.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
   overwritten = {};
