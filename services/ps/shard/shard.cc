@@ -85,6 +85,7 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
   const absl::Time now = parts_.clock.Now();
   wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
   for (size_t i = 0; i < query.partitions().size(); ++i) {
+    parts_.partitions.AskForNext(query.partitions(), i);
     Partition& partition =
         parts_.partitions[static_cast<PartitionIndex>(query.partitions()[i].partition)];
     CAPSTAN_RETURN_IF_ERROR(partition.Pull(query, i, now, writer));
@@ -127,6 +128,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   absl::Duration hint;  // The longest one of the partitions.
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
+    parts_.partitions.AskForNext(push->partitions(), i);
     v1::PartitionOutcome& outcome = *reply.add_partitions();
     Partition& partition =
         parts_.partitions[static_cast<PartitionIndex>(push->partitions()[i].partition)];
