@@ -15,9 +15,8 @@ namespace capstan {
 class AnyMessage {
  public:
   // A message is one of any type, so this need not be said where it is passed on.
-  template <typename Message>
-  requires std::derived_from<Message, google::protobuf::Message> AnyMessage(Message message)
-      : message_(std::make_shared<const Message>(std::move(message))) {}
+  template <std::derived_from<google::protobuf::Message> Message>
+  AnyMessage(Message message) : message_(std::make_shared<const Message>(std::move(message))) {}
   // REQUIRES: `message` is not null.
   explicit AnyMessage(std::unique_ptr<const google::protobuf::Message> message)
       : message_(std::move(message)) {}

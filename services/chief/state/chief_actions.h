@@ -19,7 +19,7 @@
 
 namespace capstan::chief {
 
-// Of any RPC by which the chief calls a shard (capstan/v1/ps.proto).
+// What the chief sends to a shard by any RPC of capstan/v1/ps.proto, and what it gets back.
 using ShardRequest = AnyMessage;
 using ShardReply = AnyMessage;
 

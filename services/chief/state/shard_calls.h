@@ -29,7 +29,7 @@ enum class Callee {
 
 // How a call is made.
 struct CallOptions {
-  absl::Duration deadline;                // Of each attempt.
+  absl::Duration deadline;                // How long an attempt may take.
   absl::Time due = absl::InfinitePast();  // It is sent then or later.
   Callee callee = Callee::kNamed;
   // The duty that asks for the call has an answer to a refusal, which ends the call. Otherwise the

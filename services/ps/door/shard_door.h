@@ -58,8 +58,8 @@ class ShardDoor {
   // ---- orders of the chief ----
 
   // Carries out an order: a request of an RPC that the chief may call. What changes parameters is
-  // answered once backups have carried it out, too. What waits, waits at the coordinator.
-  // UNIMPLEMENTED: the shard knows no such order.
+  // answered once backups have carried it out, too. Returns a name only if the order waits at the
+  // coordinator. UNIMPLEMENTED: the shard knows no such order.
   std::optional<WaiterId> Order(const AnyMessage& order, absl::Duration patience,
                                 Answered<AnyMessage> done) const;
 
