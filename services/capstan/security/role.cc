@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/absl_view.h"
+#include "capstan/message/rpc_method.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job_reader.pb.h"
 #include "capstan/v1/ps.pb.h"
@@ -59,7 +60,7 @@ void AddCallersOf(const google::protobuf::FileDescriptor& file, Callers& callers
     const google::protobuf::ServiceDescriptor& service = *file.service(i);
     for (int k = 0; k < service.method_count(); ++k) {
       const google::protobuf::MethodDescriptor& method = *service.method(k);
-      uint32_t& bits = callers[absl::StrCat("/", service.full_name(), "/", method.name())];
+      uint32_t& bits = callers[PathOf(method)];
       for (int role : method.options().GetRepeatedExtension(v1::caller)) {
         bits |= BitOf(static_cast<v1::Role>(role));
       }

@@ -88,11 +88,11 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
   if (!promotion_) promotion_ = Promotion{.begun = now};
   promotion_->view = 0;
   promotion_->coordinator = promotion_->coordinator || job_->placement.views.coordinator() == shard;
-  promotion_->flushes = promotion_->flushes || job_->calls.Pending(Purpose::kFlush);
-  job_->calls.Cancel(Purpose::kFlush);
+  promotion_->flushes = promotion_->flushes || job_->calls.Pending<v1::FlushRequest>();
+  job_->calls.Cancel<v1::FlushRequest>();
   // The backups may not have closed the streams that the lost shard has not confirmed: all are sent
   // again.
-  job_->calls.Cancel(Purpose::kClose);
+  job_->calls.Cancel<v1::CloseStreamsRequest>();
   job_->training.closes.SendAnew();
   const auto& owners = job_->placement.views.current().owners();
   const auto partitions = std::count(owners.begin(), owners.end(), shard);

@@ -70,8 +70,6 @@ class ControlLoop final : public MachineAccess {
   // event.
   template <typename Work, typename Report>
   void Commit(Work work, Report report);
-  template <typename Reply, typename Request>
-  void Call(const CallShard& action, const char* method, const Request& request);
 
   const Parts parts_;
   EventLoop loop_;                      // Used by the loop's thread alone, except for Post.

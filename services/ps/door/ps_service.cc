@@ -12,10 +12,13 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/base/trace.h"
+#include "capstan/message/any_message.h"
+#include "capstan/message/rpc_method.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/arrived_call.h"
 #include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
+#include "capstan/security/role.h"
 #include "ps/door/answers.h"
 #include "ps/door/caller_check.h"
 #include "ps/partition/traced.h"
@@ -33,11 +36,18 @@ absl::Duration PatienceOf(const grpc::CallbackServerContext& context) {
   return std::min(absl::FromChrono(context.deadline()) - absl::Now(), kLongestWait);
 }
 
+// Puts the answer of a call into what gRPC sends.
+template <typename Reply>
+void Put(Reply answer, Reply& reply) {
+  reply = std::move(answer);
+}
+void Put(const AnyMessage& answer, grpc::ByteBuffer& reply) { Write(*answer, reply); }
+
 // Makes what answers a call: it puts the reply into `*reply`, and ends the call by `reactor`.
 template <typename Reactor, typename Reply>
 auto AnswerInto(Reply* reply, Reactor reactor, grpc::CallbackServerContext& context) {
-  return [reply, reactor = std::move(reactor), &context](absl::StatusOr<Reply> answer) {
-    if (answer.ok()) *reply = *std::move(answer);
+  return [reply, reactor = std::move(reactor), &context](auto answer) {
+    if (answer.ok()) Put(*std::move(answer), *reply);
     reactor->Finish(AtTheDoor(context, answer.status()));
   };
 }
@@ -60,6 +70,22 @@ grpc::ServerUnaryReactor* Park(grpc::CallbackServerContext& context, Reply* repl
 }
 
 }  // namespace
+
+// As generated code would do it, method by method, for one that takes raw bytes.
+PsService::PsService(ShardMetrics& metrics, const Tls* tls) : metrics_(metrics), tls_(tls) {
+  using Raw = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+  const google::protobuf::ServiceDescriptor& service =
+      *MethodOf(*v1::PullRequest::descriptor()).service();
+  for (int i = 0; i < service.method_count(); ++i) {
+    const google::protobuf::MethodDescriptor* const rpc = service.method(i);
+    if (!MayCall(Role::kChief, PathOf(*rpc))) continue;
+    MarkMethodRawCallback(
+        i, new Raw([this, type = rpc->input_type()](
+                       Context* context, const grpc::ByteBuffer* request, grpc::ByteBuffer* reply) {
+          return Order(*type, *context, *request, *reply);
+        }));
+  }
+}
 
 absl::StatusOr<int64_t> PsService::CheckQueue(Context& context) {
   const int64_t waiting = BeginCall(context);
@@ -189,13 +215,6 @@ PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRe
   });
 }
 
-PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
-                                          v1::HoldRoundsReply* reply) {
-  return Park(*context, reply, served(), [context, request](const ShardDoor& door, auto done) {
-    return door.HoldRounds(*request, PatienceOf(*context), std::move(done));
-  });
-}
-
 PsService::Reactor* PsService::WatchCounts(Context* context, const v1::WatchCountsRequest* request,
                                            v1::WatchCountsReply* reply) {
   return Park(*context, reply, served(), [context, request](const ShardDoor& door, auto done) {
@@ -210,44 +229,16 @@ PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLane
   return reactor;
 }
 
-PsService::Reactor* PsService::CommitRound(Context* context, const v1::CommitRoundRequest* request,
-                                           v1::CommitRoundReply* reply) {
-  Reactor* const reactor = context->DefaultReactor();
-  door().CommitRound(*request, AnswerInto(reply, reactor, *context));
-  return reactor;
-}
-
-PsService::Reactor* PsService::CloseStreams(Context* context,
-                                            const v1::CloseStreamsRequest* request,
-                                            v1::CloseStreamsReply* reply) {
-  Reactor* const reactor = context->DefaultReactor();
-  door().CloseStreams(*request, AnswerInto(reply, reactor, *context));
-  return reactor;
-}
-
-PsService::Reactor* PsService::Flush(Context* context, const v1::FlushRequest* request,
-                                     v1::FlushReply* reply) {
-  Reactor* const reactor = context->DefaultReactor();
-  door().Flush(*request, AnswerInto(reply, reactor, *context));
-  return reactor;
-}
-
-PsService::Reactor* PsService::SavePartitions(Context* context,
-                                              const v1::SavePartitionsRequest* request,
-                                              v1::SavePartitionsReply* reply) {
-  return AnswerWith(*context, door().Save(*request), *reply);
-}
-
-PsService::Reactor* PsService::LoadPartitions(Context* context,
-                                              const v1::LoadPartitionsRequest* request,
-                                              v1::LoadPartitionsReply* reply) {
-  return AnswerWith(*context, door().Load(*request), *reply);
-}
-
-PsService::Reactor* PsService::MovePartitions(Context* context,
-                                              const v1::MovePartitionsRequest* request,
-                                              v1::MovePartitionsReply* reply) {
-  return AnswerWith(*context, door().Move(*request), *reply);
+PsService::Reactor* PsService::Order(const google::protobuf::Descriptor& type, Context& context,
+                                     const grpc::ByteBuffer& request,
+                                     grpc::ByteBuffer& reply) const {
+  std::unique_ptr<google::protobuf::Message> order = NewMessage(type);
+  const absl::Status read = Read(request, *order);
+  if (!read.ok()) return Answer(context, read);
+  return Park(context, &reply, served(),
+              [&context, order = AnyMessage(std::move(order))](const ShardDoor& door, auto done) {
+                return door.Order(order, PatienceOf(context), std::move(done));
+              });
 }
 
 PsService::Reactor* PsService::TakePartition(Context* context,
