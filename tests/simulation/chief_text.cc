@@ -11,9 +11,9 @@ namespace capstan::simulation {
 namespace {
 
 constexpr chief::Purpose kPurposes[] = {
-    chief::Purpose::kHold, chief::Purpose::kCommit, chief::Purpose::kRelease,
-    chief::Purpose::kFlush, chief::Purpose::kClose, chief::Purpose::kSave,
-    chief::Purpose::kLoad, chief::Purpose::kJoin,   chief::Purpose::kMove};
+    chief::Purpose::kHold,  chief::Purpose::kCommit, chief::Purpose::kRelease,
+    chief::Purpose::kFlush, chief::Purpose::kClose,  chief::Purpose::kSave,
+    chief::Purpose::kLoad,  chief::Purpose::kJoin,   chief::Purpose::kMove};
 
 constexpr int kSecondsAhead = 8;  // More than any patience of a small world.
 
@@ -62,13 +62,12 @@ void AppendShards(const chief::JobContext& job, absl::Time now, std::string& tex
 
 void AppendTraining(const chief::JobContext& job, std::string& text) {
   const chief::Training& training = job.training;
-  absl::StrAppend(&text, "\n end ", static_cast<int>(training.end.step),
-                  training.end.saving ? " saving" : "", training.end.saved ? " saved" : "",
-                  " draining ", absl::StrJoin(training.end.draining, ","), " stands ",
-                  static_cast<int>(training.standstill.step), training.standstill.save ? "s" : "",
-                  " barrier ", static_cast<int>(training.barrier.state()), " r",
-                  training.barrier.round(), " closes ", training.closes.settled(),
-                  training.closes.complete());
+  absl::StrAppend(
+      &text, "\n end ", static_cast<int>(training.end.step), training.end.saving ? " saving" : "",
+      training.end.saved ? " saved" : "", " draining ", absl::StrJoin(training.end.draining, ","),
+      " stands ", static_cast<int>(training.standstill.step), training.standstill.save ? "s" : "",
+      " barrier ", static_cast<int>(training.barrier.state()), " r", training.barrier.round(),
+      " closes ", training.closes.settled(), training.closes.complete());
   for (const v1::StreamClose& close : training.closes.Unconfirmed()) {
     absl::StrAppend(&text, " ", close.stream(), ":", close.batches());
   }
@@ -105,8 +104,8 @@ std::string TextOf(const chief::ChiefMachine& machine, absl::Time now) {
   const chief::JobContext& job = machine.job();
   std::string text =
       absl::StrCat("chief of term ", job.options.term, " ", v1::JobState_Name(job.state),
-                   job.told_state() == job.state ? "" : " not told", job.stop.empty() ? "" : " stop",
-                   job.writer.settled() ? " stored" : "");
+                   job.told_state() == job.state ? "" : " not told",
+                   job.stop.empty() ? "" : " stop", job.writer.settled() ? " stored" : "");
   AppendWorkers(job, now, text);
   AppendShards(job, now, text);
   AppendTraining(job, text);

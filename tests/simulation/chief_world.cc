@@ -111,8 +111,7 @@ void ChiefWorld::BeginChief() {
       continue;
     }
     const auto created = static_cast<int64_t>(saved.manifest->created_unix_seconds());
-    history.checkpoints.push_back(
-        chief::FactsOf(*saved.manifest, absl::FromUnixSeconds(created)));
+    history.checkpoints.push_back(chief::FactsOf(*saved.manifest, absl::FromUnixSeconds(created)));
   }
   chief_.emplace(chief::ChiefOptions{.term = Term(),
                                      .run_id = 1,

@@ -1,12 +1,13 @@
 // A small world whose chief is the real one: ChiefMachine leases to workers, which have the real
 // SessionMachine and the real runners; it calls shards, which have the real partitions and the real
-// coordinator; and it stores its state, and the manifests of checkpoints, in a store that is part of
-// the world. Workers, shards and the chief die, and begin again. A world is a value: the explorer
-// copies it.
+// coordinator; and it stores its state, and the manifests of checkpoints, in a store that is part
+// of the world. Workers, shards and the chief die, and begin again. A world is a value: the
+// explorer copies it.
 //
-// A worker hears of a new view together with the answer to its heartbeat, and a shard once a second,
-// with its own heartbeat. A shard saves and loads in one step. What arrives of an old chief's calls
-// arrives after its end: no two chiefs live at the same time. All that is the business of sim_test.
+// A worker hears of a new view together with the answer to its heartbeat, and a shard once a
+// second, with its own heartbeat. A shard saves and loads in one step. What arrives of an old
+// chief's calls arrives after its end: no two chiefs live at the same time. All that is the
+// business of sim_test.
 #ifndef CAPSTAN_TESTS_SIMULATION_CHIEF_WORLD_H_
 #define CAPSTAN_TESTS_SIMULATION_CHIEF_WORLD_H_
 
@@ -58,16 +59,16 @@ struct Move {
     // and calls of runners that have failed are repeated.
     kSecond,
     // Faults.
-    kLoseBeat,     // Like kBeat, but the answer is lost.
-    kRepeatBeat,   // The last heartbeat of worker `index` arrives once more.
-    kLoseCall,     // Call `index` is lost.
-    kLoseAnswer,   // Call `index` reaches its shard, and the answer is lost.
-    kRepeatCall,   // Call `index` will arrive twice.
-    kLateCall,     // Call `index`, for whose answer nobody waits, arrives.
-    kMute,         // Nothing that worker `index` says reaches the chief for longer than a lease.
-    kKillWorker,   // Worker `index` dies;
-    kKillShard,    // shard `index`;
-    kKillChief,    // the chief.
+    kLoseBeat,    // Like kBeat, but the answer is lost.
+    kRepeatBeat,  // The last heartbeat of worker `index` arrives once more.
+    kLoseCall,    // Call `index` is lost.
+    kLoseAnswer,  // Call `index` reaches its shard, and the answer is lost.
+    kRepeatCall,  // Call `index` will arrive twice.
+    kLateCall,    // Call `index`, for whose answer nobody waits, arrives.
+    kMute,        // Nothing that worker `index` says reaches the chief for longer than a lease.
+    kKillWorker,  // Worker `index` dies;
+    kKillShard,   // shard `index`;
+    kKillChief,   // the chief.
   };
   Kind kind{};
   size_t index = 0;
@@ -108,7 +109,7 @@ class ChiefWorld : private SmallWorld {
     uint64_t former = 0;
     TrainerId trainer{};
     std::optional<worker::SessionMachine> session;  // Absent: it is not registered.
-    ViewEpoch epoch;  // What it knows of the view.
+    ViewEpoch epoch;                                // What it knows of the view.
     uint64_t timeline = 0;
     bool placed = false;
     std::vector<Held> held;
@@ -198,14 +199,14 @@ class ChiefWorld : private SmallWorld {
   ChiefWorldOptions wish_;
   chief::JobPlan plan_;
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
-  absl::Duration hurry_;  // ChiefLie::kHurriedClock
-  int arrived_ = 0;       // Calls of runners that have arrived in this second.
+  absl::Duration hurry_;                      // ChiefLie::kHurriedClock
+  int arrived_ = 0;                           // Calls of runners that have arrived in this second.
   std::optional<chief::ChiefMachine> chief_;  // Absent: it has died.
   Store store_;
   std::deque<chief::Action> to_store_;  // What the chief has asked of the store, in order.
   std::vector<Order> orders_;
   std::vector<WorkerProcess> workers_;
-  std::vector<ShardProcess> processes_;    // Of the shards.
+  std::vector<ShardProcess> processes_;       // Of the shards.
   std::map<Generation, std::string> leased_;  // What each generation was given out for.
 };
 

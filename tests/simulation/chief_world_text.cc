@@ -11,26 +11,35 @@
 namespace capstan::simulation {
 
 std::string ChiefWorld::Describe(const Move& move) const {
-  static constexpr const char* kNames[] = {
-      "the store does what the chief asked for", "a shard answers", "a heartbeat of worker", "",
-      "a second passes", "the answer is lost to a heartbeat of worker",
-      "a heartbeat comes again of worker", "a call is lost", "the answer of a shard is lost",
-      "a call will come again", "a call comes late", "nothing is heard any more of worker",
-      "death of worker", "death of shard", "death of the chief"};
+  static constexpr const char* kNames[] = {"the store does what the chief asked for",
+                                           "a shard answers",
+                                           "a heartbeat of worker",
+                                           "",
+                                           "a second passes",
+                                           "the answer is lost to a heartbeat of worker",
+                                           "a heartbeat comes again of worker",
+                                           "a call is lost",
+                                           "the answer of a shard is lost",
+                                           "a call will come again",
+                                           "a call comes late",
+                                           "nothing is heard any more of worker",
+                                           "death of worker",
+                                           "death of shard",
+                                           "death of the chief"};
   if (move.kind == Move::Kind::kStep) return SmallWorld::Describe(move.step);
   std::string text = absl::StrCat(kNames[static_cast<int>(move.kind)], " ", move.index);
   const bool call = move.kind == Move::Kind::kAnswer || move.kind == Move::Kind::kLoseCall ||
-                    move.kind == Move::Kind::kLoseAnswer ||
-                    move.kind == Move::Kind::kRepeatCall || move.kind == Move::Kind::kLateCall;
+                    move.kind == Move::Kind::kLoseAnswer || move.kind == Move::Kind::kRepeatCall ||
+                    move.kind == Move::Kind::kLateCall;
   if (call) AppendOrder(orders_[move.index], text);
   return text;
 }
 
 std::string ChiefWorld::Text() const {
-  std::string text = absl::StrCat(
-      "arrived ", arrived_, "\n",
-      chief_ ? simulation::TextOf(*chief_, ChiefTime()) : std::string("no chief"), "\nstored ",
-      simulation::TextOf(store_.state));
+  std::string text =
+      absl::StrCat("arrived ", arrived_, "\n",
+                   chief_ ? simulation::TextOf(*chief_, ChiefTime()) : std::string("no chief"),
+                   "\nstored ", simulation::TextOf(store_.state));
   for (const auto& [folder, saved] : store_.checkpoints) {
     absl::StrAppend(&text, "\ncheckpoint ",
                     saved.manifest ? saved.manifest->progress().ShortDebugString() : "incomplete");
@@ -72,8 +81,8 @@ void ChiefWorld::AppendShards(std::string& text) const {
     const Shard& shard = shards_[i];
     const ShardProcess& process = processes_[i];
     absl::StrAppend(&text, "\nS", process.life, process.alive, shard.serves, " t",
-                    Raw(shard.timeline), " heard ", process.heard_term, ",",
-                    process.heard_timeline, " l", shard.log.last_round());
+                    Raw(shard.timeline), " heard ", process.heard_term, ",", process.heard_timeline,
+                    " l", shard.log.last_round());
     for (const Partition& partition : shard.partitions) AppendPartition(partition, text);
   }
   absl::StrAppend(&text, "\n", coordinator_ ? coordinator_->DebugString() : "no coordinator");

@@ -242,8 +242,7 @@ bool ChiefWorld::HasTask(const WorkerProcess& process) const {
 void ChiefWorld::BeginWaiting(WorkerProcess& process) {
   for (auto lease = process.waiting.begin(); lease != process.waiting.end();) {
     const bool is_task = lease->kind() == v1::LEASE_KIND_TASK;
-    if (!process.placed || lease->timeline() != process.timeline ||
-        (is_task && HasTask(process))) {
+    if (!process.placed || lease->timeline() != process.timeline || (is_task && HasTask(process))) {
       ++lease;
       continue;
     }

@@ -52,7 +52,7 @@ void SmallWorld::AppendPartition(const Partition& partition, std::string& text) 
       absl::StrAppend(&text, " ", record.first, ".", record.second, "x", times);
     }
     for (const auto& [work, fence] : partition.fences[i])
-      absl::StrAppend(&text, " f", work, "g", fence.count);
+      absl::StrAppend(&text, " f", work, "g", fence.term, ".", fence.count);
   }
 }
 
