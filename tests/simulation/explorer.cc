@@ -11,7 +11,8 @@
 namespace capstan::simulation {
 namespace {
 
-constexpr int kCalmSteps = 5000;  // More, and the job runs in circles.
+constexpr int kCalmSteps = 5000;      // More, and the job runs in circles;
+constexpr int kStepsToTheEnd = 2000;  // for a ChiefWorld.
 
 bool IsProgress(const Step& step) { return step.is_progress(); }
 
@@ -62,14 +63,6 @@ class DepthFirst {
   absl::flat_hash_map<size_t, int> seen_;  // Steps that were left when the state was last visited.
 };
 
-constexpr int kStepsToTheEnd = 2000;  // More, and the job of a ChiefWorld runs in circles.
-
-// Something that was lost or repeated before arrives now.
-bool IsLate(const Move& move) {
-  return move.kind == Move::Kind::kLateCall ||
-         (move.kind == Move::Kind::kStep && move.step.kind == Step::Kind::kStray);
-}
-
 class Deviations {
  public:
   explicit Deviations(const DeviationOptions& options) : options_(options) {}
@@ -86,16 +79,16 @@ class Deviations {
   // many deviations. False: a rule is broken; the trace is being told backwards.
   bool Follow(ChiefWorld& world, int left) {
     std::vector<std::string> steps;
-    absl::flat_hash_set<size_t> passed;
+    absl::flat_hash_set<uint64_t> passed;
     for (int i = 0; i < kStepsToTheEnd; ++i) {
       if (!world.violation().empty()) return Break(world.violation(), steps);
       if (world.done()) return true;
-      const size_t line = absl::HashOf(world.Text());
+      const uint64_t line = HashText(world.Text());
       if (passed.insert(line).second) {
         int& seen_with = seen_.try_emplace(line, -1).first->second;
         if (seen_with >= left) return true;
         seen_with = left;
-        if (!Deviate(world, left, steps)) return false;
+        if (left > 0 && !Deviate(world, line, left, steps)) return false;
       }
       const Move move = world.Calm();
       steps.push_back(world.Describe(move));
@@ -104,17 +97,20 @@ class Deviations {
     return Break("NeverStuck: the job runs in circles", steps);
   }
 
-  bool Deviate(const ChiefWorld& world, int left, const std::vector<std::string>& steps) {
-    for (const Move& move : world.Others()) {
-      const int rest = left - (IsLate(move) ? 0 : 1);
-      if (rest < 0) continue;
+  bool Deviate(const ChiefWorld& world, uint64_t line, int left,
+               const std::vector<std::string>& steps) {
+    const std::vector<Move> moves = world.Others();
+    for (size_t i = 0; i < moves.size(); ++i) {
+      const Move& move = moves[i];
+      const bool later = left < options_.deviations;
+      if (later && Draw(line, 0, i) % options_.share != 0) continue;
       if (seen_.size() >= options_.most_states) {
         verdict_.complete = false;
         return true;
       }
       ChiefWorld other = world;
       other.Take(move);
-      if (Follow(other, rest)) continue;
+      if (Follow(other, left - 1)) continue;
       verdict_.trace.push_back(world.Describe(move));
       Tell(steps);
       return false;
@@ -135,7 +131,7 @@ class Deviations {
 
   DeviationOptions options_;
   Verdict verdict_;
-  absl::flat_hash_map<size_t, int> seen_;  // Deviations that were left when it was last followed.
+  absl::flat_hash_map<uint64_t, int> seen_;  // Deviations that were left when it was last followed.
 };
 
 // Takes one step, and notes it. False: a rule is broken.

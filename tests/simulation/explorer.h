@@ -32,14 +32,15 @@ Verdict Explore(const SmallWorldOptions& world, const ExploreOptions& options = 
 
 struct DeviationOptions {
   // So many times something else happens than what comes in its turn: a fault, or something that
-  // overtakes others. That a call comes late which was lost or repeated before is not counted.
+  // overtakes others.
   int deviations = 1;
-  size_t most_states = 20000;  // Beyond so many states no other deviation is tried; incomplete.
+  uint64_t share = 1;          // Of the deviations after the first, one in so many is tried.
+  size_t most_states = 30000;  // Beyond so many states no other deviation is tried; incomplete.
 };
 
-// Explores a world with the real chief. From each state the job is followed to its end, with
-// everything in its turn, and from each state on the way with each deviation, until there were so
-// many. Each state is followed once. Beside the world's own rules it checks that the job ends.
+// Explores a world with the real chief. The job is followed to its end, with everything in its
+// turn; and from each state on the way with each deviation, until there were so many. Each state is
+// followed once. Beside the world's own rules it checks that the job ends.
 Verdict Explore(const ChiefWorldOptions& world, const DeviationOptions& options);
 
 // Takes `walks` random walks of up to `depth` steps, in which faults are as likely as other steps.
