@@ -156,7 +156,7 @@ class ChiefWorld : private SmallWorld {
   // chief_world_workers.cc
   uint64_t IncarnationOf(size_t worker) const;
   bool MayBeat(size_t worker) const;
-  void Register(size_t worker);
+  void Register(size_t index);
   void RegisterAgain(size_t worker);
   void BeginAnew(size_t worker);
   void Beat(size_t worker, bool answered);
@@ -164,7 +164,7 @@ class ChiefWorld : private SmallWorld {
   void ReportAll(WorkerProcess& worker);
   v1::LeaseReport ReportOf(const Held& held) const;
   v1::LeaseReport Untouched(const v1::Lease& lease) const;
-  void Obey(size_t worker, const worker::Orders& orders);
+  void Obey(size_t index, const worker::Orders& orders);
   void Revoke(WorkerProcess& worker, const Generation& generation);
   void HearView(WorkerProcess& worker);
   void ForgetBefore(WorkerProcess& worker, uint64_t timeline);

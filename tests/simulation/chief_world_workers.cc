@@ -29,13 +29,13 @@ bool ChiefWorld::MayBeat(size_t worker) const {
 
 // ---- registration ----
 
-void ChiefWorld::Register(size_t worker) {
-  WorkerProcess& process = workers_[worker];
+void ChiefWorld::Register(size_t index) {
+  WorkerProcess& process = workers_[index];
   if (!chief_ || process.mute_seconds > 0) return;
   v1::RegisterWorkerRequest request;
   request.set_wire_version(kWireVersion);
   request.set_name(process.name);
-  request.set_incarnation(IncarnationOf(worker));
+  request.set_incarnation(IncarnationOf(index));
   request.set_former(process.former);
   const absl::StatusOr<v1::RegisterWorkerReply> reply =
       chief_->RegisterWorker(request, ChiefTime());
@@ -43,7 +43,7 @@ void ChiefWorld::Register(size_t worker) {
   if (!reply.ok()) return;  // It asks again in a second.
   process.trainer = TrainerId{reply->trainers(0)};
   process.session.emplace(worker::SessionOptions{.name = process.name,
-                                                 .incarnation = Incarnation{IncarnationOf(worker)},
+                                                 .incarnation = Incarnation{IncarnationOf(index)},
                                                  .trainers = {process.trainer}});
   process.due = true;
   HearView(process);
@@ -186,9 +186,9 @@ v1::LeaseReport ChiefWorld::Untouched(const v1::Lease& lease) const {
   return report;
 }
 
-void ChiefWorld::Obey(size_t worker, const worker::Orders& orders) {
-  if (!orders.known) return RegisterAgain(worker);
-  WorkerProcess& process = workers_[worker];
+void ChiefWorld::Obey(size_t index, const worker::Orders& orders) {
+  if (!orders.known) return RegisterAgain(index);
+  WorkerProcess& process = workers_[index];
   for (const Generation& generation : orders.revoked) Revoke(process, generation);
   for (const v1::Lease& lease : orders.granted) {
     // Another one is void; the chief will revoke it.
