@@ -114,8 +114,9 @@ v1::Outcome SmallWorld::PushPart(Partition& partition, Part part, const Message&
   if (partition.machine.IsSync(part)) {
     Generation generation = push.stage->generation;
     if (options_->lie == Lie::kNoLaneFence) generation = NewestGeneration(work);
-    const ps::Decision decision = partition.machine.PushStage(
-        part, Timeline{1}, {push.stage->lane, generation, push.stage->round, handle});
+    const ps::Decision decision =
+        partition.machine.PushStage(part, runners_[message.runner].timeline,
+                                    {push.stage->lane, generation, push.stage->round, handle});
     Note(partition, decision);
     if (options_->lie == Lie::kHastySum) {
       LaneCounts hasty(Timeline{1});
@@ -130,8 +131,8 @@ v1::Outcome SmallWorld::PushPart(Partition& partition, Part part, const Message&
   if (options_->lie == Lie::kForgetClosed && works_[work].done) gradient.name.stream.value += 1000;
   if (options_->lie == Lie::kNoLowWatermark) gradient.name.low_watermark = 0;
   if (options_->lie == Lie::kNoStreamFence) gradient.name.generation = NewestGeneration(work);
-  const ps::Decision decision =
-      partition.machine.PushStream(part, Timeline{1}, gradient, absl::UnixEpoch());
+  const ps::Decision decision = partition.machine.PushStream(
+      part, runners_[message.runner].timeline, gradient, absl::UnixEpoch());
   if (decision.outcome == v1::OUTCOME_APPLIED || decision.outcome == v1::OUTCOME_QUEUED) {
     CheckAccepted(partition, part, push, message.runner);
   }

@@ -149,6 +149,9 @@ class ChiefMachine final {
   v1::JobState state() const { return job_.state; }
   v1::FailureKind failure_kind() const { return job_.failure_kind; }
   const std::string& reason() const { return job_.reason; }
+  // Returns all that the duties know together. The explorer of states (tests) tells by it which
+  // states are equal.
+  const JobContext& job() const { return job_; }
 
  private:
   JobContext job_;
