@@ -24,8 +24,8 @@ class Computed:
     tensors: list  # Of each tensor its gradient, or what it has become if it is running; None: zeros, or nothing else.
 
 
-def _as_it_is(array):
-    return array
+def _finish(taken, computed):
+    taken.finish(computed.loss_sum, computed.rows, computed.tensors)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Front:
     """What a program computes, in the arrays of its library. `begin(job)` gives the model as the job begins and its tensors, which have
     `declaration()`, `shapes()` in the order of that, and `take(taken)`; `kept()` is what steps change beside what `take` renews, and
     `put_back(kept)` undoes that. `train(model, tensors, taken, job)` gives what a step has Computed; `logits(model, taken, job)` those of
-    records as finish_logits takes them; `facts(job)` are what bits depend on. `hand(array)` gives an array that was
-    Computed in the form that Step.finish takes quickest."""
+    records as finish_logits takes them; `facts(job)` are what bits depend on. `finish(taken, computed)` hands
+    back what was Computed; default: as arrays."""
 
     begin: typing.Callable
     train: typing.Callable
     logits: typing.Callable
     facts: typing.Callable
-    hand: typing.Callable = _as_it_is
+    finish: typing.Callable = _finish
 
 
 class Work:
@@ -70,7 +70,7 @@ class Work:
             return self.predict(taken)
         with self._told(taken, self._step):
             computed = self._trained(taken)
-            taken.finish(computed.loss_sum, self._handed(computed.rows), self._handed(computed.tensors))
+            self._front.finish(taken, computed)
         return computed
 
     def predict(self, taken):
@@ -93,9 +93,6 @@ class Work:
         if differs is not None:
             print(f"capstan_ps: {_self_check.warning(differs)}", file=sys.stderr, flush=True)
         return computed
-
-    def _handed(self, arrays):
-        return [None if array is None else self._front.hand(array) for array in arrays]
 
     @contextlib.contextmanager
     def _told(self, taken, function):

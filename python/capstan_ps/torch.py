@@ -21,9 +21,9 @@ from capstan_ps import worker as _worker
 from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
 from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  Likewise.
 from capstan_ps.torch_draws import seed as _seed
-from capstan_ps.torch_tensors import is_held
+from capstan_ps.torch_tensors import is_held, memory, readable
 
-_VERSION = operator.attrgetter("_version")
+_TRAINING, _VERSION = map(operator.attrgetter, ("training", "_version"))
 
 
 class Embeddings(nn.Module):
@@ -113,12 +113,11 @@ def _front(build, step, predict):
         train=lambda model, tensors, taken, job: _train(model, tensors, step, taken, job),
         logits=lambda model, taken, job: _logits(model, predict, taken, job),
         facts=_facts,
-        hand=_hand)
+        finish=_finish)
 
 
-def _hand(array):
-    """A tensor as a capsule, which costs half of what its own __dlpack__() does. What a self-check has copied is NumPy's."""
-    return torch.utils.dlpack.to_dlpack(array) if isinstance(array, torch.Tensor) else array
+def _finish(taken, computed):
+    taken.finish_at(computed.loss_sum, memory(computed.rows), memory(computed.tensors))
 
 
 def _begin(build, job):
@@ -155,7 +154,8 @@ def _train(model, tensors, step, taken, job):
         losses = losses * batch.weights
     if losses.requires_grad:  # As by their sum, or their mean, without a tensor for it.
         losses.backward(torch.full_like(losses, 1 if job.sum_loss else 1 / len(losses)))
-    gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
+    names = (f"the gradient of the rows of table {place}" for place in range(len(batch.tables)))
+    gradients = readable([rows.grad for rows in batch.tables], names)
     return _loop.Computed(losses.detach().sum(dtype=torch.float64).item(), gradients, tensors.results())
 
 
@@ -178,7 +178,7 @@ def _logits(model, predict, taken, job):
     with torch.no_grad():
         found = _loop.logits_of(predict(model, Batch(taken, job)), job, taken.examples, torch.Tensor, "a tensor")
         logits = torch.stack(found, 1) if job.labels else found[0]
-    return logits.detach().float().contiguous()
+    return readable([logits.detach().float()], ["what predict gave"])[0]
 
 
 class _Tensors:
@@ -215,6 +215,7 @@ class _Tensors:
         # As `_find` does, what each step would find out again of tensors that never change.
         self._shapes = [tensor.shape for _, tensor, _ in self._all]
         self._trained, self._frozen = ([(name, tensor) for name, tensor, of in self._all if of == role] for role in ("trained", "frozen"))
+        self._results = [f"the value of buffer {name}" if role == "running" else f"the gradient of parameter {name}" for name, _, role in self._all]
         self._untouched = self._versions()
         # What is trained, and whose first write has not been told. Taking what was pulled is none, for a tensor's counter.
         self._unwritten = dict(self._trained)
@@ -226,11 +227,12 @@ class _Tensors:
         """Notes where the tensors of these names are, as looking each up by its whole name takes microseconds a step."""
         self._every = list(self._model.modules())
         # Where a program may put another module: not below one of TorchScript, whose holders are no dictionaries.
-        self._modules = [(parent._modules, leaf, child) for parent in self._every if isinstance(parent._modules, dict)
-                         for leaf, child in parent._modules.items()]
+        found = [(parent._modules, leaf, child) for parent in self._every if isinstance(parent._modules, dict)
+                 for leaf, child in parent._modules.items()]
+        self._parents, self._leaves, self._children = zip(*found) if found else ((), (), ())
         # A module of the program's own may do anything when it is told that it is trained.
         self._plain = all(type(module).train is nn.Module.train for module in self._every)
-        self._as_built = [(module, module not in self._evaluated) for module in self._every]
+        self._as_built = [module not in self._evaluated for module in self._every]
         self._holders = {}
         for name in names:
             where, _, leaf = name.rpartition(".")
@@ -242,7 +244,8 @@ class _Tensors:
         return [holder[leaf] if leaf in holder else None for holder, leaf in self._holders.values()]  # TorchScript's have no get().
 
     def declaration(self):
-        return [(name, role, list(tensor.shape), tensor.detach().contiguous()) for name, tensor, role in self._all]
+        values = readable([tensor.detach() for _, tensor, _ in self._all], [name for name, *_ in self._all])
+        return [(name, role, list(tensor.shape), value) for (name, tensor, role), value in zip(self._all, values)]
 
     def shapes(self):
         return {name: list(tensor.shape) for name, tensor, _ in self._all}
@@ -250,7 +253,7 @@ class _Tensors:
     def set_training(self):
         """As the module's train(), but that what was in evaluation when it was built stays so. It is only called where that may change
         something: it takes microseconds a module."""
-        if not self._plain or not all(module.training == trained for module, trained in self._as_built):
+        if not self._plain or [*map(_TRAINING, self._every)] != self._as_built:
             self._model.train()
             for module, trained in self._modes:
                 if module.training != trained:
@@ -258,7 +261,8 @@ class _Tensors:
 
     def take(self, taken):
         """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""
-        pieces = Batch.array(taken.parameters()).split_with_sizes(self._sizes)
+        # Pieces whose writes nobody counts: they are given away, or read and let go of.
+        pieces = Batch.array(taken.parameters()).unsafe_split_with_sizes(self._sizes)
         with torch.no_grad():
             for (_, tensor, role), now, piece, shape in zip(self._all, self._present(), pieces, self._shapes):
                 if len(shape) != 1:
@@ -290,7 +294,7 @@ class _Tensors:
         if self._aftermath is not None:
             self._aftermath.check(self._model)
             self._aftermath = None
-        if any(modules.get(leaf) is not child for modules, leaf, child in self._modules):  # The program has put others there.
+        if any(map(operator.is_not, map(dict.get, self._parents, self._leaves), self._children)):  # The program has put others there.
             self._find(self._holders)
         for name, before in self._counters.items():
             if not torch.equal(self._model.get_buffer(name), before):
@@ -298,8 +302,9 @@ class _Tensors:
         self._unused.saw(name for name, tensor in self._trained if tensor.grad is not None)
         if (writes := self._count_writes()) != self._writes:
             self._tell_written([name for name, now, before in zip(self._unwritten, writes, self._writes) if now != before])
-        return [self._result(name, tensor, role, now, shape)
-                for (name, tensor, role), now, shape in zip(self._all, self._present(), self._shapes)]
+        found = [tensor.grad if now is tensor and role == "trained" else self._result(name, tensor, role, now, shape)
+                 for (name, tensor, role), now, shape in zip(self._all, self._present(), self._shapes)]
+        return readable(found, self._results)
 
     def _count_writes(self):
         return [*map(_VERSION, self._unwritten.values())]
@@ -313,19 +318,16 @@ class _Tensors:
               "what is trained: bound the values where they are used, as torch.nn.utils.parametrize does", file=sys.stderr, flush=True)
 
     def _result(self, name, tensor, role, now, shape):
-        """`now`: what has the tensor's name by now; `shape`: what it had when it was built."""
+        """Of what is not trained. `now`: what has the tensor's name by now; `shape`: what it had when it was built."""
         if role == "running":  # `self.mean = 0.9 * self.mean + ...` puts another tensor there.
             result = now.detach() if now.requires_grad else now
             if result.shape != shape or result.dtype != torch.float32:
                 raise TypeError(f"buffer {name} has become {list(result.shape)} of {result.dtype}, and was {list(shape)} of torch.float32")
-        elif now is not tensor:
+            return result
+        if now is not tensor:
             raise TypeError(f"parameter {name} is another tensor than when the job began; what is assigned to it reaches no shard")
-        elif role == "frozen":
-            self._refuse_trained(name, tensor)
-            return None
-        elif (result := tensor.grad) is None:
-            return None
-        return (result.to_dense() if result.is_sparse else result).contiguous()
+        self._refuse_trained(name, tensor)
+        return None
 
     def _refuse_trained(self, name, tensor):
         """What is frozen has neither changed nor a gradient."""

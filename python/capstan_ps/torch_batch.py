@@ -1,9 +1,9 @@
 """What a step's records are, as PyTorch sees them."""
 
 import torch
-from torch import nn
 
 from capstan_ps import batch as _batch
+from capstan_ps import torch_rows as _rows
 
 
 class Bags:
@@ -20,7 +20,7 @@ class Bags:
         """The row of each key of each record, times its value: [keys of all records, dim]."""
         if not self.index.numel():
             return self.rows.new_zeros(0, self.rows.shape[1])
-        rows = nn.functional.embedding(self.index, self.rows)
+        rows = _rows.take(self.rows, self.index)
         return rows if self._values is None else rows * self._values.unsqueeze(1)
 
     def counts(self):
@@ -49,7 +49,7 @@ class Bags:
     def _added(self, of_keys):
         counts = self.counts()
         example = torch.repeat_interleave(torch.arange(len(counts)), counts)
-        return of_keys.new_zeros(len(counts), of_keys.shape[1]).index_add(0, example, of_keys)
+        return _rows.add(of_keys, example, len(counts))
 
     def padded(self, most):
         """The first `most` keys of each record: [examples, most, dim], zeros behind a record's last key, and a mask [examples, most] that
@@ -72,7 +72,7 @@ class Negatives(_batch.Negatives):
 
     def each(self):
         """The row of each: [per_batch, dim]."""
-        return nn.functional.embedding(self.index, self.rows)
+        return _rows.take(self.rows, self.index)
 
 
 class Batch(_batch.Batch):

@@ -1,18 +1,17 @@
 """The worker in this process, from its environment to its exit code. No part of it knows of PyTorch."""
 
 import contextlib
-import inspect
 import math
 import os
 import pathlib
 import socket
 import sys
-import sysconfig
 import threading
 import time
 import traceback
 
 from capstan_ps import _capstan
+from capstan_ps.user_frames import place_in
 
 GLANCE = 0.2  # Seconds without a look at Python's signals.
 HOW_TO_START = """\
@@ -127,7 +126,7 @@ def _tell_hangs(worker, thread):
         if worker.await_hang(GLANCE):
             frame = sys._current_frames().get(thread)  # None: the thread has ended, and its step is kept by somebody else.
             stack = traceback.extract_stack(frame) if frame else []
-            worker.tell_hang(_place_in(stack) if stack else "", _unicode("".join(traceback.format_list(stack))[-2000:]))
+            worker.tell_hang(place_in(stack) if stack else "", _unicode("".join(traceback.format_list(stack))[-2000:]))
 
 
 def refuse(worker, why):
@@ -168,16 +167,4 @@ def _unicode(text):
 
 def place(error, function=None):
     """file.py:line, of the innermost frame of the user's own code; where there is none, of `function`, which the user has written."""
-    return _place_in(traceback.extract_tb(error.__traceback__), function)
-
-
-def _place_in(frames, function=None):
-    # Not the prefix of the installation: the user's program may lie below it, as in a project that is its own virtual environment.
-    paths = sysconfig.get_paths()
-    libraries = {str(pathlib.Path(__file__).parent), *(paths[of] for of in ("stdlib", "platstdlib", "purelib", "platlib")),
-                 "/usr/lib/python3/dist-packages"}
-    own = [frame for frame in frames if not any(frame.filename.startswith(folder + "/") for folder in libraries)]
-    if not own and (code := getattr(inspect.unwrap(function), "__code__", None)) is not None:
-        return f"{pathlib.Path(code.co_filename).name}:{code.co_firstlineno}"
-    frame = (own or frames)[-1]
-    return f"{pathlib.Path(frame.filename).name}:{frame.lineno}"
+    return place_in(traceback.extract_tb(error.__traceback__), function)

@@ -30,6 +30,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "python/src/client_binding.h"
 #include "python/src/record_binding.h"
+#include "python/src/rows_binding.h"
 #include "python/src/step_binding.h"
 #include "python/src/trial_binding.h"
 #include "worker/shell/job_facts.h"
@@ -136,6 +137,7 @@ NB_MODULE(_capstan, m) {
         "What is wrong with an address that is to be host:port; empty: nothing.");
   capstan::python::BindClient(m);
   capstan::python::BindRecords(m);
+  capstan::python::BindRows(m);
 
   nb::class_<Feature>(m, "Feature", "Keys of a record that mean one thing.")
       .def_ro("name", &Feature::name)

@@ -1,10 +1,12 @@
 #include "python/src/step_binding.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <span>
+#include <utility>
 
 #include "worker/shell/step_gradients.h"
 
@@ -47,16 +49,15 @@ void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& ten
   const nb::gil_scoped_release no_lock;
   StepGradients gradients(*step_);
   for (size_t i = 0; i < rows.size(); ++i) {
-    gradients.TakeRows(
-        i, rows[i] ? std::span(rows[i]->data(), rows[i]->size()) : std::span<const float>());
+    gradients.TakeRows(i, rows[i].value_or(std::span<const float>()));
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i] || state_->roles[i] == v1::TENSOR_ROLE_FROZEN) {
       gradients.TakeZeros(state_->sizes[i]);
     } else if (state_->roles[i] == v1::TENSOR_ROLE_RUNNING) {
-      gradients.TakeChange(std::span(tensors[i]->data(), tensors[i]->size()));
+      gradients.TakeChange(*tensors[i]);
     } else {
-      gradients.Take(std::span(tensors[i]->data(), tensors[i]->size()));
+      gradients.Take(*tensors[i]);
     }
   }
   gradients.Finish(loss_sum, state_->program.job().train().clip_norm());
@@ -83,6 +84,30 @@ v1::UserCodeError UserError(const std::string& type, const std::string& place,
 }
 
 namespace {
+
+using Arrays = std::vector<std::optional<Floats>>;
+
+// By the address and the number of floats.
+using Places = std::vector<std::optional<std::pair<uintptr_t, size_t>>>;
+
+PyStep::Gradients GradientsOf(const Arrays& arrays) {
+  PyStep::Gradients gradients(arrays.size());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i]) gradients[i] = std::span(arrays[i]->data(), arrays[i]->size());
+  }
+  return gradients;
+}
+
+PyStep::Gradients GradientsAt(const Places& places) {
+  PyStep::Gradients gradients(places.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (!places[i]) continue;
+    const auto& [address, count] = *places[i];
+    if (address == 0 && count > 0) throw nb::value_error("a gradient has no memory");
+    gradients[i] = std::span(reinterpret_cast<const float*>(address), count);
+  }
+  return gradients;
+}
 
 // A view of memory of the step, for NumPy by the buffer protocol and for PyTorch by DLPack; `self`
 // keeps it. What is empty has an address, too: PyTorch 1.13 never lets go of the owner of memory
@@ -194,7 +219,19 @@ void BindSteps(nb::module_& m) {
              const PyStep& of = nb::cast<const PyStep&>(self);
              return View<float>(self, of.step().parameters, {of.step().parameters.size()});
            })
-      .def("finish", &PyStep::Finish, nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"))
+      .def(
+          "finish",
+          [](PyStep& step, double loss_sum, const Arrays& rows, const Arrays& tensors) {
+            step.Finish(loss_sum, GradientsOf(rows), GradientsOf(tensors));
+          },
+          nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"))
+      .def(
+          "finish_at",
+          [](PyStep& step, double loss_sum, const Places& rows, const Places& tensors) {
+            step.Finish(loss_sum, GradientsAt(rows), GradientsAt(tensors));
+          },
+          nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"),
+          "As finish, of floats by their address and number, which have to stay there meanwhile.")
       .def("finish_logits", &PyStep::FinishLogits, nb::arg("logits"))
       .def(
           "fail",

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -76,7 +77,9 @@ class PyStep {
   uint64_t seq() const { return step_->seq; }
   const Step& step() const { return *step_; }
 
-  using Gradients = std::vector<std::optional<Floats>>;
+  // A gradient a table, and a gradient a tensor, or what has become of one that is running; none:
+  // zeros.
+  using Gradients = std::vector<std::optional<std::span<const float>>>;
   void Finish(double loss_sum, const Gradients& rows, const Gradients& tensors);
   void FinishLogits(const Floats& logits);
   void Fail(const v1::UserCodeError& error) {

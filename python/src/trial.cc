@@ -72,7 +72,7 @@ absl::StatusOr<bool> Trial::Submit(Feed& feed, Computer::Kind kind) {
   std::shared_ptr<Step> step = steps_->Take(std::move(batch), owners);
   step->stream = StreamId::Task(/*data_epoch=*/0, feed.task - 1);
   step->seq = feed.batch;
-  steps_->LendDense(*step, kTimeline);
+  steps_->Lend(*step, kTimeline);
   step->parameters.assign(model_.values.begin(), model_.values.end());
   FillRows(*step);
   computer_->Submit(std::move(step), kind, [] {});

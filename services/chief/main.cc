@@ -45,6 +45,14 @@ int main(int argc, char** argv) {
   app.add_flag("--take-over", options.take_over,
                "take the job from the chief that is at work on it, which ends; otherwise this one "
                "is refused");
+  std::string unnumbered_shards = "until-numbered";
+  app.add_option(
+         "--unnumbered-shards", unnumbered_shards,
+         "with TLS, a process of a shard whose certificate carries no number: accept it, "
+         "refuse it, or accept it only until-numbered, while nobody has shown a certificate "
+         "with the number of that shard")
+      ->check(CLI::IsMember({"accept", "until-numbered", "refuse"}))
+      ->capture_default_str();
   capstan::AddServiceFlags(app, "chief", options.service);
   app.add_option("--grace", options.grace_seconds,
                  "seconds that it serves on after SIGTERM while shards leave; 0: none")
@@ -55,5 +63,8 @@ int main(int argc, char** argv) {
   if (const std::optional<int> code = capstan::ParseFlags(app, argc, argv)) return *code;
   options.keep_job = on_changed_job == "keep";
   options.serve_refusal = on_refusal == "serve";
+  using capstan::chief::UnnumberedShards;
+  if (unnumbered_shards == "accept") options.unnumbered_shards = UnnumberedShards::kAccept;
+  if (unnumbered_shards == "refuse") options.unnumbered_shards = UnnumberedShards::kRefuse;
   return capstan::chief::RunChief(options);
 }

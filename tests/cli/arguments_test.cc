@@ -12,6 +12,7 @@ namespace capstan::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 using ArgumentsTest = CommandTest;
@@ -196,6 +197,27 @@ TEST_F(ArgumentsTest, CheckRefusesAnOverrideThatIsWrong) {
   const Result result = Run({"config", "check", "job.yaml", "--set", "train.batch_size=none"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("train.batch_size"));
+}
+
+TEST_F(ArgumentsTest, TellsWhatAKeyMeans) {
+  EXPECT_EQ(Run({"config", "keys", "train.clip_norm"}).output,
+            "train.clip_norm  a number, above 0\n"
+            "    Bound of the norm of a worker's whole gradient.\n");
+  EXPECT_THAT(Run({"config", "keys"}).output, Not(HasSubstr("Bound of the norm")));
+  const Result unknown = Run({"config", "keys", "train.clap"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.output,
+            "capstan: no key begins with train.clap; `capstan config keys` lists them all\n");
+}
+
+TEST_F(ArgumentsTest, MakesTheTablesOfKeysOfAPage) {
+  WriteFile("page.md", "# Keys\n");
+  const Result refused = Run({"config", "keys", "--page", "page.md"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("page.md: expected one line <!-- keys: job"));
+  EXPECT_EQ(Run({"config", "keys", "--page", "absent.md"}).output,
+            "capstan: absent.md: no such file\n");
+  EXPECT_EQ(Run({"config", "keys", "train", "--page", "page.md"}).exit_code, 2);
 }
 
 TEST_F(ArgumentsTest, StatusSaysThatNobodyAnswersAndGivesUp) {

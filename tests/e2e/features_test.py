@@ -230,7 +230,7 @@ class FeaturesTest(unittest.TestCase):
                 (job.replace("user: {admission_count: 2}", "user: {dim: 4}"), "user has 4, film has 8; give their tables one dim"),
                 (job.replace("preset: deepfm, embedding_dim: 8, hidden: [32, 16]", "preset: mf").replace(", group: user_id", ""),
                  "mf needs two keys a record"),
-                (job.replace("transform: standard", "transform: bucket, boundaries: [1980]"), "data.schema.numeric: transform: bucket makes keys"),
+                (job.replace("transform: standard", "transform: bucket, boundaries: [1980]"), ".transform: bucket makes keys"),
         ):
             with self.subTest(expected):
                 self.assertNotEqual(changed, job)

@@ -224,7 +224,7 @@ class TablesTest(unittest.TestCase):
             crew.restart_chief()
             crew.until(lambda: crew.status().job_change, "the change")
             self.assertIn("data.schema.numeric[2].deviation: 1150.25 -> 1000", crew.status().job_change)
-            self.assertIn("data.schema.numeric[0].file_crc32c", crew.status().job_change)
+            self.assertIn("data.schema.numeric[0].file (its checksum)", crew.status().job_change)
             crew.wait()
             self.assertEqual(crew.fingerprint(), whole, "the job goes on with the numbers it began with")
         for content, expected in ((lines[:2], 'has no line of column "table"'),

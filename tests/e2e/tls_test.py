@@ -139,7 +139,7 @@ class TlsTest(LedgerCase):
                     yield refused.details() if refused.code() == grpc.StatusCode.PERMISSION_DENIED else f"{method}: {refused}"
 
     def test_nor_can_one_with_a_certificate_of_no_shard_as_long_as_that_is_there(self):
-        with self.crew(workers=1, **UNTIL_A_SECOND_COMES) as crew:
+        with self.crew(workers=1, chief_flags=["--unnumbered-shards=accept"], **UNTIL_A_SECOND_COMES) as crew:
             crew.until_examples(1)
             view = watch_view(crew.address, crew.connect_as("worker", "chief", crew.address))
             victim = view.shards[0]
@@ -152,6 +152,23 @@ class TlsTest(LedgerCase):
             self.assertRegex(crew.log("chief"), r"without the secret of its process shard=0 .*ps\.ledger\.capstan")
             now = watch_view(crew.address, crew.connect_as("worker", "chief", crew.address)).shards[0]
             self.assertEqual((now.address, now.incarnation, now.draining), (victim.address, victim.incarnation, False))
+            crew.add_worker("worker-1")
+            self.check_exact(crew)
+
+    def test_nor_when_it_is_gone_if_its_certificate_had_a_number(self):
+        with self.crew(workers=1, **UNTIL_A_SECOND_COMES) as crew:
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            registration = chief_pb2.RegisterShardRequest(wire_version=1, index=0, address="127.0.0.1:1", incarnation=7)
+            beat = chief_pb2.ShardHeartbeatRequest(index=0, incarnation=7)
+            for restart in (lambda: None, crew.restart_chief):  # The next chief knows it, too.
+                crew.hang_up()
+                restart()
+                crew.until(lambda: self.reaches(crew), "the chief")
+                for why in self.denied(crew, "ps", registration, beat):
+                    self.assertIn("the certificate carries no number, and that of shard 0 has to", why)
+            self.assertRegex(crew.log("chief"), r"with a certificate without its number shard=0 .*ps\.ledger\.capstan")
+            crew.restart_shard(0)  # With its own certificate it may.
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
             crew.add_worker("worker-1")
             self.check_exact(crew)
 
@@ -199,6 +216,11 @@ class TlsTest(LedgerCase):
                 code, said = run_to_end(binary, *arguments, "--tls", folder / "nothing")
                 self.assertEqual(code, 2, said)
                 self.assertIn(f"{folder}/nothing/tls.crt: No such file or directory", said)
+
+    def test_numbers_cannot_be_asked_for_where_there_are_no_certificates(self):
+        code, said = run_to_end("chief", "--job", self.data, "--shards", 1, "--unnumbered-shards=refuse")
+        self.assertEqual(code, 2, said)
+        self.assertIn("--unnumbered-shards=refuse: needs --tls, as certificates carry the numbers", said)
 
     def test_a_chief_with_another_jobs_certificate_ends_with_2(self):
         folder = pathlib.Path(self.folder.name)

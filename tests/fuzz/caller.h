@@ -32,6 +32,9 @@ class Caller {
     }
   }
 
+  // The names in the caller's certificate; nullopt: as in a job without TLS there are none.
+  const std::optional<std::vector<std::string>>& names() const { return names_; }
+
   // Returns whether the caller may call the method, as every server checks it. Dies unless that is
   // so for exactly these roles.
   bool MayCall(std::string_view method, std::initializer_list<Role> roles) const {

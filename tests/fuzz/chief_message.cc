@@ -9,12 +9,10 @@
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +20,7 @@
 #include "absl/time/time.h"
 #include "capstan/base/absl_view.h"
 #include "capstan/base/check.h"
+#include "capstan/message/rpc_method.h"
 #include "capstan/security/role.h"
 #include "capstan/security/shard_secret.h"
 #include "capstan/v1/chief.pb.h"
@@ -33,8 +32,8 @@
 #include "tests/fuzz/caller.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
-#include "tests/fuzz/watch_call.h"
 #include "tests/unit/chief/crew.h"
+#include "tests/unit/chief/watch_call.h"
 
 namespace capstan::chief {
 namespace {
@@ -120,19 +119,12 @@ enum Kind : uint8_t {
 constexpr uint8_t kFurther = 11;
 
 // Reads a reply to an order of the chief.
-template <typename Reply>
-absl::StatusOr<ShardReply> ReadReply(std::string_view message) {
-  Reply reply;
-  if (!Parse(message, reply)) return absl::InternalError("it cannot be parsed");
+absl::StatusOr<ShardReply> ReadReply(const ShardRequest& order, std::string_view message) {
+  std::unique_ptr<google::protobuf::Message> reply =
+      NewMessage(*MethodOf(*order->GetDescriptor()).output_type());
+  if (!Parse(message, *reply)) return absl::InternalError("it cannot be parsed");
   return ShardReply(std::move(reply));
 }
-// By the place of the order's type in ShardRequest.
-constexpr absl::StatusOr<ShardReply> (*kReadReply[])(std::string_view) = {
-    ReadReply<v1::HoldRoundsReply>,     ReadReply<v1::CommitRoundReply>,
-    ReadReply<v1::CloseStreamsReply>,   ReadReply<v1::FlushReply>,
-    ReadReply<v1::SavePartitionsReply>, ReadReply<v1::LoadPartitionsReply>,
-    ReadReply<v1::MovePartitionsReply>};
-static_assert(std::size(kReadReply) == std::variant_size_v<ShardRequest>);
 
 class Told {
  public:
@@ -302,7 +294,7 @@ class Told {
     const auto code = static_cast<absl::StatusCode>(static_cast<uint8_t>(message[0]) % 17);
     crew_.machine.OnShardReply(call.call,
                                code == absl::StatusCode::kOk
-                                   ? kReadReply[call.request.index()](message.substr(1))
+                                   ? ReadReply(call.request, message.substr(1))
                                    : absl::Status(code, "the shard says no"),
                                crew_.now);
     crew_.AnswerCalls();

@@ -109,10 +109,10 @@ class Target : public MovePeer {
 };
 
 // Asks for the order until it is done or refused.
-template <typename Request, typename Ask>
-auto Finish(const Request& request, Ask ask) {
+template <typename Reply>
+absl::StatusOr<Reply> Finish(const ShardDoor& door, const AnyMessage& order) {
   for (;;) {
-    auto reply = ask(request);
+    absl::StatusOr<Reply> reply = CarryOut<Reply>(door, order);
     if (!reply.ok() || reply->done()) return reply;
     absl::SleepFor(absl::Microseconds(20));
   }
@@ -155,7 +155,7 @@ class Ordered {
     Accept(shard(), ++timeline_, *order.mutable_header());
     for (int i = 0; i < small_.view.owners_size(); ++i)
       order.add_partitions(static_cast<uint32_t>(i));
-    CAPSTAN_CHECK(Finish(order, [this](const auto& request) { return door_.Load(request); }).ok());
+    CAPSTAN_CHECK(Finish<v1::LoadPartitionsReply>(door_, order).ok());
     v1::View view = small_.view;
     view.mutable_epoch()->set_term(++term_);
     view.set_timeline(order.header().timeline());
@@ -190,7 +190,7 @@ class Ordered {
     v1::SavePartitionsRequest order;
     if (!Parse(message, order)) return;
     Accept(shard(), shard().timeline(), *order.mutable_header());
-    const auto saved = Finish(order, [this](const auto& request) { return door_.Save(request); });
+    const auto saved = Finish<v1::SavePartitionsReply>(door_, order);
     if (!saved.ok()) return;
     CAPSTAN_CHECK(places_.CheckWrite(order.uri()).ok());
     for (const v1::SavedFile& file : saved->files()) CheckFile(order.uri(), file);
@@ -212,7 +212,7 @@ class Ordered {
     if (!Parse(message, order)) return;
     timeline_ += order.header().timeline() % 3;  // 0: that of the last order again.
     Accept(shard(), timeline_, *order.mutable_header());
-    (void)Finish(order, [this](const auto& request) { return door_.Load(request); });
+    (void)Finish<v1::LoadPartitionsReply>(door_, order);
   }
 
   // What is sent goes on behind the orders that come then.
@@ -220,7 +220,7 @@ class Ordered {
     v1::MovePartitionsRequest order;
     if (!Parse(message, order)) return;
     Accept(shard(), shard().timeline(), *order.mutable_header());
-    (void)door_.Move(order);
+    (void)CarryOut<v1::MovePartitionsReply>(door_, order);
   }
 
   void Take(std::string_view message) {

@@ -182,7 +182,7 @@ void Asked::Hear(uint8_t kind, std::string_view message) {
       if (!MayCall("HoldRounds", {Role::kChief})) return;
       return AskCoordinator<v1::HoldRoundsRequest>(
           message, [this](const auto& request, bool& answered) {
-            return door_.HoldRounds(request, kPatience, Tell(answered));
+            return door_.Order(request, kPatience, Tell(answered));
           });
     case kWatchCounts:
       if (!MayCall("WatchCounts", {Role::kPs})) return;
@@ -193,12 +193,12 @@ void Asked::Hear(uint8_t kind, std::string_view message) {
     case kCommitRound:
       if (!MayCall("CommitRound", {Role::kChief})) return;
       return Order<v1::CommitRoundRequest>(message, [this](const auto& request, bool& answered) {
-        door_.CommitRound(request, Tell(answered));
+        door_.Order(request, kPatience, Tell(answered));
       });
     case kCloseStreams:
       if (!MayCall("CloseStreams", {Role::kChief})) return;
       return Order<v1::CloseStreamsRequest>(message, [this](const auto& request, bool& answered) {
-        door_.CloseStreams(request, Tell(answered));
+        door_.Order(request, kPatience, Tell(answered));
       });
     case kPushPiece:
       if (!MayCall("PushPiece", {Role::kWorker, Role::kPusher})) return;
@@ -214,7 +214,7 @@ void Asked::Hear(uint8_t kind, std::string_view message) {
     default:
       if (!MayCall("Flush", {Role::kChief})) return;
       return Order<v1::FlushRequest>(message, [this](const auto& request, bool& answered) {
-        door_.Flush(request, Tell(answered));
+        door_.Order(request, kPatience, Tell(answered));
       });
   }
 }

@@ -10,7 +10,11 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "capstan/base/clock.h"
+#include "capstan/message/any_message.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/ps.pb.h"
@@ -52,6 +56,16 @@ void Accept(Shard& shard, uint64_t timeline, v1::RequestHeader& header);
 // of who pushes is a worker's. Returns false if the request is refused before any partition sees
 // it.
 bool PushTo(const ShardDoor& door, const Shard& shard, std::string_view request, bool may_train);
+
+// Has the door carry out an order of the chief that is answered at once, and returns the answer.
+template <typename Reply>
+absl::StatusOr<Reply> CarryOut(const ShardDoor& door, const AnyMessage& order) {
+  absl::StatusOr<Reply> answer = absl::UnknownError("there is no answer");
+  door.Order(order, absl::Hours(1), [&answer](const absl::StatusOr<AnyMessage>& reply) {
+    answer = reply.ok() ? absl::StatusOr<Reply>(reply->Get<Reply>()) : reply.status();
+  });
+  return answer;
+}
 
 // Everything that the shard holds and knows of pushes, as it would be saved now.
 std::string ContentOf(Shard& shard);

@@ -163,6 +163,16 @@ class EverySetTest(unittest.TestCase):
                     "dns-names": "ps.ctr.capstan,${POD_NAME}.ps.ctr.capstan", "key-usages": "server auth,client auth",
                     "duration": "24h", "renew-before": "8h", "fs-group": "65532"})
 
+    def test_the_chief_believes_shards_by_the_certificates_that_the_chart_gives_them(self):
+        def rule(*arguments):
+            (_, spec, _), = (one for one in pods(objects(*arguments)) if one[0] == "ctr-chief")
+            return [word for word in spec["containers"][0]["args"] if word.startswith("--unnumbered-shards")]
+        csi = ["--values", values_of("tls-csi")]
+        self.assertEqual(rule("--values", values_of("tls")), ["--unnumbered-shards=accept"])  # They share one without a number.
+        self.assertEqual(rule(*csi), [])
+        self.assertEqual(rule(*csi, "--set", "tls.numberedShards=true"), ["--unnumbered-shards=refuse"])
+        self.assertEqual(rule(), [])
+
     def test_the_job_reaches_the_chief_alone(self):
         for name in self.each():
             mounted = {pod for pod, spec, _ in pods(rendered(name)) for volume in spec.get("volumes", [])

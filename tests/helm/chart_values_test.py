@@ -111,6 +111,7 @@ class ChartValuesTest(unittest.TestCase):
                 ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true", "tls.secrets.ps=mine"),
                 ("exclude each other", "tls.enabled=true", "tls.issuer.name=ca", "tls.secrets.ps=mine"),
                 ("tls.csiDriver: needs tls.issuer.name", "tls.enabled=true", "tls.csiDriver=true"),
+                ("tls.numberedShards: needs tls.csiDriver", "tls.enabled=true", "tls.issuer.name=ca", "tls.numberedShards=true"),
                 *((f"tls.{program}: needs tls.issuer.name", "tls.enabled=true", f"tls.{program}=true",
                    *(f"tls.secrets.{role}=mine" for role in ("chief", "ps", "worker", "admin"))) for program in ("client", "pusher")),
                 ("has no data section", "job.data=null"),

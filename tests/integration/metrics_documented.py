@@ -4,7 +4,7 @@
     metrics_documented.py docs/metrics.md chief=chief.txt ps=ps-0.txt worker=worker-0.txt ...
 
 Each file holds one scrape of a process of that role. Prints a line a difference (name, type, labels, help, role);
-exit code 0: none, 1: some, 2: bad usage. The page's meaning of a metric of ours begins with its help. A metric with words in brackets behind its name need not be there.
+exit code 0: none, 1: some, 2: bad usage. The page's meaning of a metric of ours is its help. A metric with words in brackets behind its name need not be there.
 """
 import re
 import sys
@@ -22,12 +22,6 @@ def meanings(page):
 def helps(scrape):
     """{name: its help} of one scrape."""
     return dict(re.findall(r"^# HELP (\w+) (.*)$", scrape, re.MULTILINE))
-
-
-def tells(meaning, said):
-    """Whether the page's sentence begins with the help, and goes on only with words of its own."""
-    meaning, said = meaning.replace("`", ""), said.replace("`", "").rstrip(".")
-    return meaning.startswith(said) and not meaning[len(said):][:1].isalnum()
 
 
 def documented(page):
@@ -65,7 +59,7 @@ def differences(page, scrapes):
     seen = {role: set() for role in pages}
     for role, scrape in scrapes:
         for name, said in helps(scrape).items():
-            if name.startswith("capstan_") and name in words and not tells(words[name], said):
+            if name.startswith("capstan_") and name in words and words[name] != said:
                 lines.add(f"{role}: the help of {name} is {said!r}, the page says {words[name]!r}")
         for name, (kind, labels) in exported(scrape).items():
             seen[role].add(name)

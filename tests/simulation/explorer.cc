@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/hash.h"
@@ -10,7 +11,8 @@
 namespace capstan::simulation {
 namespace {
 
-constexpr int kCalmSteps = 5000;  // More, and the job runs in circles.
+constexpr int kCalmSteps = 5000;      // More, and the job runs in circles;
+constexpr int kStepsToTheEnd = 2000;  // for a ChiefWorld.
 
 bool IsProgress(const Step& step) { return step.is_progress(); }
 
@@ -61,6 +63,77 @@ class DepthFirst {
   absl::flat_hash_map<size_t, int> seen_;  // Steps that were left when the state was last visited.
 };
 
+class Deviations {
+ public:
+  explicit Deviations(const DeviationOptions& options) : options_(options) {}
+
+  Verdict Run(ChiefWorld world) {
+    Follow(world, options_.deviations);
+    verdict_.states = seen_.size();
+    std::reverse(verdict_.trace.begin(), verdict_.trace.end());
+    return std::move(verdict_);
+  }
+
+ private:
+  // Follows the job to its end, or to a state from which it was followed before with at least as
+  // many deviations. False: a rule is broken; the trace is being told backwards.
+  bool Follow(ChiefWorld& world, int left) {
+    std::vector<std::string> steps;
+    absl::flat_hash_set<uint64_t> passed;
+    for (int i = 0; i < kStepsToTheEnd; ++i) {
+      if (!world.violation().empty()) return Break(world.violation(), steps);
+      if (world.done()) return true;
+      const uint64_t line = HashText(world.Text());
+      if (passed.insert(line).second) {
+        int& seen_with = seen_.try_emplace(line, -1).first->second;
+        if (seen_with >= left) return true;
+        seen_with = left;
+        if (left > 0 && !Deviate(world, line, left, steps)) return false;
+      }
+      const Move move = world.Calm();
+      steps.push_back(world.Describe(move));
+      world.Take(move);
+    }
+    return Break("NeverStuck: the job runs in circles", steps);
+  }
+
+  bool Deviate(const ChiefWorld& world, uint64_t line, int left,
+               const std::vector<std::string>& steps) {
+    const std::vector<Move> moves = world.Others();
+    for (size_t i = 0; i < moves.size(); ++i) {
+      const Move& move = moves[i];
+      const bool later = left < options_.deviations;
+      if (later && Draw(line, 0, i) % options_.share != 0) continue;
+      if (seen_.size() >= options_.most_states) {
+        verdict_.complete = false;
+        return true;
+      }
+      ChiefWorld other = world;
+      other.Take(move);
+      if (Follow(other, left - 1)) continue;
+      verdict_.trace.push_back(world.Describe(move));
+      Tell(steps);
+      return false;
+    }
+    return true;
+  }
+
+  bool Break(const std::string& violation, const std::vector<std::string>& steps) {
+    verdict_.violation = violation;
+    verdict_.complete = false;
+    Tell(steps);
+    return false;
+  }
+
+  void Tell(const std::vector<std::string>& steps) {
+    verdict_.trace.insert(verdict_.trace.end(), steps.rbegin(), steps.rend());
+  }
+
+  DeviationOptions options_;
+  Verdict verdict_;
+  absl::flat_hash_map<uint64_t, int> seen_;  // Deviations that were left when it was last followed.
+};
+
 // Takes one step, and notes it. False: a rule is broken.
 bool Take(SmallWorld& world, const Step& step, Verdict& verdict) {
   verdict.trace.push_back(world.Describe(step));
@@ -97,6 +170,10 @@ std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
 
 Verdict Explore(const SmallWorldOptions& world, const ExploreOptions& options) {
   return DepthFirst(options).Run(SmallWorld(world));
+}
+
+Verdict Explore(const ChiefWorldOptions& world, const DeviationOptions& options) {
+  return Deviations(options).Run(ChiefWorld(world));
 }
 
 Verdict Walk(const SmallWorldOptions& options, uint64_t first_seed, int walks, int depth) {

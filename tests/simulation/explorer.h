@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "tests/simulation/chief_world.h"
 #include "tests/simulation/world.h"
 
 namespace capstan::simulation {
@@ -28,6 +29,19 @@ struct ExploreOptions {
 // Explores depth-first, each state once. Beside the world's own rules it checks that the job is
 // never stuck: in each state in which it is not done, a step is possible that is no fault.
 Verdict Explore(const SmallWorldOptions& world, const ExploreOptions& options = {});
+
+struct DeviationOptions {
+  // So many times something else happens than what comes in its turn: a fault, or something that
+  // overtakes others.
+  int deviations = 1;
+  uint64_t share = 1;          // Of the deviations after the first, one in so many is tried.
+  size_t most_states = 30000;  // Beyond so many states no other deviation is tried; incomplete.
+};
+
+// Explores a world with the real chief. The job is followed to its end, with everything in its
+// turn; and from each state on the way with each deviation, until there were so many. Each state is
+// followed once. Beside the world's own rules it checks that the job ends.
+Verdict Explore(const ChiefWorldOptions& world, const DeviationOptions& options);
 
 // Takes `walks` random walks of up to `depth` steps, in which faults are as likely as other steps.
 // Each walk is then brought to its end without faults. One seed is one walk.

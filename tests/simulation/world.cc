@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "capstan/consistency/decisions.h"
 
 namespace capstan::simulation {
@@ -17,27 +16,6 @@ namespace {
 constexpr size_t kMostEvents = 200;  // That one event may lead to without a message in between.
 
 bool AnySync(const std::optional<v1::UpdatePolicy>& policy) { return policy && IsSync(*policy); }
-
-// Tickets do not show: two worlds that differ in them only behave alike.
-std::string Text(const Action& action) {
-  if (const auto* pull = std::get_if<worker::SendPull>(&action)) {
-    return absl::StrCat("pull s", Raw(pull->shard), " b", pull->batch, " c", pull->clock, " r",
-                        pull->lane ? pull->lane->round : 0);
-  }
-  if (const auto* push = std::get_if<worker::SendPush>(&action)) {
-    return absl::StrCat("push s", Raw(push->shard), " b", push->batch, " c", push->clock,
-                        push->empty ? " empty" : "", " r", push->stage ? push->stage->round : 0,
-                        " low ", push->stream ? push->stream->low_watermark : 0);
-  }
-  if (const auto* clock = std::get_if<worker::SendClock>(&action)) {
-    return absl::StrCat("clock s", Raw(clock->shard), " c", clock->clock);
-  }
-  if (std::holds_alternative<worker::SendOpen>(action)) return "open";
-  if (const auto* report = std::get_if<worker::SendReport>(&action)) {
-    return absl::StrCat("report r", report->round, report->end_of_data ? " end" : "");
-  }
-  return "?";
-}
 
 worker::Ticket TicketOf(const Action& action) {
   return std::visit(
@@ -78,21 +56,27 @@ SmallWorld::SmallWorld(const SmallWorldOptions& options)
   const v1::UpdatePolicy& dense = options.dense ? *options.dense : none;
   const v1::UpdatePolicy& sparse = options.sparse ? *options.sparse : none;
   const uint64_t bound = IsSsp(sparse) ? sparse.staleness() : dense.staleness();
+  works_.resize(options.lengths.size());
   for (int s = 0; s < options.shards; ++s) {
     Shard& shard = shards_.emplace_back(
         Shard{{}, ps::ClosedLog(), LaneCounts(Timeline{1}), ps::ClockMachine(bound), {}, {}});
+    if (options.real_chief) {
+      shard.timeline = Timeline{0};
+      shard.serves = false;
+      continue;
+    }
     for (int p = 0; p < options.partitions_per_shard; ++p) {
       const auto index = static_cast<size_t>(p * options.shards + s);
       shard.partitions.push_back(
           Partition{index, ps::PartitionMachine({Timeline{1}, dense, sparse, {}, 0})});
     }
   }
+  if (options.real_chief) return;
   const v1::UpdatePolicy& lanes = AnySync(options.dense) ? dense : sparse;
   if (options.sync()) {
     coordinator_.emplace(static_cast<int>(options.lengths.size()),
                          static_cast<int>(lanes.backup_workers()));
   }
-  works_.resize(options.lengths.size());
   for (size_t work = 0; work < works_.size(); ++work) Grant(work, 0);
 }
 
@@ -114,7 +98,8 @@ SmallWorld::SmallWorld(const SmallWorld& other)
   for (const Runner& runner : other.runners_) {
     runners_.push_back(Runner{runner.work, runner.generation, runner.machine->Clone(), runner.clock,
                               runner.start_clock, runner.now, runner.alive, runner.computing,
-                              runner.computations, runner.steps});
+                              runner.computations, runner.steps, runner.timeline, runner.ended,
+                              runner.open_round, runner.cursor});
   }
 }
 
@@ -127,6 +112,11 @@ void SmallWorld::Violate(const std::string& what) {
 std::vector<Step> SmallWorld::Enabled() const {
   std::vector<Step> steps;
   AddChiefSteps(steps);
+  AddNetworkSteps(steps);
+  return steps;
+}
+
+void SmallWorld::AddNetworkSteps(std::vector<Step>& steps) const {
   for (size_t i = 0; i < runners_.size(); ++i) {
     if (runners_[i].alive && runners_[i].computing) steps.push_back({Step::Kind::kCompute, i});
   }
@@ -145,7 +135,6 @@ std::vector<Step> SmallWorld::Enabled() const {
     if (budgets_.crashes < options_->crashes) steps.push_back({Step::Kind::kCrash, i});
     if (budgets_.drains < options_->drains) steps.push_back({Step::Kind::kDrain, i});
   }
-  return steps;
 }
 
 void SmallWorld::Take(const Step& step) {
@@ -154,7 +143,11 @@ void SmallWorld::Take(const Step& step) {
     case Step::Kind::kStray: {
       Message message = std::move(messages_[step.index]);
       messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(step.index));
-      Serve(std::move(message));
+      if (Reaches(message)) {
+        Serve(std::move(message));
+      } else {
+        Fail(message);
+      }
       break;
     }
     case Step::Kind::kCompute:
@@ -226,13 +219,14 @@ void SmallWorld::Feed(size_t runner, Event event) {
     if (!h.alive) return;
     const auto random = [] { return 0.5; };
     const Event next = events[i];
+    if (const auto* open = std::get_if<worker::OpenDone>(&next)) NoteOpened(h, *open);
     for (const Action& action : h.machine->On(next, {h.now, h.clock, random})) {
       if (std::optional<Event> answer = CarryOut(runner, action)) events.push_back(*answer);
     }
     Work& work = works_[h.work];
     work.progress = std::max(work.progress, h.machine->progress().batches_done);
     // What is to be tried again is sent at once: the network may be as slow as it likes.
-    if (h.alive && h.machine->NextWake() < absl::InfiniteFuture()) {
+    if (h.alive && !options_->real_chief && h.machine->NextWake() < absl::InfiniteFuture()) {
       h.now = std::max(h.now, h.machine->NextWake());
       events.push_back(worker::Tick{});
     }
@@ -249,7 +243,9 @@ std::optional<Event> SmallWorld::CarryOut(size_t runner, const Action& action) {
   }
   if (const auto* compute = std::get_if<worker::Compute>(&action)) {
     ++h.computations;
-    if (options_->sync()) return worker::Computed{compute->batch, 0, false};
+    if (options_->sync() || options_->real_chief) {
+      return worker::Computed{compute->batch, 0, false};
+    }
     h.computing = compute->batch;
     return std::nullopt;
   }
@@ -261,6 +257,7 @@ std::optional<Event> SmallWorld::CarryOut(size_t runner, const Action& action) {
     work.progress = std::max(work.progress, h.machine->progress().batches_done);
     work.reported = std::max(work.reported, h.machine->progress().batches_done);
     if (finished->why == worker::Finished::Why::kDone) work.done = true;
+    h.ended = finished->why;
     Leave(runner);
     return std::nullopt;
   }
@@ -292,6 +289,32 @@ void SmallWorld::Answer(const Message& message, const Event& event) {
   Feed(message.runner, event);
 }
 
+// The message has met nobody who can serve it.
+void SmallWorld::Fail(const Message& message) {
+  Answer(message, Failure(message.request, absl::UnavailableError("nobody serves that")));
+}
+
+bool SmallWorld::Reaches(const Message& message) const {
+  if (!options_->real_chief) return true;
+  size_t shard = 0;  // The coordinator's.
+  if (const auto* pull = std::get_if<worker::SendPull>(&message.request)) {
+    shard = static_cast<size_t>(Raw(pull->shard));
+  } else if (const auto* push = std::get_if<worker::SendPush>(&message.request)) {
+    shard = static_cast<size_t>(Raw(push->shard));
+  }
+  return shards_[shard].serves && shards_[shard].timeline == runners_[message.runner].timeline;
+}
+
+// As worker/session/lease_lifecycle.
+void SmallWorld::NoteOpened(Runner& runner, const worker::OpenDone& open) const {
+  if (!open.status.ok()) return;
+  runner.open_round = std::max(runner.open_round, open.closed.round + 1);
+  if (open.answer == v1::OpenRoundReply::ANSWER_OPEN ||
+      open.answer == v1::OpenRoundReply::ANSWER_ENDED) {
+    runner.cursor = std::max(runner.cursor, open.cursor);
+  }
+}
+
 void SmallWorld::Timeout(size_t index) {
   Message& message = messages_[index];
   message.orphan = true;
@@ -305,68 +328,6 @@ void SmallWorld::Timeout(size_t index) {
   const absl::Status status = copy.parked ? absl::DeadlineExceededError("waited long enough")
                                           : absl::UnavailableError("lost");
   Feed(copy.runner, Failure(copy.request, status));
-}
-
-// ---- texts ----
-
-std::string SmallWorld::Describe(const Step& step) const {
-  static constexpr const char* kNames[] = {"deliver", "compute", "lease",   "news",      "quorum",
-                                           "close",   "barrier", "finish",  "stray",     "release",
-                                           "hold",    "drain",   "timeout", "duplicate", "crash"};
-  std::string text =
-      absl::StrCat(kNames[static_cast<int>(step.kind)], " ", step.index, " ", step.detail);
-  const bool message = step.kind == Step::Kind::kDeliver || step.kind == Step::Kind::kStray ||
-                       step.kind == Step::Kind::kTimeout || step.kind == Step::Kind::kDuplicate;
-  if (message) {
-    const Message& m = messages_[step.index];
-    absl::StrAppend(&text, ": h", m.runner, " ", simulation::Text(m.request));
-  }
-  return text;
-}
-
-std::string SmallWorld::Text() const {
-  std::string text;
-  for (const Runner& h : runners_) {
-    absl::StrAppend(&text, "H", h.work, "g", h.generation.count, h.alive ? " " : " gone ",
-                    h.computing ? absl::StrCat("computing ", *h.computing) : "");
-    // The rest of a runner that is gone has no future.
-    if (h.alive)
-      absl::StrAppend(&text, h.machine->DebugString(), h.clock.DebugString(), h.computations);
-    absl::StrAppend(&text, "\n");
-  }
-  std::vector<std::string> messages;
-  for (const Message& m : messages_) {
-    messages.push_back(absl::StrCat("M", m.runner, m.orphan ? "o" : "", m.parked ? "p" : "",
-                                    m.computation, simulation::Text(m.request)));
-  }
-  std::sort(messages.begin(), messages.end());
-  absl::StrAppend(&text, absl::StrJoin(messages, "\n"), "\n",
-                  coordinator_ ? coordinator_->DebugString() : "");
-  for (const Shard& shard : shards_) {
-    absl::StrAppend(&text, "\nS", shard.finished, shard.quorum_stale, "l", shard.log.last_round(),
-                    "n", shard.counts.round(), ".", shard.counts.counted(), ".",
-                    shard.counts.ended(), "c", absl::StrJoin(shard.closed, ","));
-    if (options_->ssp()) absl::StrAppend(&text, shard.clocks.DebugString());
-    for (const Partition& p : shard.partitions) {
-      absl::StrAppend(&text, " P", p.machine.DebugString());
-      for (int i = 0; i < kParts; ++i) {
-        for (const auto& [record, times] : p.applied[i]) {
-          absl::StrAppend(&text, " ", record.first, ".", record.second, "x", times);
-        }
-        for (const auto& [work, fence] : p.fences[i])
-          absl::StrAppend(&text, " f", work, "g", fence.count);
-      }
-    }
-  }
-  for (const auto& [key, handle] : computed_)
-    absl::StrAppend(&text, " ", key.first, "/", key.second, "=", handle);
-  for (const Work& work : works_) {
-    absl::StrAppend(&text, "\nW", work.runner ? static_cast<int>(*work.runner) : -1, " ",
-                    work.progress, " ", work.reported, work.done);
-  }
-  absl::StrAppend(&text, "\nB", budgets_.timeouts, budgets_.duplicates, budgets_.crashes,
-                  budgets_.drains, budgets_.holds, static_cast<int>(barrier_), budgets_.releases);
-  return text;
 }
 
 }  // namespace capstan::simulation

@@ -1,7 +1,7 @@
 // A small world of the real machines: runners on one side; partitions, closed logs, clocks and the
 // coordinator on the other; between them a network that loses, repeats and reorders messages; and a
 // small model of the chief, which grants leases. A world is a value: the explorer copies it before
-// every step.
+// every step. ChiefWorld puts the real chief in the place of the model.
 #ifndef CAPSTAN_TESTS_SIMULATION_WORLD_H_
 #define CAPSTAN_TESTS_SIMULATION_WORLD_H_
 
@@ -61,6 +61,9 @@ struct SmallWorldOptions {
   bool gaps = false;  // Not every batch touches every partition.
   int push_window = 2;
   bool news = false;  // Before a round closes, shards are told which lanes' gradients are counted.
+  // The world is part of a ChiefWorld: nobody holds a lease, and no shard serves, until the real
+  // chief says so; and a runner that waits before it repeats a call is woken by the ChiefWorld.
+  bool real_chief = false;
   // How many faults of each kind may happen.
   int releases = 0;  // Leases that are granted while the old runner lives on.
   int timeouts = 0;
@@ -122,7 +125,7 @@ class SmallWorld {
   // Returns a text of the whole state, by which states are compared.
   std::string Text() const;
 
- private:
+ protected:
   struct Runner {
     size_t work = 0;
     Generation generation;
@@ -135,6 +138,10 @@ class SmallWorld {
     // sync: number of the last computation; with the round it names a gradient.
     uint64_t computations = 0;
     std::map<uint64_t, uint64_t> steps;  // Batch -> step, as the runner's pulls have told.
+    Timeline timeline{1};
+    std::optional<worker::Finished::Why> ended;
+    uint64_t open_round = 0;  // A lane's runner: the open round, as the coordinator said last,
+    uint64_t cursor = 0;      // and how many of the lane's batches are in closed rounds.
   };
   struct Message {
     uint64_t id = 0;
@@ -175,6 +182,8 @@ class SmallWorld {
     bool quorum_stale = false;
     bool finished = false;
     std::set<uint64_t> closed;  // Works whose streams are closed here.
+    Timeline timeline{1};       // The timeline that is served.
+    bool serves = true;
   };
   struct Work {
     std::optional<size_t> runner;  // The runner that holds the lease now.
@@ -189,7 +198,11 @@ class SmallWorld {
   void Send(size_t runner, const worker::Action& action);
   void Leave(size_t runner);
   void Answer(const Message& message, const worker::Event& event);
+  void Fail(const Message& message);
+  bool Reaches(const Message& message) const;
+  void NoteOpened(Runner& runner, const worker::OpenDone& open) const;
   void Timeout(size_t index);
+  void AddNetworkSteps(std::vector<Step>& steps) const;
 
   // world_chief.cc: leases, trainers, the end.
   void Grant(size_t work, uint64_t first_batch);
@@ -220,6 +233,10 @@ class SmallWorld {
   void CatchUp(Shard& shard, Partition& partition);
   Message Unpark(uint64_t id);
 
+  // world_text.cc
+  static std::string TextOf(const worker::Action& request);
+  static void AppendPartition(const Partition& partition, std::string& text);
+
   // world_checks.cc: the invariants.
   void Note(Partition& partition, const ps::Decision& decision);
   void NoteClosed();
@@ -227,6 +244,7 @@ class SmallWorld {
   void CheckRound(const Partition& partition, uint64_t round);
   void CheckBound(const Shard& shard, const worker::SendPull& pull);
   void CheckAccepted(Partition& partition, Part part, const worker::SendPush& push, size_t runner);
+  void CheckHolds(const Partition& partition);
 
   bool Touches(size_t work, uint64_t batch, size_t partition) const;
   std::vector<ShardIndex> ShardsOf(size_t work, uint64_t batch) const;

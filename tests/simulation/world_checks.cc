@@ -29,6 +29,10 @@ bool SmallWorld::Touches(size_t work, uint64_t batch, size_t partition) const {
 std::vector<ShardIndex> SmallWorld::ShardsOf(size_t work, uint64_t batch) const {
   std::vector<ShardIndex> shards;
   for (size_t s = 0; s < shards_.size(); ++s) {
+    if (!options_->gaps) {
+      shards.push_back(static_cast<ShardIndex>(s));
+      continue;
+    }
     for (const Partition& partition : shards_[s].partitions) {
       if (!Touches(work, batch, partition.index)) continue;
       shards.push_back(static_cast<ShardIndex>(s));
@@ -177,17 +181,19 @@ void SmallWorld::CheckBound(const Shard& shard, const worker::SendPull& pull) {
 // EndExact: at the end every batch is applied once in every partition that it touches.
 void SmallWorld::CheckEnd() {
   for (const Shard& shard : shards_) {
-    for (const Partition& partition : shard.partitions) {
-      for (size_t i = 0; i < kParts; ++i) {
-        if (!Has(static_cast<Part>(i))) continue;
-        for (size_t work = 0; work < works_.size(); ++work) {
-          for (uint64_t batch = 0; batch < options_->lengths[work]; ++batch) {
-            if (!Touches(work, batch, partition.index)) continue;
-            if (partition.applied[i].contains({work, batch})) continue;
-            return Violate(absl::StrCat("EndExact: batch ", batch, " of ", work,
-                                        " is missing in partition ", partition.index));
-          }
-        }
+    for (const Partition& partition : shard.partitions) CheckHolds(partition);
+  }
+}
+
+void SmallWorld::CheckHolds(const Partition& partition) {
+  for (size_t i = 0; i < kParts; ++i) {
+    if (!Has(static_cast<Part>(i))) continue;
+    for (size_t work = 0; work < works_.size(); ++work) {
+      for (uint64_t batch = 0; batch < options_->lengths[work]; ++batch) {
+        if (!Touches(work, batch, partition.index)) continue;
+        if (partition.applied[i].contains({work, batch})) continue;
+        return Violate(absl::StrCat("EndExact: batch ", batch, " of ", work,
+                                    " is missing in partition ", partition.index));
       }
     }
   }

@@ -29,7 +29,7 @@ void SmallWorld::Serve(Message message) {
 
 void SmallWorld::ServePull(Message message, const worker::SendPull& pull) {
   const auto index = static_cast<size_t>(Raw(pull.shard));
-  if (pull.lane) LearnClosed(index, pull.lane->closed);
+  if (pull.lane) LearnClosed(index, *pull.lane->closed);
   if (!options_->ssp() || options_->lie == Lie::kNoWait) return Read(message, pull);
   const ps::WaiterId waiter{message.id};
   if (shards_[index].clocks.Pull(waiter, pull.clock, absl::InfiniteFuture(), /*bytes=*/1) ==
@@ -86,7 +86,7 @@ void SmallWorld::ServePush(const Message& message, const worker::SendPush& push)
   Shard& shard = shards_[index];
   const size_t work = runners_[message.runner].work;
   const bool deaf = options_->lie == Lie::kStageOnOneShard && push.stage && index > 0;
-  if (push.stage) LearnClosed(index, push.stage->closed);
+  if (push.stage) LearnClosed(index, *push.stage->closed);
   OutcomeSummary outcomes;
   for (Partition& partition : shard.partitions) {
     if (push.empty || deaf || !Touches(work, push.batch, partition.index)) continue;
@@ -114,8 +114,9 @@ v1::Outcome SmallWorld::PushPart(Partition& partition, Part part, const Message&
   if (partition.machine.IsSync(part)) {
     Generation generation = push.stage->generation;
     if (options_->lie == Lie::kNoLaneFence) generation = NewestGeneration(work);
-    const ps::Decision decision = partition.machine.PushStage(
-        part, Timeline{1}, {push.stage->lane, generation, push.stage->round, handle});
+    const ps::Decision decision =
+        partition.machine.PushStage(part, runners_[message.runner].timeline,
+                                    {push.stage->lane, generation, push.stage->round, handle});
     Note(partition, decision);
     if (options_->lie == Lie::kHastySum) {
       LaneCounts hasty(Timeline{1});
@@ -130,8 +131,8 @@ v1::Outcome SmallWorld::PushPart(Partition& partition, Part part, const Message&
   if (options_->lie == Lie::kForgetClosed && works_[work].done) gradient.name.stream.value += 1000;
   if (options_->lie == Lie::kNoLowWatermark) gradient.name.low_watermark = 0;
   if (options_->lie == Lie::kNoStreamFence) gradient.name.generation = NewestGeneration(work);
-  const ps::Decision decision =
-      partition.machine.PushStream(part, Timeline{1}, gradient, absl::UnixEpoch());
+  const ps::Decision decision = partition.machine.PushStream(
+      part, runners_[message.runner].timeline, gradient, absl::UnixEpoch());
   if (decision.outcome == v1::OUTCOME_APPLIED || decision.outcome == v1::OUTCOME_QUEUED) {
     CheckAccepted(partition, part, push, message.runner);
   }

@@ -119,6 +119,9 @@
   {{- if and $v.tls.csiDriver (not $v.tls.issuer.name) -}}
     {{- fail "tls.csiDriver: needs tls.issuer.name, whose certificates it asks for" -}}
   {{- end -}}
+  {{- if and $v.tls.numberedShards (not $v.tls.csiDriver) -}}
+    {{- fail "tls.numberedShards: needs tls.csiDriver, whose certificates carry the numbers; the shards share one without, and none of them would be believed" -}}
+  {{- end -}}
   {{- range $role := list "client" "pusher" }}
   {{- if and (get $v.tls $role) (not $v.tls.issuer.name) -}}
     {{- fail (printf "tls.%s: needs tls.issuer.name, whose certificate it asks for; with tls.secrets, make a secret for such programs yourself (docs/tls.md)" $role) -}}

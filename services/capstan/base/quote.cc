@@ -74,6 +74,15 @@ std::string Quoted(std::string_view text) {
   return quoted += '"';
 }
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = CharacterLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 bool IsPlainWord(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return c > 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '=';

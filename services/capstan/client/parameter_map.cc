@@ -3,13 +3,8 @@
 #include <utility>
 
 #include "capstan/base/status.h"
-#include "capstan/rpc/limits.h"
 
 namespace capstan {
-
-size_t MostPushBytes(const v1::JobSpec& job) {
-  return MostPushBytes(/*replicated=*/job.replicas() > 0);
-}
 
 absl::StatusOr<ParameterMap> ParameterMap::Create(const v1::JobSpec& job) {
   CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
@@ -18,7 +13,7 @@ absl::StatusOr<ParameterMap> ParameterMap::Create(const v1::JobSpec& job) {
   for (const v1::TableSpec& table : job.tables()) {
     tables.push_back({TableId{table.id()}, table.seed(), table.dim()});
   }
-  ParameterMap map(std::move(tables), std::move(layout), MostPushBytes(job));
+  ParameterMap map(std::move(tables), std::move(layout));
   map.FindFrozen(job);
   return map;
 }
@@ -42,7 +37,7 @@ absl::Span<const BlockId> ParameterMap::changing_blocks_of(PartitionIndex partit
   return changing_.empty() ? layout_.blocks_of(partition) : changing_[Raw(partition)];
 }
 
-ParameterMap::ParameterMap(std::vector<Table> tables, DenseLayout layout, size_t most_push_bytes)
-    : tables_(std::move(tables)), layout_(std::move(layout)), most_push_bytes_(most_push_bytes) {}
+ParameterMap::ParameterMap(std::vector<Table> tables, DenseLayout layout)
+    : tables_(std::move(tables)), layout_(std::move(layout)) {}
 
 }  // namespace capstan

@@ -3,7 +3,6 @@
 #ifndef CAPSTAN_CLIENT_PARAMETER_MAP_H_
 #define CAPSTAN_CLIENT_PARAMETER_MAP_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,10 +13,6 @@
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
-
-// Returns how many bytes one push of the job may have. With replicas that is a message's limit, as
-// a shard passes the push on to its backups in one message.
-size_t MostPushBytes(const v1::JobSpec& job);
 
 // Immutable after Create, therefore thread-safe.
 class ParameterMap {
@@ -43,17 +38,15 @@ class ParameterMap {
     uint64_t count = 0;
   };
   const std::vector<Range>& frozen() const { return frozen_; }
-  size_t most_push_bytes() const { return most_push_bytes_; }  // MostPushBytes.
 
  private:
-  ParameterMap(std::vector<Table> tables, DenseLayout layout, size_t most_push_bytes);
+  ParameterMap(std::vector<Table> tables, DenseLayout layout);
   void FindFrozen(const v1::JobSpec& job);
 
   std::vector<Table> tables_;
   DenseLayout layout_;
   std::vector<Range> frozen_;
   std::vector<std::vector<BlockId>> changing_;  // By partition; empty if all blocks change.
-  size_t most_push_bytes_;
 };
 
 }  // namespace capstan

@@ -126,7 +126,7 @@ RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOp
       source, std::move(on_done));
   const size_t value_bytes = wire::FloatSize(options_.dtype) * (pulled ? 2 : 1);
   for (const RequestPlan::Chunk& chunk : request->chunks) {
-    request->status.Update(plan.CheckSize(chunk, value_bytes, map_.most_push_bytes()));
+    request->status.Update(plan.CheckSize(chunk, value_bytes, kMaxPushBytes));
   }
   return Start(std::move(request));
 }

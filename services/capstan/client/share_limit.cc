@@ -6,6 +6,7 @@
 #include "capstan/base/status.h"
 #include "capstan/client/parameter_map.h"
 #include "capstan/client/request_plan.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/wire/floats.h"
 
 namespace capstan {
@@ -41,9 +42,8 @@ absl::Status CheckDenseShares(const v1::JobSpec& job) {
   RequestPlan plan(map);
   plan.Build({}, /*dense=*/true);
   for (uint32_t partition = 0; partition < map.partition_count(); ++partition) {
-    CAPSTAN_RETURN_IF_ERROR(plan.CheckSize({.partitions = {partition}},
-                                           PushedValueBytes(job, job.dense_update()),
-                                           map.most_push_bytes()));
+    CAPSTAN_RETURN_IF_ERROR(plan.CheckSize(
+        {.partitions = {partition}}, PushedValueBytes(job, job.dense_update()), kMaxPushBytes));
   }
   return absl::OkStatus();
 }
@@ -56,11 +56,11 @@ std::string SparseShareWarning(const v1::JobSpec& job) {
     bytes += keys * (sizeof(uint64_t) + table.dim() * PushedValueBytes(job, job.sparse_update()));
   }
   const uint64_t share = bytes / job.partition_count();
-  const uint64_t most = MostPushBytes(job);
-  if (share <= most) return "";
+  constexpr uint64_t kMost = kMaxPushBytes;
+  if (share <= kMost) return "";
   return absl::StrCat("the keys of a batch, were they all different, are ", bytes >> 20, " MiB in ",
                       job.partition_count(), " partitions, ", share >> 20,
-                      " MiB each, and a push may be ", most >> 20,
+                      " MiB each, and a push may be ", kMost >> 20,
                       ": if that comes about the job fails; raise partition_count, or lower "
                       "train.batch_size");
 }

@@ -64,10 +64,11 @@ void ReadMeasuresFile(Section& in, v1::ColumnSpec& spec) {
 }
 
 // {columns: "1-13", transform: bucket, boundaries: [1, 10], missing: 0}
-void AppendTransformed(Section& in, bool names, std::vector<v1::ColumnSpec>& columns) {
+void AppendTransformed(Section& in, const ColumnRules& rules,
+                       std::vector<v1::ColumnSpec>& columns) {
   std::vector<v1::ColumnSpec> added;
   for (const YamlNode* node : in.Scalars("columns", kColumnsText)) {
-    AppendColumns(in, "columns", *node, names, added);
+    AppendColumns(in, "columns", *node, rules.names, added);
   }
   in.Require("columns");
   if (!in.Has("columns")) in.Refuse("columns", absl::StrCat("is missing; expected ", kColumnsText));
@@ -78,6 +79,12 @@ void AppendTransformed(Section& in, bool names, std::vector<v1::ColumnSpec>& col
   const std::vector<double> boundaries = in.Numbers("boundaries");
   spec.mutable_boundaries()->Add(boundaries.begin(), boundaries.end());
   const bool bucket = spec.transform() == v1::NUMERIC_TRANSFORM_BUCKET;
+  if (bucket && rules.features) {
+    in.Refuse(
+        "transform",
+        "bucket makes keys, and where there are data.features, they alone have keys; expected "
+        "none, log or standard, or one of data.features that is made of the column");
+  }
   if (bucket == boundaries.empty()) {
     in.Refuse("boundaries", bucket ? "is missing: transform: bucket needs them"
                                    : "is only for transform: bucket");
@@ -122,7 +129,7 @@ std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, Colu
     return columns;
   }
   in.ForEach(
-      key, [&](Section& item) { AppendTransformed(item, rules.names, columns); }, append);
+      key, [&](Section& item) { AppendTransformed(item, rules, columns); }, append);
   return columns;
 }
 

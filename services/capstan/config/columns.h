@@ -22,6 +22,7 @@ struct ColumnRules {
   // The files name their columns, so a text that is no number is a column's name.
   bool names = false;
   bool transforms = false;  // Also accepts {columns: "1-13", transform: log}, or a list of such.
+  bool features = false;    // Only features have keys, so that `transform: bucket` is refused.
 };
 
 // Reads data.schema.label, .numeric or .categorical, such as "1-13", or a list of such.

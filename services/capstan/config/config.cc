@@ -11,6 +11,7 @@
 #include "capstan/base/status.h"
 #include "capstan/config/cross_checks.h"
 #include "capstan/config/data_files.h"
+#include "capstan/config/declared_keys.h"
 #include "capstan/config/findings.h"
 #include "capstan/config/sections.h"
 #include "capstan/config/spelling.h"
@@ -173,7 +174,11 @@ std::vector<JobKey> JobKeys() {
   Findings findings("", Findings::Purpose::kListKeys);
   ReadJob(YamlNode(), {}, findings);
   std::vector<JobKey> keys;
-  for (const auto& [name, key] : findings.keys()) keys.push_back(key);
+  for (const auto& [name, read] : findings.keys()) {
+    JobKey& key = keys.emplace_back(read);
+    const DeclaredKey* const declared = FindDeclared(name);
+    if (declared != nullptr) key.help = std::string(declared->help);
+  }
   return keys;
 }
 

@@ -102,14 +102,6 @@ void CheckPooledFeatures(const v1::DataSpec& data, Findings& findings) {
                     "none is a sequence, which a program of model.user reads; presets and towers "
                     "take bags: expected sum or mean");
   }
-  for (const v1::ColumnSpec& column : data.numeric()) {
-    if (column.transform() != v1::NUMERIC_TRANSFORM_BUCKET) continue;
-    findings.Refuse(
-        "data.schema.numeric",
-        "transform: bucket makes keys, and where there are data.features, they alone "
-        "have keys; give the column another transform, or make it one of data.features");
-    return;
-  }
   if (data.has_negatives()) {
     findings.Refuse("data.negatives",
                     "are for the loss of a program of model.user; presets and towers have none");

@@ -73,13 +73,15 @@ JobKey DescribeWhole(WholeRange range, uint64_t fallback) {
 
 JobKey DescribeBytes(WholeRange range, uint64_t fallback) {
   return {.values = absl::StrCat("a size, ", SizeText(range.min), " or more"),
-          .default_value = IsIn(range, fallback) ? SizeText(fallback) : ""};
+          .default_value = IsIn(range, fallback) ? SizeText(fallback) : "",
+          .unit = KeyUnit::kBytes};
 }
 
 JobKey DescribeSeconds(NumberRange range, double fallback) {
   const std::string max = HasEnd(range) ? SecondsText(range.max) : "";
   return {.values = absl::StrCat("a time, ", Span(SecondsText(range.min), max, range.open)),
-          .default_value = IsIn(range, fallback) ? SecondsText(fallback) : ""};
+          .default_value = IsIn(range, fallback) ? SecondsText(fallback) : "",
+          .unit = KeyUnit::kSeconds};
 }
 
 JobKey DescribeNumber(NumberRange range, double fallback) {
@@ -92,6 +94,14 @@ JobKey DescribeNumber(NumberRange range, double fallback) {
 
 JobKey DescribeWholes(WholeRange range) {
   return {.values = absl::StrCat("one or a list, ", WholeSpan(range))};
+}
+
+std::string TextInUnit(KeyUnit unit, double value) {
+  if (unit == KeyUnit::kSeconds) return SecondsText(value);
+  if (unit == KeyUnit::kNone) return absl::StrCat(value);
+  const auto bytes = static_cast<uint64_t>(value);
+  std::string text = SizeText(bytes);
+  return ParseByteSize(text) == bytes ? text : absl::StrCat(bytes);
 }
 
 }  // namespace capstan

@@ -137,7 +137,7 @@ void ReadOneLabel(Section in, const v1::DataSpec& data, v1::LabelSpec& out) {
   out.set_weight(static_cast<float>(in.Number("weight", {.open = true}, 1)));
   out.set_may_be_missing(in.Flag("optional", false));
   out.set_loss(in.OneOf<v1::Loss>("loss", kLabelLosses, v1::LOSS_UNSPECIFIED));
-  in.DefaultIs("loss", "of model.loss");
+  in.DefaultIs("loss", "of `model.loss`");
 }
 
 void ReadSeveralLabels(Section in, v1::DataSpec& data) {
@@ -177,8 +177,9 @@ void ReadSchema(Section in, v1::DataSpec& data) {
   ReadTextLabels(in, data);
   if (auto column = ReadOneColumn(in, "weight", data)) *data.mutable_weight() = *std::move(column);
   if (auto column = ReadOneColumn(in, "group", data)) *data.mutable_group() = *std::move(column);
-  for (v1::ColumnSpec& spec :
-       ReadColumns(in, "numeric", {.names = HasNames(data), .transforms = true})) {
+  for (v1::ColumnSpec& spec : ReadColumns(
+           in, "numeric",
+           {.names = HasNames(data), .transforms = true, .features = !data.features().empty()})) {
     *data.add_numeric() = std::move(spec);
   }
   for (v1::ColumnSpec& spec : ReadColumns(in, "categorical", {.names = HasNames(data)})) {

@@ -28,6 +28,7 @@ constexpr Choice<v1::Pooling> kPoolings[] = {
 void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
   out.set_many(in.Flag("many", false));
   out.set_separator(in.Text("separator", "|"));
+  in.DefaultIs("separator", "`|`");
   if (out.separator().size() != 1) in.Refuse("separator", "must be one character");
   out.set_most(static_cast<uint32_t>(in.Whole("most", {.min = 1, .max = kMostValues}, kMost)));
   out.set_pooling(in.OneOf<v1::Pooling>("pooling", kPoolings, v1::POOLING_SUM));
@@ -75,15 +76,15 @@ void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
 
 void ReadOneTable(Section in, const v1::JobSpec& spec, v1::TableSettings& out) {
   out.set_dim(static_cast<uint32_t>(in.Whole("dim", {.min = 1, .max = 4096}, 0)));
-  in.DefaultIs("dim", "model.embedding_dim");
+  in.DefaultIs("dim", "`model.embedding_dim`");
   Section optimizer = in.Map("optimizer");
   ReadOptimizer(optimizer, spec.sparse_optimizer().kind(), *out.mutable_optimizer());
-  optimizer.DefaultIs("kind", "optimizer.sparse.kind");
-  in.DefaultIs("optimizer", "optimizer.sparse");
+  optimizer.DefaultIs("kind", "`optimizer.sparse.kind`");
+  in.DefaultIs("optimizer", "`optimizer.sparse`");
   if (!in.Has("optimizer")) *out.mutable_optimizer() = spec.sparse_optimizer();
   ReadTable(in, spec.table_limits(), *out.mutable_limits());
   for (const std::string key : {"admission_count", "expire_after_examples", "byte_budget"}) {
-    in.DefaultIs(key, "table." + key);
+    in.DefaultIs(key, "`table." + key + "`");
   }
 }
 

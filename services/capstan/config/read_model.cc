@@ -53,7 +53,7 @@ void ReadTower(Section& in, v1::TowerSpec& out) {
   out.set_layers(in.Whole("layers", {.min = 1, .max = 64}, 0));
   ReadLayers(in, out);
   for (const std::string key : {"activation", "dropout", "batch_norm"}) {
-    in.DefaultIs(key, "model." + key);
+    in.DefaultIs(key, "`model." + key + "`");
   }
   in.DefaultIs("name", "the kind");
   for (const absl::string_view key : {"hidden", "layers"}) in.DefaultIs(key, "of the kind");
@@ -69,6 +69,7 @@ bool HasHiddenLayers(const v1::ModelSpec& model) {
 void ReadModel(Section& in, v1::ModelSpec& out) {
   out.set_user(in.Text("user"));
   out.set_preset(std::string(in.OneOf<absl::string_view>("preset", kPresets, "")));
+  in.DefaultIs("preset", "required, or towers, or user");
   in.ForEach("towers", [&out](Section& tower) { ReadTower(tower, *out.add_towers()); });
   if (in.Has("preset") && in.Has("towers")) in.Refuse("towers", "cannot stand beside a preset");
   if (in.Has("user")) {

@@ -19,13 +19,42 @@ constexpr Choice<v1::ScheduleKind> kSchedules[] = {
     {"exponential", v1::SCHEDULE_KIND_EXPONENTIAL},
 };
 
-// Whether the kinds of optimizers that have a setting have other defaults of it.
-bool DependsOnKind(const OptimizerSetting& setting) {
-  const auto& all = OptimizerDescriptions();
-  return std::any_of(all.begin(), all.end(), [&setting](const OptimizerDescription& any) {
-    const OptimizerSetting* const own = any.FindSetting(setting.key);
-    return own != nullptr && own->default_value != setting.default_value;
-  });
+// The kinds of optimizers that have one default of a setting.
+struct OneDefault {
+  double value;
+  std::vector<absl::string_view> kinds;
+};
+
+// Returns the defaults that the kinds of optimizers have of a setting.
+std::vector<OneDefault> DefaultsOf(absl::string_view key) {
+  std::vector<OneDefault> defaults;
+  for (const OptimizerDescription& any : OptimizerDescriptions()) {
+    const OptimizerSetting* const own = any.FindSetting(key);
+    if (any.name.empty() || own == nullptr) continue;
+    const auto same = std::find_if(defaults.begin(), defaults.end(), [own](const OneDefault& of) {
+      return of.value == own->default_value;
+    });
+    OneDefault& of =
+        same == defaults.end() ? defaults.emplace_back(OneDefault{own->default_value, {}}) : *same;
+    of.kinds.push_back(any.name);
+  }
+  return defaults;
+}
+
+// Tells the defaults of a setting that depends on the kind: "1e-8; adagrad, rowwise_adagrad:
+// 1e-10". What most kinds have is told without their names.
+std::string DefaultsText(std::vector<OneDefault> defaults) {
+  size_t kinds = 0;
+  for (const OneDefault& of : defaults) kinds += of.kinds.size();
+  const auto is_of_most = [kinds](const OneDefault& of) { return 2 * of.kinds.size() > kinds; };
+  std::stable_partition(defaults.begin(), defaults.end(), is_of_most);
+  std::vector<std::string> texts;
+  for (const OneDefault& of : defaults) {
+    const std::string value = DescribeNumber({}, of.value).default_value;
+    texts.push_back(is_of_most(of) ? value
+                                   : absl::StrCat(absl::StrJoin(of.kinds, ", "), ": ", value));
+  }
+  return absl::StrJoin(texts, "; ");
 }
 
 std::vector<Choice<v1::OptimizerKind>> Kinds() {
@@ -53,7 +82,8 @@ void ReadSettings(Section& in, const OptimizerDescription& optimizer, const v1::
       const bool inherits = base != nullptr && own != nullptr;
       const double fallback = inherits ? (base->*own->get)() : read.default_value;
       const double value = in.Number(read.key, {read.min, read.max, read.open}, fallback);
-      if (DependsOnKind(setting)) in.DefaultIs(setting.key, "of the kind");
+      const std::vector<OneDefault> defaults = DefaultsOf(setting.key);
+      if (defaults.size() > 1) in.DefaultIs(setting.key, DefaultsText(defaults));
       if (own != nullptr) (out.*own->set)(static_cast<float>(value));
       if (own == nullptr && in.Has(read.key)) RefuseForKind(in, read.key, optimizer);
     }
@@ -129,7 +159,7 @@ void TellWhatGroupsInherit(Section& in) {
     for (const OptimizerSetting& setting : any.settings) keys.emplace(setting.key);
     for (const OptimizerSwitch& of : any.switches) keys.emplace(of.key);
   }
-  for (const std::string& key : keys) in.DefaultIs(key, "optimizer.dense." + key);
+  for (const std::string& key : keys) in.DefaultIs(key, "`optimizer.dense." + key + "`");
 }
 
 }  // namespace

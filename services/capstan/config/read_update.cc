@@ -65,7 +65,7 @@ void ReadUpdatePolicy(Section& in, uint32_t default_lanes, v1::UpdatePolicy& out
   out.set_aggregate(in.Whole("aggregate", {.min = 1, .max = 4096}, 1));
   out.set_staleness(in.Whole("staleness", {.max = 1000000}, 0));
   out.set_lanes(in.Whole("lanes", {.min = 1, .max = 4096}, sync ? default_lanes : 0));
-  in.DefaultIs("lanes", "capstan train: the workers");
+  in.DefaultIs("lanes", "`capstan train`: the workers");
   out.set_backup_workers(in.Whole("backup_workers", {.max = 4095}, 0));
   out.set_stale_gradients(in.OneOf<v1::StaleGradients>("stale_gradients", kStaleGradients,
                                                        v1::STALE_GRADIENTS_UNSPECIFIED));

@@ -24,9 +24,13 @@ std::string WhatItIs(const YamlNode& node) {
   return std::string(KindName(node));
 }
 
+// A number in quotes is text. What has a unit is a text of YAML with quotes and without.
+bool IsNumberInQuotes(const YamlNode& node) {
+  return node.quoted && ParseDecimal(node.text).has_value();
+}
+
 std::string NotExpected(const YamlNode& node, absl::string_view expected) {
-  const bool number_in_quotes = node.quoted && ParseDecimal(node.text).has_value();
-  return absl::StrCat(WhatItIs(node), number_in_quotes ? " (in quotes, hence text)" : "",
+  return absl::StrCat(WhatItIs(node), IsNumberInQuotes(node) ? " (in quotes, hence text)" : "",
                       " is not ", expected);
 }
 
@@ -156,7 +160,8 @@ bool Section::Flag(absl::string_view key, bool fallback) {
 
 bool Section::ParseWhole(const YamlNode& node, absl::string_view key, WholeRange range,
                          uint64_t& value) {
-  const std::optional<uint64_t> parsed = node.quoted ? std::nullopt : ParseCount(node.text);
+  const std::optional<uint64_t> parsed =
+      IsNumberInQuotes(node) ? std::nullopt : ParseCount(node.text);
   if (parsed && *parsed >= range.min && *parsed <= range.max) {
     value = *parsed;
     return true;
@@ -194,7 +199,8 @@ uint64_t Section::Bytes(absl::string_view key, WholeRange range, uint64_t fallba
   Describe(key, DescribeBytes(range, fallback));
   const YamlNode* node = Scalar(key, kBytesText);
   if (node == nullptr) return fallback;
-  const std::optional<uint64_t> parsed = node->quoted ? std::nullopt : ParseByteSize(node->text);
+  const std::optional<uint64_t> parsed =
+      IsNumberInQuotes(*node) ? std::nullopt : ParseByteSize(node->text);
   if (parsed && *parsed >= range.min && *parsed <= range.max) return *parsed;
   RefuseValue(key, *node, absl::StrCat(kBytesText, ", at least ", ByteSizeText(range.min)));
   return fallback;
@@ -204,7 +210,8 @@ double Section::Seconds(absl::string_view key, NumberRange range, double fallbac
   Describe(key, DescribeSeconds(range, fallback));
   const YamlNode* node = Scalar(key, kSecondsText);
   if (node == nullptr) return fallback;
-  const std::optional<double> parsed = node->quoted ? std::nullopt : ParseSeconds(node->text);
+  const std::optional<double> parsed =
+      IsNumberInQuotes(*node) ? std::nullopt : ParseSeconds(node->text);
   if (parsed && IsWithin(*parsed, range)) return *parsed;
   RefuseValue(key, *node, absl::StrCat(kSecondsText, ", in seconds ", RangeText(range)));
   return fallback;

@@ -15,6 +15,37 @@
 namespace capstan::metrics {
 namespace {
 
+constexpr CounterDeclaration kProcessCpuSeconds = {
+    .name = "capstan_process_cpu_seconds_total",
+    .help = "CPU time of all threads.",
+    .normal = "grows by less than the CPU limit a second"};
+
+constexpr GaugeDeclaration kProcessResidentBytes = {
+    .name = "capstan_process_resident_bytes",
+    .help = "Resident memory.",
+    .normal = "below the memory limit by a quarter"};
+
+constexpr GaugeDeclaration kProcessMemoryLimitBytes = {
+    .name = "capstan_process_memory_limit_bytes",
+    .help = "Memory that the process may take, as its cgroup says.",
+    .when = "with a memory limit"};
+
+constexpr GaugeDeclaration kProcessCpuLimitCores = {
+    .name = "capstan_process_cpu_limit_cores",
+    .help = "CPU time a second that the process may use, as its cgroup says.",
+    .when = "with a CPU limit"};
+
+constexpr CounterDeclaration kProcessCpuThrottledSeconds = {
+    .name = "capstan_process_cpu_throttled_seconds_total",
+    .help = "Time in which the process was held back by its CPU limit.",
+    .when = "with a CPU limit",
+    .normal = "grows by less than a twentieth of a second a second"};
+
+constexpr GaugeDeclaration kProcessStartTimestampSeconds = {
+    .name = "capstan_process_start_timestamp_seconds",
+    .help = "When this process began to measure itself.",
+    .normal = "changes only at a restart"};
+
 // Returns 0 if there is no /proc.
 double ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
@@ -28,16 +59,11 @@ double ResidentBytes() {
 void AddLimits(Registry& registry) {
   const CgroupLimits limits = ReadCgroupLimits();
   if (limits.memory_bytes) {
-    registry.AddGauge("capstan_process_memory_limit_bytes", "Memory that the process may take.")
-        .Set(*limits.memory_bytes);
+    registry.AddGauge(kProcessMemoryLimitBytes).Set(*limits.memory_bytes);
   }
   if (!limits.cpu_cores) return;
-  registry
-      .AddGauge("capstan_process_cpu_limit_cores", "CPU time a second that the process may use.")
-      .Set(*limits.cpu_cores);
-  Counter& throttled =
-      registry.AddCounter("capstan_process_cpu_throttled_seconds_total",
-                          "Time in which the process was held back by its CPU limit.");
+  registry.AddGauge(kProcessCpuLimitCores).Set(*limits.cpu_cores);
+  Counter& throttled = registry.AddCounter(kProcessCpuThrottledSeconds);
   registry.BeforeCollect(
       [&throttled] { throttled.Add(std::max(0.0, ReadThrottledSeconds() - throttled.value())); });
 }
@@ -60,13 +86,10 @@ double ProcessCpuCores() {
 }
 
 void AddProcessMetrics(Registry& registry) {
-  registry
-      .AddGauge("capstan_process_start_timestamp_seconds",
-                "When this process began to measure itself.")
+  registry.AddGauge(kProcessStartTimestampSeconds)
       .Set(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
-  Counter& cpu =
-      registry.AddCounter("capstan_process_cpu_seconds_total", "CPU time of all threads.");
-  Gauge& resident = registry.AddGauge("capstan_process_resident_bytes", "Resident memory.");
+  Counter& cpu = registry.AddCounter(kProcessCpuSeconds);
+  Gauge& resident = registry.AddGauge(kProcessResidentBytes);
   registry.BeforeCollect([&cpu, &resident] {
     // Two scrapes at once may both add the same rise; later ones add as much less.
     cpu.Add(std::max(0.0, ProcessCpuSeconds() - cpu.value()));

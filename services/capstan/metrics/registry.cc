@@ -13,6 +13,12 @@
 namespace capstan::metrics {
 namespace {
 
+constexpr GaugeDeclaration kBuildInfo = {
+    .name = "capstan_build_info",
+    .help = "What this program was built from; always 1.",
+    .labels = "compiler, revision, version",
+    .normal = "1; the same labels everywhere, except during an upgrade"};
+
 prometheus::MetricType ToPrometheus(Kind kind) {
   switch (kind) {
     case Kind::kCounter:
@@ -52,9 +58,11 @@ prometheus::ClientMetric ToPrometheus(const Series& series, Kind kind) {
   return metric;
 }
 
-bool HaveSameNames(const Labels& a, const Labels& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const auto& x, const auto& y) { return x.first == y.first; });
+// Returns the names of labels as declarations have them: "code, op".
+std::string NamesOf(const Labels& labels) {
+  std::string names;
+  for (const auto& [name, value] : labels) names += (names.empty() ? "" : ", ") + name;
+  return names;
 }
 
 }  // namespace
@@ -62,46 +70,50 @@ bool HaveSameNames(const Labels& a, const Labels& b) {
 struct Registry::Metric {
   Kind kind;
   std::string help;
+  std::string label_names;
   std::map<Labels, std::unique_ptr<Series>> series;
 };
 
 Registry::Registry() = default;
 Registry::~Registry() = default;
 
-Registry::Metric& Registry::FindOrAdd(std::string_view name, std::string_view help, Kind kind,
-                                      const Labels& labels) {
-  CAPSTAN_CHECK(IsMetricName(name, kind));
-  CAPSTAN_CHECK(!help.empty());
+template <Kind kKind>
+Registry::Metric& Registry::FindOrAdd(const Declaration<kKind>& declared, const Labels& labels) {
+  CAPSTAN_CHECK(IsMetricName(declared.name, kKind));
+  CAPSTAN_CHECK(!declared.help.empty());
   for (const auto& [label, value] : labels) CAPSTAN_CHECK(IsLabelName(label));
-  auto found = metrics_.find(name);
+  std::string label_names = NamesOf(labels);
+  CAPSTAN_CHECK(label_names == declared.labels);
+  auto found = metrics_.find(declared.name);
   if (found == metrics_.end()) {
-    found = metrics_.emplace(name, Metric{kind, std::string(help), {}}).first;
+    Metric added{kKind, std::string(declared.help), std::move(label_names), {}};
+    found = metrics_.emplace(declared.name, std::move(added)).first;
   }
   Metric& metric = found->second;
-  CAPSTAN_CHECK(metric.kind == kind);
-  CAPSTAN_CHECK(metric.help == help);
-  CAPSTAN_CHECK(metric.series.empty() || HaveSameNames(metric.series.begin()->first, labels));
+  CAPSTAN_CHECK(metric.kind == kKind);
+  CAPSTAN_CHECK(metric.help == declared.help);
+  CAPSTAN_CHECK(metric.label_names == declared.labels);
   return metric;
 }
 
-Counter& Registry::AddCounter(std::string_view name, std::string_view help, const Labels& labels) {
+Counter& Registry::AddCounter(const CounterDeclaration& metric, const Labels& labels) {
   absl::MutexLock lock(&mu_);
-  std::unique_ptr<Series>& series = FindOrAdd(name, help, Kind::kCounter, labels).series[labels];
+  std::unique_ptr<Series>& series = FindOrAdd(metric, labels).series[labels];
   if (series == nullptr) series = std::make_unique<Counter>(labels);
   return static_cast<Counter&>(*series);
 }
 
-Gauge& Registry::AddGauge(std::string_view name, std::string_view help, const Labels& labels) {
+Gauge& Registry::AddGauge(const GaugeDeclaration& metric, const Labels& labels) {
   absl::MutexLock lock(&mu_);
-  std::unique_ptr<Series>& series = FindOrAdd(name, help, Kind::kGauge, labels).series[labels];
+  std::unique_ptr<Series>& series = FindOrAdd(metric, labels).series[labels];
   if (series == nullptr) series = std::make_unique<Gauge>(labels);
   return static_cast<Gauge&>(*series);
 }
 
-Histogram& Registry::AddHistogram(std::string_view name, std::string_view help,
+Histogram& Registry::AddHistogram(const HistogramDeclaration& metric,
                                   const std::vector<double>& bounds, const Labels& labels) {
   absl::MutexLock lock(&mu_);
-  std::unique_ptr<Series>& series = FindOrAdd(name, help, Kind::kHistogram, labels).series[labels];
+  std::unique_ptr<Series>& series = FindOrAdd(metric, labels).series[labels];
   if (series == nullptr) series = std::make_unique<Histogram>(labels, bounds);
   auto& histogram = static_cast<Histogram&>(*series);
   CAPSTAN_CHECK(histogram.bounds() == bounds);
@@ -151,8 +163,7 @@ void AddBuildInfo(Registry& registry) {
   const Labels labels = {{"version", std::string(Version())},
                          {"revision", std::string(Revision())},
                          {"compiler", std::string(Compiler())}};
-  registry.AddGauge("capstan_build_info", "What this program was built from; always 1.", labels)
-      .Set(1);
+  registry.AddGauge(kBuildInfo, labels).Set(1);
 }
 
 }  // namespace capstan::metrics

@@ -1,8 +1,7 @@
 // The metrics of a process. `main` makes one Registry and hands it down by reference; code that
 // measures keeps references to its series and updates them without a lock.
 //
-//   Counter& pushes = registry.AddCounter("capstan_server_push_requests_total", "Push requests.",
-//                                         {{"code", "OK"}});
+//   Counter& pushes = registry.AddCounter(kServerPushRequests, {{"code", "OK"}});
 //   pushes.Add();
 #ifndef CAPSTAN_METRICS_REGISTRY_H_
 #define CAPSTAN_METRICS_REGISTRY_H_
@@ -11,11 +10,11 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "capstan/metrics/declaration.h"
 #include "capstan/metrics/series.h"
 
 namespace prometheus {
@@ -24,13 +23,12 @@ struct MetricFamily;
 
 namespace capstan::metrics {
 
-// A metric is one name, one type and one help text; a series is a metric with values for its
-// labels.
+// A metric is what its declaration says; a series is a metric with values for its labels.
 //
 // Names are part of the product, so their rules are enforced by CHECK: `capstan_` in front, lower
-// case,
-// `_total` at the end of counters and of nothing else, a help text, the same type and labels in all
-// series of a metric. Label values may come from anywhere, but must be few.
+// case, `_total` at the end of counters and of nothing else, a help text, one declaration of a
+// metric, and in all of its series the labels that this names, in alphabetical order. Label values
+// may come from anywhere, but must be few.
 //
 // Thread-safe.
 class Registry {
@@ -40,14 +38,14 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // Return the series with this name and these labels, which is created if there is none yet. It
+  // Return the series of this metric with these labels, which is created if there is none yet. It
   // lives until it is removed or the registry is destroyed.
-  Counter& AddCounter(std::string_view name, std::string_view help, const Labels& labels = {});
-  Gauge& AddGauge(std::string_view name, std::string_view help, const Labels& labels = {});
+  Counter& AddCounter(const CounterDeclaration& metric, const Labels& labels = {});
+  Gauge& AddGauge(const GaugeDeclaration& metric, const Labels& labels = {});
 
   // `bounds`: upper bounds of the buckets, ascending; +Inf is added. See capstan/metrics/buckets.h.
-  Histogram& AddHistogram(std::string_view name, std::string_view help,
-                          const std::vector<double>& bounds, const Labels& labels = {});
+  Histogram& AddHistogram(const HistogramDeclaration& metric, const std::vector<double>& bounds,
+                          const Labels& labels = {});
 
   // Removes a series, for instance of a worker that has left. The reference is invalid afterwards.
   void Remove(const Series& series);
@@ -64,7 +62,8 @@ class Registry {
 
  private:
   struct Metric;
-  Metric& FindOrAdd(std::string_view name, std::string_view help, Kind kind, const Labels& labels)
+  template <Kind kKind>
+  Metric& FindOrAdd(const Declaration<kKind>& declared, const Labels& labels)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable absl::Mutex mu_;

@@ -9,9 +9,26 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/status.h"
 #include "capstan/metrics/buckets.h"
+#include "capstan/metrics/declaration.h"
 
 namespace capstan {
 namespace {
+
+constexpr metrics::CounterDeclaration kObjectStoreRequests = {
+    .name = "capstan_object_store_requests_total",
+    .help =
+        "Calls to an object store, by their status: S3 or a checkpoint folder; `op` is read, "
+        "write, upload, stat, list or delete.",
+    .labels = "code, op",
+    .when = "with checkpoints; workers: with data in S3",
+    .normal = "`OK`; `NOT_FOUND` when a job begins"};
+
+constexpr metrics::HistogramDeclaration kObjectStoreRequestDurationSeconds = {
+    .name = "capstan_object_store_request_duration_seconds",
+    .help = "Time of a call to an object store, with retries.",
+    .labels = "op",
+    .when = "with checkpoints; workers: with data in S3",
+    .normal = "below a second"};
 
 enum class Ask { kRead, kWrite, kUpload, kStat, kList, kDelete };
 constexpr std::array<const char*, 6> kNames = {"read", "write", "upload", "stat", "list", "delete"};
@@ -27,8 +44,7 @@ class Meter {
  public:
   explicit Meter(metrics::Registry& registry) : registry_(registry) {
     for (size_t i = 0; i < kNames.size(); ++i) {
-      durations_[i] = &registry.AddHistogram("capstan_object_store_request_duration_seconds",
-                                             "Time of a call to an object store, with retries.",
+      durations_[i] = &registry.AddHistogram(kObjectStoreRequestDurationSeconds,
                                              metrics::WaitBuckets(), {{"op", kNames[i]}});
       // These counters exist from the beginning, at 0.
       Requests(kNames[i], absl::StatusCode::kOk);
@@ -53,8 +69,7 @@ class Meter {
 
  private:
   metrics::Counter& Requests(const char* op, absl::StatusCode code) {
-    return registry_.AddCounter("capstan_object_store_requests_total",
-                                "Calls to an object store, by their status.",
+    return registry_.AddCounter(kObjectStoreRequests,
                                 {{"op", op}, {"code", absl::StatusCodeToString(code)}});
   }
 

@@ -7,7 +7,8 @@
 //   namespace capstan::mine {
 //   std::vector<OptimizerDescription> Describe() { return {{.kind = ..., .name = "mine", ...}}; }
 //   }
-// and `mine` among the kinds in CMakeLists.txt. A test then says what docs/job-yaml.md lacks.
+// and `mine` among the kinds in CMakeLists.txt. Tests then say which keys lack their help
+// (capstan/config/declared_keys.h), and what docs/job-yaml.md lacks.
 //
 // To add one of your own that is no part of Capstan: write a file anywhere, with an
 // OptimizerRegistration, as in deploy/examples/extension/lion.cc. It takes a number from

@@ -159,12 +159,31 @@ ShardNeeds NeedsOfShard(const v1::JobSpec& job, const Traffic& traffic, const Sc
   return needs;
 }
 
+// Returns how many batches the runners of a worker, whose threads, or lanes, are `feeds`, have
+// asked for ahead of time, beside the one that each of them works on.
+uint64_t BatchesAhead(const v1::JobSpec& job, uint64_t feeds, uint64_t batch_bytes) {
+  const uint64_t most = kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1;
+  return std::min<uint64_t>(feeds * job.train().prefetch_batches(), most);
+}
+
 // Returns how many batches a worker holds whose threads, or lanes, are `feeds`: of each the one at
-// work and those that its runner has asked for ahead of time, and what the prefetcher cuts beyond.
+// work, those that runners have asked for ahead of time, and what the prefetcher cuts beyond. Each
+// of the latter two is bounded for the worker as a whole.
 uint64_t BatchesHeld(const v1::JobSpec& job, uint64_t feeds, uint64_t batch_bytes) {
-  const uint64_t ahead = feeds * job.train().prefetch_batches();
-  const uint64_t most_cut = kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1;
-  return feeds + ahead + std::min(ahead, most_cut);
+  return feeds + 2 * BatchesAhead(job, feeds, batch_bytes);
+}
+
+// Returns what steps take for the keys of their batch, beside the batch and before anything is
+// pulled (worker/shell/step, client/request_plan), where it has `keys` different ones: each key
+// once as it is pulled and once in the order of the partitions, with where its row is, and where
+// each of its places in the batch is; and of each partition which keys are its own, and its
+// versions.
+uint64_t StepKeyBytes(const v1::JobSpec& job, uint64_t keys) {
+  constexpr uint64_t kOfKey = 2 * sizeof(uint64_t) + 3 * sizeof(uint32_t);
+  constexpr uint64_t kOfPartition = 2 * sizeof(uint64_t) + 3 * sizeof(uint32_t);
+  constexpr uint64_t kOfTable = 5 * sizeof(uint32_t);
+  const uint64_t tables = static_cast<uint64_t>(job.tables_size());
+  return keys * kOfKey + job.partition_count() * (kOfPartition + tables * kOfTable);
 }
 
 // Returns the memory of a worker. Each step under way, or lane at work, holds the pulled parameters
@@ -191,7 +210,9 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
       {"gradient being computed", trainers * GradientsOfABatch(job) * (dense + rows)},
       {"messages on their way, at most", trainers * steps * messages},
       {"tasks being read", feeds * facts.task_bytes},
-      {"batches read ahead", BatchesHeld(job, feeds, batch) * batch}};
+      {"batches read ahead", BatchesHeld(job, feeds, batch) * batch},
+      {"keys of batches",
+       (feeds + BatchesAhead(job, feeds, batch)) * StepKeyBytes(job, traffic.worker.rows)}};
   return memory;
 }
 

@@ -15,7 +15,11 @@ constexpr uint64_t kMost = uint64_t{1} << 60;
 
 uint64_t PieceBytes(const ShardNeeds& needs, uint64_t memory) {
   const uint64_t limit = MemoryLimit(MemoryUse::kPushPieces, memory);
-  return std::min(needs.push_in_pieces * needs.clients, std::max(needs.push_in_pieces, limit));
+  // With backups one is kept until its backup has it, and another one, which comes from its owner,
+  // always has room.
+  const uint64_t of_backups = needs.copies > 1 ? 2 * needs.push_in_pieces : 0;
+  return of_backups +
+         std::min(needs.push_in_pieces * needs.clients, std::max(needs.push_in_pieces, limit));
 }
 
 uint64_t SurelyHeld(const ShardNeeds& needs) {

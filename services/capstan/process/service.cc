@@ -17,6 +17,14 @@
 namespace capstan {
 namespace {
 
+constexpr metrics::GaugeDeclaration kTlsCertificateExpiryTimestampSeconds = {
+    .name = "capstan_tls_certificate_expiry_timestamp_seconds",
+    .help =
+        "When the certificate that others are shown ends, as its file stands now; 0: "
+        "unreadable.",
+    .when = "with TLS",
+    .normal = "a week ahead or more"};
+
 // Sets the limit of core files to 1 byte. A limit of 0 applies only to files: where the kernel
 // pipes cores to a program (core_pattern), as on many systems, only a limit of 1 prevents them, and
 // it is too little for a file as well. If the limit cannot be set, the process is made undumpable,
@@ -51,9 +59,7 @@ void MeasureProcess(metrics::Registry& registry, const Tls* tls) {
   metrics::AddProcessMetrics(registry);
   MeasureObjectStores(registry);
   if (tls == nullptr) return;
-  metrics::Gauge& end = registry.AddGauge(
-      "capstan_tls_certificate_expiry_timestamp_seconds",
-      "When the certificate that others are shown ends, as its file stands now; 0: unreadable.");
+  metrics::Gauge& end = registry.AddGauge(kTlsCertificateExpiryTimestampSeconds);
   registry.BeforeCollect([&end, file = tls->identity().certificate_file] {
     const absl::Time expires = CertificateEnd(file);
     end.Set(expires == absl::InfinitePast() ? 0

@@ -3,16 +3,13 @@
 #include <grpcpp/security/auth_context.h>
 
 #include <memory>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/security/role.h"
 #include "capstan/security/tls.h"
 
 namespace capstan {
-namespace {
 
-// The DNS names of the client's certificate; none without TLS.
 std::vector<std::string> CertifiedNames(const grpc::ServerContextBase& context) {
   const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
   if (shown == nullptr) return {};
@@ -22,8 +19,6 @@ std::vector<std::string> CertifiedNames(const grpc::ServerContextBase& context) 
   }
   return names;
 }
-
-}  // namespace
 
 std::string CallerOf(const grpc::ServerContextBase& context) {
   std::string caller;

@@ -6,10 +6,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace capstan {
 
 class Tls;
+
+// Returns the DNS names in the client's certificate; none without TLS.
+std::vector<std::string> CertifiedNames(const grpc::ServerContextBase& context);
 
 // Returns a text for logs: the names in the client's certificate ("admin.ctr.capstan"), if it has
 // shown one, and its address.

@@ -69,6 +69,13 @@ class EventLoop {
     return bytes;
   }
 
+  // Reads the bytes of a reply, or of a message of a stream, into `message`. INTERNAL: they are
+  // none of its type.
+  template <typename Message>
+  static absl::Status ParseInto(Bytes bytes, Message& message) {
+    return FromGrpcStatus(grpc::SerializationTraits<Message>::Deserialize(&bytes, &message));
+  }
+
   // Starts a call whose answer is a stream. `on_message` runs for each message, and `on_end` once
   // after the last one, with OK only if the server ended the stream in order. If `on_message`
   // returns a status and that is an error, the stream is ended, with this error. There is no
@@ -107,8 +114,8 @@ class EventLoop {
   template <typename Message>
   static absl::StatusOr<Message> Parse(Bytes bytes) {
     Message message;
-    grpc::Status status = grpc::SerializationTraits<Message>::Deserialize(&bytes, &message);
-    if (!status.ok()) return FromGrpcStatus(status);
+    absl::Status status = ParseInto(std::move(bytes), message);
+    if (!status.ok()) return status;
     return message;
   }
 

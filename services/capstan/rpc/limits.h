@@ -4,8 +4,6 @@
 
 #include <grpc/impl/codegen/grpc_types.h>
 
-#include <cstddef>
-
 namespace capstan {
 
 // A larger message is answered RESOURCE_EXHAUSTED. Chunks are about 1 MiB. If the share of a single
@@ -15,11 +13,8 @@ inline constexpr int kMaxMessageBytes = 64 << 20;
 // The most bytes of a push that is sent in pieces: protobuf cannot read 2 GiB or more.
 inline constexpr int kMaxPushBytes = 1 << 30;
 
-// Returns the most bytes that a push may have. If the job keeps replicas, the shard passes the push
-// on to a backup in one message, together with its outcome.
-constexpr size_t MostPushBytes(bool replicated) {
-  return replicated ? kMaxMessageBytes - (1 << 20) : kMaxPushBytes;
-}
+// The most bytes that an owner tells a backup in pieces: such a push, together with its outcome.
+inline constexpr int kMaxReplicateBytes = kMaxPushBytes + (1 << 20);
 
 // The most calls under way over one connection; further ones wait at the client until others have
 // ended. So a client must have fewer calls than this wait at the server for something that another

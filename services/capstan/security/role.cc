@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/absl_view.h"
+#include "capstan/message/rpc_method.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job_reader.pb.h"
 #include "capstan/v1/ps.pb.h"
@@ -59,7 +60,7 @@ void AddCallersOf(const google::protobuf::FileDescriptor& file, Callers& callers
     const google::protobuf::ServiceDescriptor& service = *file.service(i);
     for (int k = 0; k < service.method_count(); ++k) {
       const google::protobuf::MethodDescriptor& method = *service.method(k);
-      uint32_t& bits = callers[absl::StrCat("/", service.full_name(), "/", method.name())];
+      uint32_t& bits = callers[PathOf(method)];
       for (int role : method.options().GetRepeatedExtension(v1::caller)) {
         bits |= BitOf(static_cast<v1::Role>(role));
       }
@@ -82,6 +83,11 @@ bool HasRole(std::span<const std::string> names, std::string_view job, const May
     const std::optional<PeerName> name = ParseDnsName(shown);
     return name && name->job == job && may(name->role);
   });
+}
+
+bool CarriesNumber(std::span<const std::string> names, uint32_t shard) {
+  return std::any_of(names.begin(), names.end(),
+                     [shard](const std::string& name) { return ShardOfDnsName(name) == shard; });
 }
 
 }  // namespace
@@ -129,13 +135,14 @@ bool MayCall(std::span<const std::string> names, std::string_view job, std::stri
 
 bool MayActForShard(std::span<const std::string> names, std::string_view job, uint32_t shard) {
   const bool is_shard = HasRole(names, job, [](Role role) { return role == Role::kPs; });
-  bool is_of_one = false;
-  for (const std::string& name : names) {
-    const std::optional<uint32_t> named = ShardOfDnsName(name);
-    if (named == shard) return is_shard;
-    is_of_one |= named.has_value();
-  }
-  return is_shard && !is_of_one;
+  const bool is_of_one = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return ShardOfDnsName(name).has_value();
+  });
+  return is_shard && (!is_of_one || CarriesNumber(names, shard));
+}
+
+bool IsOfShard(std::span<const std::string> names, std::string_view job, uint32_t shard) {
+  return CarriesNumber(names, shard) && MayActForShard(names, job, shard);
 }
 
 bool MayTrain(Role role) { return role == Role::kWorker; }

@@ -36,6 +36,10 @@ std::optional<uint32_t> ShardOfDnsName(std::string_view dns_name);
 // role is ps, and it is for no particular shard or for this one.
 bool MayActForShard(std::span<const std::string> names, std::string_view job, uint32_t shard);
 
+// Returns whether a certificate with these names is of `shard` of the job alone: its holder may act
+// for that one, and it carries the number.
+bool IsOfShard(std::span<const std::string> names, std::string_view job, uint32_t shard);
+
 // Returns whether a client in this role may call `method`, such as "/capstan.v1.Ps/Push": the
 // method's proto says so, by the option `caller`.
 bool MayCall(Role role, std::string_view method);

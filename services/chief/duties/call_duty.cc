@@ -1,6 +1,5 @@
 #include "chief/duties/call_duty.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -33,9 +32,6 @@ void CallDuty::CheckRefusal() {
   }
 }
 
-// Sources of moves are asked often, as partitions may stand still; rounds are released at once.
-absl::Time CallDuty::NextWake() const {
-  return std::min(job_->calls.NextDue(Purpose::kMove), job_->calls.NextDue(Purpose::kRelease));
-}
+absl::Time CallDuty::NextWake() const { return job_->calls.NextHurried(); }
 
 }  // namespace capstan::chief

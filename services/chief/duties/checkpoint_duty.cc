@@ -76,7 +76,7 @@ void CheckpointDuty::Advance(absl::Time now) {
   LeaveIntervalOut(now);
   // EndDuty sets `saving` only after the pause that follows a failed attempt.
   if (job_->training.end.saving && !job_->checkpoints.checkpointer.running()) return Begin(now);
-  if (!job_->CheckpointWanted(now) || job_->calls.Pending(Purpose::kClose)) return;
+  if (!job_->CheckpointWanted(now) || job_->calls.Pending<v1::CloseStreamsRequest>()) return;
   if ((job_->training.work.has_lanes() ||
        job_->training.standstill.step != Standstill::Step::kNone) &&
       !job_->training.AtStandstill())
@@ -149,10 +149,10 @@ std::string CheckpointDuty::ParentOfNext() const {
 }
 
 void CheckpointDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
-  if (answer.purpose != Purpose::kSave) return;
+  if (!answer.IsTo<v1::SavePartitionsRequest>()) return;
   if (answer.reply.ok()) {
     job_->checkpoints.checkpointer.OnSaved(
-        answer.shard, std::get<v1::SavePartitionsReply>(*answer.reply), now, job_->calls);
+        answer.shard, answer.reply->Get<v1::SavePartitionsReply>(), now, job_->calls);
     return;
   }
   job_->checkpoints.checkpointer.Abandon(answer.reply.status(), now, job_->calls);

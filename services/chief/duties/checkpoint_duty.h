@@ -29,7 +29,7 @@ class CheckpointDuty : public Duty {
   // If the job has ended, answers all askers: it takes no checkpoint any more.
   void AnswerIfEnded();
   void Advance(absl::Time now);
-  // Takes the answer in if it is one to a kSave.
+  // Takes the answer in if a shard was to save.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   void OnManifestWritten(const std::string& uri, const absl::Status& written, absl::Time now);
 

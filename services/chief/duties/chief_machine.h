@@ -64,6 +64,12 @@ class ChiefMachine final {
   bool MaySpeak(uint32_t index, uint64_t incarnation, const std::string& secret) const {
     return job_.placement.shards.CheckSpeaker(index, incarnation, secret).ok();
   }
+  // Returns whether the process of a shard is believed whose certificate carries no number, by
+  // ChiefOptions.unnumbered_shards.
+  bool MayBeUnnumbered(uint32_t index) const { return duties_.shards.MayBeUnnumbered(index); }
+  // The process of a shard, which has registered, has shown a certificate with the shard's number.
+  // The next chiefs know that, too.
+  void NoteNumbered(uint32_t index) { duties_.shards.NoteNumbered(index); }
 
   // A new incarnation replaces the process of the same name once that is silent or drains. `peer`
   // is the address that the call comes from; empty: not known. FAILED_PRECONDITION: another wire
@@ -143,6 +149,9 @@ class ChiefMachine final {
   v1::JobState state() const { return job_.state; }
   v1::FailureKind failure_kind() const { return job_.failure_kind; }
   const std::string& reason() const { return job_.reason; }
+  // Returns all that the duties know together. The explorer of states (tests) tells by it which
+  // states are equal.
+  const JobContext& job() const { return job_; }
 
  private:
   JobContext job_;

@@ -10,7 +10,7 @@ void CloseDuty::Advance() {
 }
 
 void CloseDuty::OnAnswer(const ShardCalls::Answer& answer) {
-  if (answer.purpose == Purpose::kClose) job_->training.closes.OnClosed(answer.shard);
+  if (answer.IsTo<v1::CloseStreamsRequest>()) job_->training.closes.OnClosed(answer.shard);
 }
 
 }  // namespace capstan::chief

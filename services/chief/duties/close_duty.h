@@ -15,7 +15,7 @@ class CloseDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance();
-  // Takes the answer in if it is one to a kClose.
+  // Takes the answer in if shards have closed streams.
   void OnAnswer(const ShardCalls::Answer& answer);
 };
 

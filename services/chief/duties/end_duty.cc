@@ -48,7 +48,7 @@ bool EndDuty::StepDone(absl::Time now) {
     case EndStep::kDrain:
       return job_->Drained(now);
     case EndStep::kFlush:
-      return !job_->calls.Pending(Purpose::kFlush);
+      return !job_->calls.Pending<v1::FlushRequest>();
     case EndStep::kClose:
       return job_->training.closes.complete();
     case EndStep::kEvaluate:

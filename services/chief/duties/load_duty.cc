@@ -25,7 +25,8 @@ void LoadDuty::Send() {
 // view.
 bool LoadDuty::IsDue(uint32_t index) const {
   const Shard* shard = job_->placement.shards.Find(index);
-  if (!job_->recovery.restoration.Awaits(index) || job_->calls.Pending(Purpose::kLoad, index))
+  if (!job_->recovery.restoration.Awaits(index) ||
+      job_->calls.Pending<v1::LoadPartitionsRequest>(index))
     return false;
   return shard != nullptr && shard->present && job_->placement.IsPublished(*shard);
 }
@@ -49,7 +50,8 @@ void LoadDuty::SendTo(uint32_t shard, absl::Time due) {
     *request.mutable_partial() = PartialRecoveryStart();
     job_->training.work.AdoptOnlyBegun();  // The shard is told of these alone.
   }
-  job_->calls.Send(Purpose::kLoad, shard, std::move(request), job_->options.call_deadline, due);
+  job_->calls.Send(shard, std::move(request),
+                   {.deadline = job_->options.call_deadline, .due = due, .may_be_refused = true});
 }
 
 v1::PartialRecoveryStart LoadDuty::PartialRecoveryStart() const {
@@ -67,11 +69,11 @@ v1::PartialRecoveryStart LoadDuty::PartialRecoveryStart() const {
 }
 
 bool LoadDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
-  if (answer.purpose != Purpose::kLoad) return false;
+  if (!answer.IsTo<v1::LoadPartitionsRequest>()) return false;
   if (!job_->recovery.restoration.Awaits(answer.shard)) return false;
   const absl::Status& status = answer.reply.status();
   if (status.ok()) {
-    const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
+    const auto& reply = answer.reply->Get<v1::LoadPartitionsReply>();
     if (reply.done()) {
       job_->recovery.restoration.OnLoaded(answer.shard, reply);
       job_->placement.shards.Find(answer.shard)->loaded_timeline = job_->placement.timeline();
@@ -84,7 +86,7 @@ bool LoadDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
                       {"error", status.ToString()}});
   }
   if (Recovery::IsDamage(status)) {
-    job_->calls.Cancel(Purpose::kLoad);
+    job_->calls.Cancel<v1::LoadPartitionsRequest>();
     job_->checkpoints.catalog.Remove(job_->recovery.restoration.source().id);
     if (!job_->recovery.partial.empty()) {
       orders_->GiveUpPartialRecovery(status, now);

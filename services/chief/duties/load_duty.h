@@ -17,7 +17,7 @@ class LoadDuty : public Duty {
   using Duty::Duty;
 
   void Send();
-  // Takes the answer in if it is one to a kLoad of a recovery. Returns true if the shard has now
+  // Takes the answer in if a shard was to load for a recovery. Returns true if the shard has now
   // loaded all that it was to load. If the shard has found the checkpoint damaged, the one before
   // is tried.
   bool OnAnswer(const ShardCalls::Answer& answer, absl::Time now);

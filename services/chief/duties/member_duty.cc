@@ -38,7 +38,7 @@ void MemberDuty::Advance(absl::Time now) {
     }
   }
   for (uint32_t index : gone) {
-    job_->calls.Cancel(Purpose::kJoin, index);
+    job_->calls.Cancel<v1::LoadPartitionsRequest>(index, Callee::kRegistered);
     job_->placement.shards.Forget(index);
   }
 }
@@ -64,16 +64,23 @@ void MemberDuty::Admit(const Shard& shard) {
                      {{"shard", absl::StrCat(shard.index)}});
     return;
   }
-  if (job_->calls.Pending(Purpose::kJoin, shard.index)) return;
-  job_->calls.Send(Purpose::kJoin, shard.index, v1::LoadPartitionsRequest(),
-                   job_->options.call_deadline);
+  if (job_->calls.Pending<v1::LoadPartitionsRequest>(shard.index, Callee::kRegistered)) return;
+  TellTimeline(shard.index, absl::InfinitePast());
+}
+
+void MemberDuty::TellTimeline(uint32_t shard, absl::Time due) {
+  job_->calls.Send(shard, v1::LoadPartitionsRequest(),
+                   {.deadline = job_->options.call_deadline,
+                    .due = due,
+                    .callee = Callee::kRegistered,
+                    .may_be_refused = true});
 }
 
 void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
-  if (answer.purpose != Purpose::kJoin) return;
+  if (!answer.IsTo<v1::LoadPartitionsRequest>(Callee::kRegistered)) return;
   Shard* shard = job_->placement.shards.Find(answer.shard);
   if (shard == nullptr || job_->placement.views.members().contains(answer.shard)) return;
-  if (answer.reply.ok() && std::get<v1::LoadPartitionsReply>(*answer.reply).done()) {
+  if (answer.reply.ok() && answer.reply->Get<v1::LoadPartitionsReply>().done()) {
     shard->loaded_timeline = job_->placement.timeline();
     return;
   }
@@ -82,8 +89,7 @@ void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
         LogEvent::Level::kWarning, "a shard cannot join yet",
         {{"shard", absl::StrCat(answer.shard)}, {"error", answer.reply.status().ToString()}});
   }
-  job_->calls.Send(Purpose::kJoin, answer.shard, v1::LoadPartitionsRequest(),
-                   job_->options.call_deadline, now + (answer.reply.ok() ? kJoinPoll : kJoinAgain));
+  TellTimeline(answer.shard, now + (answer.reply.ok() ? kJoinPoll : kJoinAgain));
 }
 
 // Returns the shards that were to leave, own partitions, and may never come back: they have been

@@ -19,7 +19,7 @@ class MemberDuty : public Duty {
   // Has shards that own nothing join. Removes them from the members when they are lost or may
   // leave, and forgets those that are lost.
   void Advance(absl::Time now);
-  // Takes the answer in if it is one to a kJoin.
+  // Takes the answer in if a shard that is to join has been told the timeline.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
 
   // If shards that own partitions were to leave and have not come back, the others return to a
@@ -34,6 +34,7 @@ class MemberDuty : public Duty {
  private:
   bool IsFree(uint32_t shard) const;
   void Admit(const Shard& shard);
+  void TellTimeline(uint32_t shard, absl::Time due);
   std::set<uint32_t> ShardsThatLeft(absl::Time now) const;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 
@@ -33,7 +32,7 @@ void ModelDuty::Advance(absl::Time now) {
   }
   if (job_->placement.gate.published().timeline() != timeline_) return;
   for (uint32_t index : lacking) {
-    const bool called = job_->calls.Pending(Purpose::kLoad, index);
+    const bool called = job_->calls.Pending<v1::LoadPartitionsRequest>(index);
     if (!called && job_->placement.IsPublished(*job_->placement.shards.Find(index)))
       SendTo(index, absl::InfinitePast());
   }
@@ -82,13 +81,14 @@ void ModelDuty::SendTo(uint32_t shard, absl::Time due) {
   for (uint32_t partition : job_->placement.PartitionsOf(shard)) {
     request.add_partitions(partition);
   }
-  job_->calls.Send(Purpose::kLoad, shard, std::move(request), job_->options.call_deadline, due);
+  job_->calls.Send(shard, std::move(request),
+                   {.deadline = job_->options.call_deadline, .due = due, .may_be_refused = true});
 }
 
 void ModelDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   Shard* shard = job_->placement.shards.Find(answer.shard);
-  if (answer.purpose != Purpose::kLoad || !Serves() || shard == nullptr) return;
-  const bool done = answer.reply.ok() && std::get<v1::LoadPartitionsReply>(*answer.reply).done();
+  if (!answer.IsTo<v1::LoadPartitionsRequest>() || !Serves() || shard == nullptr) return;
+  const bool done = answer.reply.ok() && answer.reply->Get<v1::LoadPartitionsReply>().done();
   if (!done) {
     if (!answer.reply.ok()) {
       job_->outbox.Warn(

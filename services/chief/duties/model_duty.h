@@ -21,7 +21,7 @@ class ModelDuty : public Duty {
   void Advance(absl::Time now);
   // Returns true if shards load the model, or have loaded it.
   bool loads() const { return timeline_ != 0 && timeline_ == job_->placement.timeline(); }
-  // Takes the answer in if it is one to a kLoad of the model. A shard that cannot load is asked
+  // Takes the answer in if a shard was to load the model. A shard that cannot load is asked
   // again and again, with a warning: somebody may mend what is wrong.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
 

@@ -17,7 +17,7 @@ void MoveDuty::Advance(absl::Time now) {
 }
 
 void MoveDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
-  if (answer.purpose != Purpose::kMove) return;
+  if (!answer.IsTo<v1::MovePartitionsRequest>()) return;
   job_->placement.moves.OnAnswer(answer.shard, answer.reply, now, job_->calls);
 }
 
@@ -107,8 +107,8 @@ bool MoveDuty::MaySwitch() const {
                            : job_->training.standstill.step == Standstill::Step::kNone;
   const bool evaluates = job_->EvaluatesAtStandstill() && job_->training.evaluations.running();
   return at_rest && !evaluates && !job_->checkpoints.checkpointer.running() &&
-         job_->training.closes.settled() && !job_->calls.Pending(Purpose::kClose) &&
-         !job_->calls.Pending(Purpose::kFlush);
+         job_->training.closes.settled() && !job_->calls.Pending<v1::CloseStreamsRequest>() &&
+         !job_->calls.Pending<v1::FlushRequest>();
 }
 
 void MoveDuty::OnSwitched(absl::Time now) {

@@ -20,7 +20,7 @@ class MoveDuty : public Duty {
   // on with it, or begins another, as far as the published view allows. Makes a new plan only if
   // something was heard of shards.
   void Advance(absl::Time now);
-  // Takes the answer in if it is one to a kMove.
+  // Takes the answer in if a shard was to move partitions.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   // See Orders::CancelMoves.
   void Cancel(const absl::Status& why, absl::Time now);

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -41,7 +40,7 @@ void PartialRecoveryDuty::Begin(uint32_t shard, absl::Time now) {
 void PartialRecoveryDuty::OnLoaded(const ShardCalls::Answer& answer, absl::Time now) {
   const auto found = job_->recovery.partial.find(answer.shard);
   if (found == job_->recovery.partial.end()) return;
-  const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
+  const auto& reply = answer.reply->Get<v1::LoadPartitionsReply>();
   v1::RecoveryLoss loss = std::move(found->second);
   job_->recovery.partial.erase(found);
   const std::string& uri = job_->recovery.restoration.source().uri;

@@ -11,12 +11,16 @@
 
 namespace capstan::chief {
 
-// Only the present process of a shard gets a lease, and only if the published view names it.
+// Only the present process of a shard gets a lease, and only if the published view names it. A
+// chief that another one has superseded may not know it yet: what it grants ends before the other
+// one, which waits, has backups take over.
 double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now) {
   if (!job_->replicas() || job_->writer.superseded()) return 0;
   const Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
   if (shard == nullptr || shard->gone || !job_->placement.IsPublished(*shard)) return 0;
-  return job_->placement.hearing.lease().Grant(incarnation, now);
+  ShardLease& lease = job_->placement.hearing.lease();
+  job_->writer.Renew(now, lease.renewal());
+  return lease.Grant(incarnation, job_->writer.stood_at(now), now);
 }
 
 void PromotionDuty::OnShardGone(uint32_t index, uint64_t incarnation, absl::Time now) {
@@ -84,11 +88,11 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
   if (!promotion_) promotion_ = Promotion{.begun = now};
   promotion_->view = 0;
   promotion_->coordinator = promotion_->coordinator || job_->placement.views.coordinator() == shard;
-  promotion_->flushes = promotion_->flushes || job_->calls.Pending(Purpose::kFlush);
-  job_->calls.Cancel(Purpose::kFlush);
+  promotion_->flushes = promotion_->flushes || job_->calls.Pending<v1::FlushRequest>();
+  job_->calls.Cancel<v1::FlushRequest>();
   // The backups may not have closed the streams that the lost shard has not confirmed: all are sent
   // again.
-  job_->calls.Cancel(Purpose::kClose);
+  job_->calls.Cancel<v1::CloseStreamsRequest>();
   job_->training.closes.SendAnew();
   const auto& owners = job_->placement.views.current().owners();
   const auto partitions = std::count(owners.begin(), owners.end(), shard);

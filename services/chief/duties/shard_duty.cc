@@ -72,6 +72,22 @@ const Shard* ShardDuty::Hear(const v1::ShardHeartbeatRequest& request, absl::Tim
   return shard;
 }
 
+void ShardDuty::NoteNumbered(uint32_t index) {
+  if (job_->placement.shards.NoteNumbered(index)) job_->writer.Note();
+}
+
+bool ShardDuty::MayBeUnnumbered(uint32_t index) const {
+  switch (job_->options.unnumbered_shards) {
+    case UnnumberedShards::kAccept:
+      return true;
+    case UnnumberedShards::kUntilNumbered:
+      return !job_->placement.shards.numbered().contains(index);
+    case UnnumberedShards::kRefuse:
+      break;
+  }
+  return false;
+}
+
 std::string ShardDuty::AddressOf(uint32_t index, uint64_t incarnation) const {
   const Shard* shard = job_->placement.shards.Find(index);
   if (shard == nullptr || shard->gone || Raw(shard->incarnation) != incarnation) return "";

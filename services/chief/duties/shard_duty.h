@@ -36,6 +36,12 @@ class ShardDuty : public Duty {
   // register, or it does not show its secret.
   const Shard* Hear(const v1::ShardHeartbeatRequest& request, absl::Time now);
 
+  // Remembers, for this chief and all later ones, that a certificate with the shard's number was
+  // shown for it.
+  void NoteNumbered(uint32_t index);
+  // See ChiefMachine.
+  bool MayBeUnnumbered(uint32_t index) const;
+
   // Returns the address of this process of a shard; empty if it is not known, or known to have
   // ended.
   std::string AddressOf(uint32_t index, uint64_t incarnation) const;

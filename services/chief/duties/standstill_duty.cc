@@ -1,7 +1,5 @@
 #include "chief/duties/standstill_duty.h"
 
-#include <variant>
-
 #include "absl/strings/str_cat.h"
 
 namespace capstan::chief {
@@ -34,9 +32,9 @@ bool StandstillDuty::LastRoundIsTold() const {
 }
 
 void StandstillDuty::OnAnswer(const ShardCalls::Answer& answer) {
-  if (answer.purpose != Purpose::kHold) return;
-  job_->training.barrier.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply),
-                                job_->placement.Owners(), job_->options.call_deadline, job_->calls);
+  if (!answer.IsTo<v1::HoldRoundsRequest>()) return;
+  job_->training.barrier.OnHeld(answer.reply->Get<v1::HoldRoundsReply>(), job_->placement.Owners(),
+                                job_->options.call_deadline, job_->calls);
 }
 
 void StandstillDuty::SeeBarrier() {
@@ -76,7 +74,7 @@ void StandstillDuty::Seek(absl::Time now) {
     job_->FlushShards();
   }
   if (job_->training.standstill.step == Standstill::Step::kFlush &&
-      !job_->calls.Pending(Purpose::kFlush)) {
+      !job_->calls.Pending<v1::FlushRequest>()) {
     job_->training.standstill.step = Standstill::Step::kReached;
   }
 }

@@ -17,7 +17,7 @@ class StandstillDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance(absl::Time now);
-  // Takes the answer in if it is one to a kHold.
+  // Takes the answer in if the coordinator was to hold rounds back.
   void OnAnswer(const ShardCalls::Answer& answer);
   // To be called after answers of shards. When a round barrier has just been reached, the cursors
   // of the lanes become what the coordinator says.

@@ -6,10 +6,19 @@
 #include <utility>
 #include <variant>
 
+#include "capstan/checkpoint/state_format.h"
 #include "capstan/model/oddness.h"
-#include "chief/state/state_format.h"
 
 namespace capstan::chief {
+namespace {
+
+// Where the view names the trainers, making one takes as long as they are many. At the end of an
+// epoch thousands cease to train, one worker's after another's: so one view is made for all that do
+// so within this time. Whoever they keep waiting meanwhile has waited longer for their worker's
+// heartbeat.
+constexpr absl::Duration kLeavesGather = absl::Milliseconds(100);
+
+}  // namespace
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   InheritClaim(state);
   job_->recovery.losses.assign(state.losses().begin(), state.losses().end());
@@ -35,6 +44,9 @@ void StateDuty::InheritClaim(const v1::ChiefState& state) {
   job_->recovery.next_timeline =
       std::max(job_->recovery.first_timeline, state.view().timeline() + 1);
   job_->recovery.from = state.from();
+  for (const uint32_t index : state.numbered_shards()) {
+    job_->placement.shards.NoteNumbered(index);
+  }
   if (!state.seal_key().empty()) job_->training.sealer = Sealer(state.seal_key());
   claim_.set_fresh_once(state.fresh_once());
   claim_.set_chief_address(state.chief_address());
@@ -159,6 +171,8 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   state.set_model_uri(job_->model_uri);
   state.set_first_timeline(job_->recovery.first_timeline);
   state.set_from(job_->recovery.from);
+  const std::set<uint32_t>& numbered = job_->placement.shards.numbered();
+  state.mutable_numbered_shards()->Assign(numbered.begin(), numbered.end());
   return state;
 }
 
@@ -187,14 +201,23 @@ std::vector<Trainer*> StateDuty::ThoseWhoBeginOrEnd() {
 }
 
 void StateDuty::BeginAndEndTraining(absl::Time now) {
-  const std::vector<Trainer*> changed = ThoseWhoBeginOrEnd();
-  if (changed.empty()) return;
+  std::vector<Trainer*> changed = ThoseWhoBeginOrEnd();
+  if (changed.empty() && leaving_.empty()) return;
   Membership& workers = job_->training.workers;
   const bool any_begins = std::any_of(changed.begin(), changed.end(),
                                       [](const Trainer* trainer) { return !trainer->training; });
+  if (job_->placement.views.names_trainers() && !any_begins && now < next_leave_) {
+    for (const Trainer* trainer : changed) leaving_.push_back(trainer->id);
+    return;
+  }
+  for (const TrainerId id : std::exchange(leaving_, {})) {
+    if (Trainer* const trainer = workers.Find(id); trainer != nullptr) changed.push_back(trainer);
+  }
   const uint64_t slowest = any_begins ? workers.SlowestClock(now) : 0;
   for (Trainer* trainer : changed) {
+    if (!BeginsOrEnds(*trainer)) continue;  // It is named twice, or has work again.
     const bool begins = !trainer->training;
+    if (!begins) next_leave_ = now + kLeavesGather;
     workers.SetTraining(*trainer, begins,
                         begins ? std::max(trainer->clock, slowest) : trainer->start_clock);
   }

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "capstan/base/ids.h"
 #include "capstan/v1/chief_state.pb.h"
 #include "chief/duties/duty.h"
 #include "chief/state/chief_actions.h"
@@ -33,7 +34,8 @@ class StateDuty : public Duty {
   std::vector<Action> TakeActions();
 
  private:
-  // Has the trainers that hold work, and no others, count as training. Looks only at trainers whose
+  // Has the trainers that hold work, and no others, count as training; under ssp, those that hold
+  // none any more perhaps a moment longer. Looks only at trainers whose
   // work has changed since the last call, or at all if a worker has registered.
   void BeginAndEndTraining(absl::Time now);
   std::vector<Trainer*> ThoseWhoBeginOrEnd();
@@ -48,6 +50,10 @@ class StateDuty : public Duty {
   void InheritEvaluations(const v1::ChiefState& state);
   v1::ChiefState State(absl::Time now) const;
 
+  // ssp: trainers that are to leave the quorum with the next view that is made because trainers
+  // come or go; and from when on one is made for those that go, though none comes.
+  std::vector<TrainerId> leaving_;
+  absl::Time next_leave_ = absl::InfinitePast();
   uint64_t seen_ = 0;  // How many workers had registered when ThoseWhoBeginOrEnd was called last.
   v1::ChiefState claim_;  // The fields that are stored as this chief has claimed them.
 };

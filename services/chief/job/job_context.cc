@@ -102,7 +102,7 @@ void JobContext::BeginEnd(std::string_view why) {
 
 void JobContext::FlushShards() {
   for (uint32_t shard : placement.Owners()) {
-    calls.Send(Purpose::kFlush, shard, v1::FlushRequest(), options.call_deadline);
+    calls.Send(shard, v1::FlushRequest(), {.deadline = options.call_deadline});
   }
 }
 

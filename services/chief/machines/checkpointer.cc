@@ -41,17 +41,18 @@ void Checkpointer::Begin(Order order, absl::Time now, ShardCalls& calls) {
   attempt.pause = kFirstQuestionPause;
   attempt.order = std::move(order);
   for (uint32_t shard : attempt.order.shards) {
-    calls.Send(Purpose::kSave, shard, RequestTo(shard), options_.call_deadline);
+    Ask(shard, absl::InfinitePast(), calls);
   }
 }
 
-v1::SavePartitionsRequest Checkpointer::RequestTo(uint32_t shard) const {
+void Checkpointer::Ask(uint32_t shard, absl::Time due, ShardCalls& calls) const {
   v1::SavePartitionsRequest request;
   request.set_uri(UriOf(attempt_->id));
   request.set_id(attempt_->id);
   request.set_parent(attempt_->order.parent);
   request.set_freeze(attempt_->order.leaving.contains(shard));
-  return request;
+  calls.Send(shard, std::move(request),
+             {.deadline = options_.call_deadline, .due = due, .may_be_refused = true});
 }
 
 void Checkpointer::OnSaved(uint32_t shard, const v1::SavePartitionsReply& reply, absl::Time now,
@@ -62,8 +63,7 @@ void Checkpointer::OnSaved(uint32_t shard, const v1::SavePartitionsReply& reply,
   if (more || reply.done()) attempt_->moved = now;
   saved = reply.partitions_saved();
   if (!reply.done()) {
-    calls.Send(Purpose::kSave, shard, RequestTo(shard), options_.call_deadline,
-               now + attempt_->pause);
+    Ask(shard, now + attempt_->pause, calls);
     attempt_->pause = std::min(kLongestQuestionPause, attempt_->pause * 1.25);
     return;
   }
@@ -127,7 +127,7 @@ void Checkpointer::Abandon(const absl::Status& why, absl::Time now, ShardCalls& 
   // If its manifest is being written, the attempt may still become a checkpoint: its files stay.
   if (!attempt_->writing) GiveUp(attempt_->id);
   attempt_.reset();
-  calls.Cancel(Purpose::kSave);
+  calls.Cancel<v1::SavePartitionsRequest>();
 }
 
 bool Checkpointer::Overdue(absl::Time now) const {

@@ -124,7 +124,7 @@ class Checkpointer {
   };
 
   std::string NextId(uint64_t step);
-  v1::SavePartitionsRequest RequestTo(uint32_t shard) const;
+  void Ask(uint32_t shard, absl::Time due, ShardCalls& calls) const;
   v1::Manifest Complete() const;
 
   CheckpointerOptions options_;

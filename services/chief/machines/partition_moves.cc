@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -105,7 +104,9 @@ void PartitionMoves::Ask(uint32_t shard, absl::Time due, ShardCalls& calls) {
   request.mutable_partitions()->Assign(source.partitions.begin(), source.partitions.end());
   request.set_finish(phase_ == Phase::kFinishing);
   request.set_bytes_per_second(options_.bytes_per_second);
-  calls.Send(Purpose::kMove, shard, std::move(request), options_.call_deadline, due);
+  calls.Send(
+      shard, std::move(request),
+      {.deadline = options_.call_deadline, .due = due, .may_be_refused = true, .hurries = true});
 }
 
 void PartitionMoves::OnAnswer(uint32_t shard, const absl::StatusOr<ShardReply>& reply,
@@ -116,7 +117,7 @@ void PartitionMoves::OnAnswer(uint32_t shard, const absl::StatusOr<ShardReply>& 
                             absl::StrCat("shard ", shard, ": ", reply.status().message()));
     return;
   }
-  const auto& answer = std::get<v1::MovePartitionsReply>(*reply);
+  const auto& answer = reply->Get<v1::MovePartitionsReply>();
   Source& source = sources_.at(shard);
   if (answer.bytes() != source.bytes) Progress(now);
   source.bytes = answer.bytes();
@@ -172,7 +173,7 @@ absl::Status PartitionMoves::Failure(absl::Time now) const {
 void PartitionMoves::Cancel(bool failed, absl::Time now, ShardCalls& calls) {
   plan_.clear();
   if (!under_way()) return;
-  calls.Cancel(Purpose::kMove);
+  calls.Cancel<v1::MovePartitionsRequest>();
   cancelled_ += batch_.size();
   if (failed) {
     again_ = now + PauseAfter(failures_in_a_row_, options_.first_pause, options_.longest_pause);

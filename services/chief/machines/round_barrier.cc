@@ -13,9 +13,9 @@ v1::HoldRoundsRequest Hold(bool hold, uint64_t number) {
 }  // namespace
 
 void RoundBarrier::Seek(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls) {
-  if (state_ != State::kNone || calls.Pending(Purpose::kRelease)) return;
+  if (state_ != State::kNone || calls.Pending<v1::HoldRoundsRequest>()) return;
   state_ = State::kHolding;
-  calls.Send(Purpose::kHold, coordinator, Hold(true, ++orders_), deadline);
+  calls.Send(coordinator, Hold(true, ++orders_), {.deadline = deadline});
 }
 
 void RoundBarrier::AskAnew(uint32_t coordinator, bool replaced, absl::Duration deadline,
@@ -24,10 +24,10 @@ void RoundBarrier::AskAnew(uint32_t coordinator, bool replaced, absl::Duration d
     if (replaced) Release(coordinator, deadline, calls);
     return;
   }
-  calls.Cancel(Purpose::kHold);
-  calls.Cancel(Purpose::kCommit);
+  calls.Cancel<v1::HoldRoundsRequest>();
+  calls.Cancel<v1::CommitRoundRequest>();
   state_ = State::kHolding;
-  calls.Send(Purpose::kHold, coordinator, Hold(true, ++orders_), deadline);
+  calls.Send(coordinator, Hold(true, ++orders_), {.deadline = deadline});
 }
 
 void RoundBarrier::OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
@@ -37,21 +37,20 @@ void RoundBarrier::OnHeld(const v1::HoldRoundsReply& reply, const std::vector<ui
   held_ = reply;
   v1::CommitRoundRequest request;
   *request.mutable_closed() = reply.last();
-  for (uint32_t shard : shards) calls.Send(Purpose::kCommit, shard, request, deadline);
+  for (uint32_t shard : shards) calls.Send(shard, request, {.deadline = deadline});
 }
 
 bool RoundBarrier::OnCommitted(const ShardCalls& calls) {
-  if (state_ != State::kCommitting || calls.Pending(Purpose::kCommit)) return false;
+  if (state_ != State::kCommitting || calls.Pending<v1::CommitRoundRequest>()) return false;
   state_ = State::kReached;
   return true;
 }
 
 void RoundBarrier::Release(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls) {
   state_ = State::kNone;
-  calls.Cancel(Purpose::kHold);
-  calls.Cancel(Purpose::kCommit);
-  calls.Cancel(Purpose::kRelease);
-  calls.Send(Purpose::kRelease, coordinator, Hold(false, ++orders_), deadline);
+  calls.Cancel<v1::HoldRoundsRequest>();
+  calls.Cancel<v1::CommitRoundRequest>();
+  calls.Send(coordinator, Hold(false, ++orders_), {.deadline = deadline, .hurries = true});
 }
 
 }  // namespace capstan::chief

@@ -28,7 +28,8 @@ class RoundBarrier {
   // released.
   void AskAnew(uint32_t coordinator, bool replaced, absl::Duration deadline, ShardCalls& calls);
 
-  // The coordinator has stopped: sends its last round commit to `shards`, which are all that hold
+  // Takes in what the coordinator has answered. After a release there is nothing to do. After a
+  // hold it has stopped: sends its last round commit to `shards`, which are all that hold
   // partitions.
   void OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
               absl::Duration deadline, ShardCalls& calls);

@@ -7,11 +7,12 @@ void ShardLease::Inherit(const v1::View& view, absl::Time now) {
   for (const v1::ShardInfo& shard : view.shards()) until_[shard.incarnation()] = now + patience();
 }
 
-double ShardLease::Grant(uint64_t incarnation, absl::Time now) {
-  if (lease_ <= absl::ZeroDuration()) return 0;
+double ShardLease::Grant(uint64_t incarnation, absl::Time stood_at, absl::Time now) {
+  const absl::Duration left = lease_ - (now - stood_at);
+  if (left <= absl::ZeroDuration()) return 0;
   ForgetThoseOver(now);
   until_[incarnation] = now + patience();
-  return absl::ToDoubleSeconds(lease_);
+  return absl::ToDoubleSeconds(left);
 }
 
 bool ShardLease::IsOver(uint64_t incarnation, absl::Time now) const {

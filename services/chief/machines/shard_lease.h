@@ -1,6 +1,6 @@
 // The leases on which shards answer pulls where partitions have replicas. A backup takes over a
-// partition only when the owner's process cannot believe any more that it may serve it. See rule 18
-// of docs/spec.
+// partition only when the owner's process cannot believe any more that it may serve it. See the
+// rules 18 and 40 to 42 of docs/spec.
 #ifndef CAPSTAN_CHIEF_MACHINES_SHARD_LEASE_H_
 #define CAPSTAN_CHIEF_MACHINES_SHARD_LEASE_H_
 
@@ -21,9 +21,14 @@ class ShardLease {
   // Assumes that a predecessor has granted leases to all shards of `view` just before `now`.
   void Inherit(const v1::View& view, absl::Time now);
 
-  // Grants a lease to the process, and returns its length in seconds. The process counts it from
-  // when it has asked, which is earlier than `now`.
-  double Grant(uint64_t incarnation, absl::Time now);
+  // Grants the process what is left of a lease since `stood_at`, when the term of this chief was
+  // last known to stand: the next chief waits for a whole one from when it claims its term. Returns
+  // the length in seconds; 0: none. The process counts it from when it has asked, which is earlier
+  // than `now`.
+  double Grant(uint64_t incarnation, absl::Time stood_at, absl::Time now);
+  // So often a chief finds out whether its term stands, so that most of a lease is left even where
+  // a write takes long.
+  absl::Duration renewal() const { return lease_ / 8; }
 
   // Returns true if the process cannot believe any more that it has a lease.
   bool IsOver(uint64_t incarnation, absl::Time now) const;

@@ -18,11 +18,11 @@ void StreamCloser::Advance(const std::set<uint32_t>& shards, absl::Duration dead
   ForgetConfirmed();
   for (uint32_t shard : shards) {
     Told& told = told_.try_emplace(shard, Told{first_, first_}).first->second;
-    if (told.until == end || calls.Pending(Purpose::kClose, shard)) continue;
+    if (told.until == end || calls.Pending<v1::CloseStreamsRequest>(shard)) continue;
     told.sent = std::min(end, told.until + kClosesPerCall);
     v1::CloseStreamsRequest request;
     for (uint64_t i = told.until; i < told.sent; ++i) *request.add_streams() = closes_[i - first_];
-    calls.Send(Purpose::kClose, shard, std::move(request), deadline);
+    calls.Send(shard, std::move(request), {.deadline = deadline});
   }
 }
 

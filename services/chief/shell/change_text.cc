@@ -5,16 +5,23 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
-#include <cstring>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "capstan/config/config.h"
+#include "capstan/config/declared_keys.h"
+#include "capstan/config/job_key.h"
+#include "capstan/config/key_page.h"
 
 namespace capstan::chief {
 namespace {
@@ -25,52 +32,75 @@ using google::protobuf::util::MessageDifferencer;
 
 constexpr int kMostValues = 8;  // How many values of a list are shown.
 
-// Keys that have other names in job.yaml than in the message: how they begin in the message, and in
-// job.yaml. The first that fits counts.
-constexpr std::pair<const char*, const char*> kKeys[] = {
-    {"dense_update.kind", "update.dense.policy"},
-    {"sparse_update.kind", "update.sparse.policy"},
-    {"dense_update.compensate_lambda", "update.dense.lambda"},
-    {"sparse_update.compensate_lambda", "update.sparse.lambda"},
-    {"dense_update", "update.dense"},
-    {"sparse_update", "update.sparse"},
-    {"dense_optimizer", "optimizer.dense"},
-    {"dense_groups", "optimizer.dense.groups"},
-    {"sparse_optimizer", "optimizer.sparse"},
-    {"table_limits", "table"},
-    {"table_settings", "tables"},
-    {"checkpoint.every_seconds", "checkpoint.every"},
-    {"lease.heartbeat_seconds", "heartbeat"},
-    {"lease.worker_lease_seconds", "worker_lease"},
-    {"lease.shard_lease_seconds", "shard_lease"},
-    {"lease.data_stall_seconds", "data_stall"},
-    {"rebalance.automatic", "rebalance"},
-    {"rebalance.bytes_per_second", "rebalance_bytes_per_second"},
-    {"train.sum_loss", "train.gradient"},
-    {"data.label_column", "data.schema.label"},
-    {"data.label_name", "data.schema.label"},
-    {"data.labels", "data.schema.labels"},
-    {"data.positive_labels", "data.schema.positive"},
-    {"data.label_classes", "data.schema.classes"},
-    {"data.numeric[", "data.schema.numeric["},
-    {"data.categorical[", "data.schema.categorical["},
-    {"data.negatives.share", "data.negatives.from"},
+// Fields that are made of what a key names, and have no key of their own.
+constexpr std::pair<const char*, const char*> kDerived[] = {
+    {"data.binarize_label", "data.label_threshold (whether it is given)"},
+    {"data.features[].vocabulary.crc32c", "data.features.<name>.file (its checksum)"},
+    {"data.features[].vocabulary.entries", "data.features.<name>.file (its texts)"},
     {"data.negatives.crc32c", "data.negatives.file (its checksum)"},
     {"data.negatives.candidates", "data.negatives.file (its candidates)"},
-    {"data.standardize_label", "data.label_transform"},
+    {"data.numeric[].file_crc32c", "data.schema.numeric[].file (its checksum)"},
 };
 
-std::string KeyOf(const std::vector<MessageDifferencer::SpecificField>& path) {
-  std::string key;
-  for (const MessageDifferencer::SpecificField& step : path) {
-    absl::StrAppend(&key, key.empty() ? "" : ".", step.field->name());
-    const bool message = step.field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-    if (step.field->is_repeated() && message) absl::StrAppend(&key, "[", step.index, "]");
+// An element of a list, on the way to a field.
+struct ListElement {
+  std::string name;  // What its user calls it; if it has no name, its place.
+  int place = 0;
+};
+
+ListElement ElementOf(const Message& message, int place) {
+  const FieldDescriptor* const name = message.GetDescriptor()->FindFieldByName("name");
+  const bool named = name != nullptr && name->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+  std::string text = named ? message.GetReflection()->GetString(message, name) : "";
+  return {.name = text.empty() ? absl::StrCat(place) : std::move(text), .place = place};
+}
+
+// A field of a message, with [] for the elements of lists on the way to it.
+struct FieldPlace {
+  std::string field;
+  std::vector<ListElement> elements;
+};
+
+FieldPlace PlaceOf(const Message& root,
+                   const std::vector<MessageDifferencer::SpecificField>& path) {
+  FieldPlace place;
+  const Message* at = &root;
+  for (size_t i = 0; i < path.size(); ++i) {
+    const FieldDescriptor& field = *path[i].field;
+    absl::StrAppend(&place.field, i == 0 ? "" : ".", field.name());
+    if (i + 1 == path.size()) break;  // A list is meant as a whole.
+    const google::protobuf::Reflection& reflection = *at->GetReflection();
+    at = field.is_repeated() ? &reflection.GetRepeatedMessage(*at, &field, path[i].index)
+                             : &reflection.GetMessage(*at, &field);
+    if (!field.is_repeated()) continue;
+    absl::StrAppend(&place.field, "[]");
+    place.elements.push_back(ElementOf(*at, path[i].index));
   }
-  for (const auto& [there, here] : kKeys) {
-    if (absl::StartsWith(key, there)) return absl::StrCat(here, key.substr(strlen(there)));
+  return place;
+}
+
+std::string KeyOf(const std::string& field) {
+  for (const auto& [derived, words] : kDerived) {
+    if (field == derived) return words;
   }
-  return key;
+  return KeyOfField(field);
+}
+
+// Returns a key with these elements in the places of <name> and [].
+std::string WithElements(const std::string& key, const std::vector<ListElement>& elements) {
+  constexpr absl::string_view kName = "<name>";
+  constexpr absl::string_view kPlace = "[]";
+  std::string text;
+  absl::string_view left = key;
+  for (const ListElement& element : elements) {
+    const size_t name = left.find(kName);
+    const size_t next = std::min(name, left.find(kPlace));
+    if (next == left.npos) break;
+    absl::StrAppend(&text, left.substr(0, next),
+                    next == name ? element.name : absl::StrCat("[", element.place, "]"));
+    left.remove_prefix(next + (next == name ? kName.size() : kPlace.size()));
+  }
+  return absl::StrCat(text, left);
 }
 
 // Returns how job.yaml calls a value of an enumeration: `adam` for OPTIMIZER_KIND_ADAM, without the
@@ -81,25 +111,47 @@ std::string EnumText(const FieldDescriptor& field, std::string text) {
   return absl::AsciiStrToLower(absl::StripPrefix(text, common));
 }
 
-std::string OneValue(const Message& of, const FieldDescriptor& field, int index) {
+// Returns the text of a value as a job would write it. `key` is the one that it is read from.
+std::string InJob(const JobKey& key, const FieldDescriptor& field, std::string text) {
+  double number = 0;
+  if (key.unit != KeyUnit::kNone && absl::SimpleAtod(text, &number)) {
+    return TextInUnit(key.unit, number);
+  }
+  if (field.type() == FieldDescriptor::TYPE_ENUM) {
+    text = EnumText(field, std::move(text));
+    return text == "unspecified" && !key.default_value.empty() ? PlainText(key.default_value)
+                                                               : text;
+  }
+  // A choice between two names, of which the first stands for false.
+  const std::vector<std::string> names = absl::StrSplit(key.values, ", ");
+  if (field.type() == FieldDescriptor::TYPE_BOOL && names.size() == 2 && names[0] != "true") {
+    return names[text == "true" ? 1 : 0];
+  }
+  return text;
+}
+
+std::string OneValue(const JobKey& key, const Message& of, const FieldDescriptor& field,
+                     int index) {
   std::string text;
   google::protobuf::TextFormat::PrintFieldValueToString(of, &field, index, &text);
-  return field.type() == FieldDescriptor::TYPE_ENUM ? EnumText(field, text) : text;
+  return InJob(key, field, std::move(text));
 }
 
 // Returns the text of a field. A list is told as a whole; of messages only whether, or how many,
 // are given.
-std::string ValueText(const Message& of, const FieldDescriptor& field) {
+std::string ValueText(const JobKey& key, const Message& of, const FieldDescriptor& field) {
   const google::protobuf::Reflection& reflection = *of.GetReflection();
   const bool message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
   if (!field.is_repeated()) {
     if (message) return reflection.HasField(of, &field) ? "given" : "not given";
-    return OneValue(of, field, -1);
+    return OneValue(key, of, field, -1);
   }
   const int size = reflection.FieldSize(of, &field);
   if (message) return absl::StrCat(size, size == 1 ? " entry" : " entries");
   std::vector<std::string> values;
-  for (int i = 0; i < std::min(size, kMostValues); ++i) values.push_back(OneValue(of, field, i));
+  for (int i = 0; i < std::min(size, kMostValues); ++i) {
+    values.push_back(OneValue(key, of, field, i));
+  }
   if (size > kMostValues) values.push_back(absl::StrCat("... ", size, " in all"));
   return absl::StrCat("[", absl::StrJoin(values, ", "), "]");
 }
@@ -107,6 +159,11 @@ std::string ValueText(const Message& of, const FieldDescriptor& field) {
 class Lines : public MessageDifferencer::Reporter {
  public:
   using Path = std::vector<MessageDifferencer::SpecificField>;
+
+  // `root` is the job before, which must outlive this object.
+  explicit Lines(const Message& root) : root_(root) {
+    for (JobKey& key : JobKeys()) keys_.emplace(key.key, key);
+  }
 
   void ReportAdded(const Message& before, const Message& now, const Path& path) override {
     Add(before, now, path);
@@ -124,21 +181,23 @@ class Lines : public MessageDifferencer::Reporter {
  private:
   void Add(const Message& before, const Message& now, const Path& path) {
     const FieldDescriptor& field = *path.back().field;
-    // If elements are added or removed, the whole list has changed: the key names no index.
-    const bool list = field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-    std::string key = KeyOf(path);
-    if (list) key.resize(key.rfind('['));
-    if (!keys_.insert(key).second) return;  // Another element of the same list.
-    absl::StrAppend(&text_, key, ": ", ValueText(before, field), " -> ", ValueText(now, field),
-                    "\n");
+    const FieldPlace place = PlaceOf(root_, path);
+    const std::string key = KeyOf(place.field);
+    const std::string name = WithElements(key, place.elements);
+    if (!told_.insert(name).second) return;  // Another element of the same list.
+    const JobKey& of = keys_[key];           // Empty for what is no key.
+    absl::StrAppend(&text_, name, ": ", ValueText(of, before, field), " -> ",
+                    ValueText(of, now, field), "\n");
   }
 
-  std::set<std::string> keys_;
+  const Message& root_;
+  std::map<std::string, JobKey> keys_;
+  std::set<std::string> told_;
   std::string text_;
 };
 
 std::string LinesOf(const v1::JobSpec& before, const v1::JobSpec& now) {
-  Lines lines;
+  Lines lines(before);
   MessageDifferencer differencer;
   differencer.ReportDifferencesTo(&lines);
   (void)differencer.Compare(before, now);

@@ -1,4 +1,5 @@
-// The chief's /metrics, updated from its status once a second. docs/metrics.md explains each.
+// The chief's /metrics, updated from its status once a second. chief_metric_declarations.h explains
+// each.
 #ifndef CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_
 #define CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_
 
@@ -7,10 +8,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/time/time.h"
+#include "capstan/metrics/declaration.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
@@ -45,11 +46,11 @@ class ChiefMetrics {
   void UpdateRecoveries(const v1::GetStatusReply& status, absl::Time now);
   void UpdateLostUpdates(const v1::GetStatusReply& status);
   void UpdateDurability(const v1::GetStatusReply& status);
-  void Set(std::string_view name, std::string_view help, double value,
+  void Set(const metrics::GaugeDeclaration& metric, double value,
            const metrics::Labels& labels = {});
-  void SetTime(std::string_view name, std::string_view help, absl::Time at);
+  void SetTime(const metrics::GaugeDeclaration& metric, absl::Time at);
   // Raises a counter to what `total`, a total of the whole job, has grown by since the first call.
-  void RaiseTo(std::string_view name, std::string_view help, double total,
+  void RaiseTo(const metrics::CounterDeclaration& metric, double total,
                const metrics::Labels& labels = {});
 
   struct WorkerSeries {

@@ -29,7 +29,7 @@
 #include "capstan/security/seal.h"
 #include "capstan/security/tls.h"
 #include "chief/shell/change_teller.h"
-#include "chief/shell/chief_service.h"
+#include "chief/shell/control_loop.h"
 #include "chief/shell/doors.h"
 #include "chief/shell/failure_detector.h"
 #include "chief/shell/job_claim.h"
@@ -240,7 +240,8 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   ControlLoop control(ChiefMachine({.term = claim.term,
                                     .run_id = self.run_id,
                                     .seal_key = Sealer::NewKey(),
-                                    .shards = options.shards},
+                                    .shards = options.shards,
+                                    .unnumbered_shards = options.unnumbered_shards},
                                    std::move(claim.plan), clock.Now(), std::move(claim.history)),
                       {.clock = clock,
                        .views = doors.views,
@@ -256,7 +257,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   StoreThread look_at_data(1);
   (void)look_at_data.Post([&] { TellOfData(plan, *files, control); });
   CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, doors.Tell());
-  doors.service.Open(control);
+  doors.door.Open(control);
   doors.reader.Open(running.spec);
   Announce(options, plan, ports);
   health.Set(Probe::kReadiness, true);
@@ -304,7 +305,7 @@ absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
   const std::string name = NameOf(options);
   absl::StatusOr<JobPlan> plan =
       PlanJob(options.job, options.overrides, [&](size_t done, size_t files) {
-        if (options.serve_refusal) doors.service.Tell(LookingStatus(name, done, files));
+        if (options.serve_refusal) doors.door.Tell(LookingStatus(name, done, files));
       });
   if (!plan.ok()) plan = PlanOfStored(options, plan.status());
   CAPSTAN_RETURN_IF_ERROR(plan.status());
@@ -351,7 +352,7 @@ bool AwaitChange(const std::string& job, const std::optional<std::string>& read,
 
 // Shows `status` in the chief's status and metrics.
 void Tell(const v1::GetStatusReply& status, const ProcessOptions& options, Doors& doors) {
-  doors.service.Tell(status);
+  doors.door.Tell(status);
   ChiefMetrics(doors.registry, v1::JobSpec(), options.shards).Update(status);
 }
 
@@ -377,6 +378,10 @@ int LeadOrServeRefusals(const ProcessOptions& options, Doors& doors) {
 int RunChief(const ProcessOptions& options) {
   const absl::StatusOr<std::unique_ptr<const Tls>> tls = SetUpProcess(options.service, "chief");
   if (!tls.ok()) return Refuse(tls.status());
+  if (options.unnumbered_shards == UnnumberedShards::kRefuse && *tls == nullptr) {
+    return Refuse(absl::InvalidArgumentError(
+        "--unnumbered-shards=refuse: needs --tls, as certificates carry the numbers"));
+  }
   metrics::Registry registry;
   MeasureProcess(registry, tls->get());
   Doors doors(registry, tls->get());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -16,7 +17,9 @@
 #include "capstan/base/trace.h"
 #include "capstan/base/version.h"
 #include "capstan/checkpoint/checkpoint.h"
+#include "capstan/message/rpc_method.h"
 #include "capstan/objectstore/object_store.h"
+#include "capstan/v1/ps.pb.h"
 #include "chief/shell/log_event.h"
 
 namespace capstan::chief {
@@ -28,10 +31,26 @@ constexpr absl::Duration kMetricsEvery = absl::Seconds(1);
 // More than ever wait: the machine asks for one read or write of each kind at a time.
 constexpr size_t kMostCommits = 16;
 
-template <typename Reply>
-absl::StatusOr<ShardReply> AsShardReply(absl::StatusOr<Reply> reply) {
-  if (!reply.ok()) return std::move(reply).status();
-  return ShardReply(*std::move(reply));
+absl::StatusOr<ShardReply> ReadReply(const google::protobuf::MethodDescriptor& rpc,
+                                     absl::StatusOr<EventLoop::Bytes> bytes) {
+  if (!bytes.ok()) return std::move(bytes).status();
+  std::unique_ptr<google::protobuf::Message> reply = NewMessage(*rpc.output_type());
+  CAPSTAN_RETURN_IF_ERROR(EventLoop::ParseInto(*std::move(bytes), *reply));
+  return ShardReply(std::move(reply));
+}
+
+// The points at which tests end the chief before it calls a shard.
+void ReachFailpointOf(const ShardRequest& request) {
+  if (request.Is<v1::HoldRoundsRequest>()) CAPSTAN_FAILPOINT("order.hold_rounds");
+  if (request.Is<v1::CommitRoundRequest>()) CAPSTAN_FAILPOINT("order.commit_round");
+  if (request.Is<v1::CloseStreamsRequest>()) CAPSTAN_FAILPOINT("order.close_streams");
+  if (request.Is<v1::FlushRequest>()) CAPSTAN_FAILPOINT("order.flush");
+  if (request.Is<v1::SavePartitionsRequest>()) CAPSTAN_FAILPOINT("order.save");
+  if (request.Is<v1::LoadPartitionsRequest>()) CAPSTAN_FAILPOINT("order.load");
+  if (request.Is<v1::MovePartitionsRequest>()) {
+    CAPSTAN_FAILPOINT("order.move");
+    if (request.Get<v1::MovePartitionsRequest>().finish()) CAPSTAN_FAILPOINT("order.move_finish");
+  }
 }
 
 // To be called before the view is published.
@@ -63,9 +82,10 @@ ControlLoop::~ControlLoop() {
   thread_.join();
 }
 
-v1::GetStatusReply ControlLoop::Status() {
+void ControlLoop::Do(absl::FunctionRef<void(ChiefMachine&, absl::Time)> event) {
   absl::MutexLock lock(&mu_);
-  return machine_.Status(parts_.clock.Now());
+  event(machine_, parts_.clock.Now());
+  TakeActions();
 }
 
 void ControlLoop::TakeActions() {
@@ -120,54 +140,18 @@ void ControlLoop::Perform(PublishView& action) {
   CAPSTAN_FAILPOINT("view.published");
 }
 
-template <typename Reply, typename Request>
-void ControlLoop::Call(const CallShard& action, const char* method, const Request& request) {
+void ControlLoop::Perform(CallShard& action) {
+  ReachFailpointOf(action.request);
+  const google::protobuf::MethodDescriptor* const rpc = &MethodOf(*action.request->GetDescriptor());
   Channel& shard = shards_[action.shard];
   shard = channels_.To(action.address, action.incarnation);
-  loop_.Call<Reply>(shard, method, request, action.deadline,
-                    [this, call = action.call](absl::StatusOr<Reply> reply) {
-                      absl::MutexLock lock(&mu_);
-                      machine_.OnShardReply(call, AsShardReply(std::move(reply)),
-                                            parts_.clock.Now());
-                      TakeActions();
-                    });
-}
-
-void ControlLoop::Perform(CallShard& action) {
-  struct Caller {
-    ControlLoop& loop;
-    const CallShard& action;
-    void operator()(const v1::HoldRoundsRequest& request) const {
-      CAPSTAN_FAILPOINT("order.hold_rounds");
-      loop.Call<v1::HoldRoundsReply>(action, "/capstan.v1.Ps/HoldRounds", request);
-    }
-    void operator()(const v1::CommitRoundRequest& request) const {
-      CAPSTAN_FAILPOINT("order.commit_round");
-      loop.Call<v1::CommitRoundReply>(action, "/capstan.v1.Ps/CommitRound", request);
-    }
-    void operator()(const v1::CloseStreamsRequest& request) const {
-      CAPSTAN_FAILPOINT("order.close_streams");
-      loop.Call<v1::CloseStreamsReply>(action, "/capstan.v1.Ps/CloseStreams", request);
-    }
-    void operator()(const v1::FlushRequest& request) const {
-      CAPSTAN_FAILPOINT("order.flush");
-      loop.Call<v1::FlushReply>(action, "/capstan.v1.Ps/Flush", request);
-    }
-    void operator()(const v1::SavePartitionsRequest& request) const {
-      CAPSTAN_FAILPOINT("order.save");
-      loop.Call<v1::SavePartitionsReply>(action, "/capstan.v1.Ps/SavePartitions", request);
-    }
-    void operator()(const v1::LoadPartitionsRequest& request) const {
-      CAPSTAN_FAILPOINT("order.load");
-      loop.Call<v1::LoadPartitionsReply>(action, "/capstan.v1.Ps/LoadPartitions", request);
-    }
-    void operator()(const v1::MovePartitionsRequest& request) const {
-      CAPSTAN_FAILPOINT("order.move");
-      if (request.finish()) CAPSTAN_FAILPOINT("order.move_finish");
-      loop.Call<v1::MovePartitionsReply>(action, "/capstan.v1.Ps/MovePartitions", request);
-    }
-  };
-  std::visit(Caller{*this, action}, action.request);
+  loop_.Call(shard, PathOf(*rpc), EventLoop::Serialize(*action.request), action.deadline,
+             [this, call = action.call, rpc](absl::StatusOr<EventLoop::Bytes> bytes) {
+               absl::StatusOr<ShardReply> reply = ReadReply(*rpc, std::move(bytes));
+               absl::MutexLock lock(&mu_);
+               machine_.OnShardReply(call, std::move(reply), parts_.clock.Now());
+               TakeActions();
+             });
 }
 
 template <typename Work, typename Report>

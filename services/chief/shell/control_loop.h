@@ -6,12 +6,10 @@
 #include <map>
 #include <string>
 #include <thread>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/base/clock.h"
@@ -22,6 +20,7 @@
 #include "chief/shell/chief_metrics.h"
 #include "chief/shell/curve_file.h"
 #include "chief/shell/job_store.h"
+#include "chief/shell/machine_access.h"
 #include "chief/shell/store_thread.h"
 #include "chief/shell/traced_tasks.h"
 #include "chief/shell/view_feed.h"
@@ -29,7 +28,7 @@
 namespace capstan::chief {
 
 // Thread-safe.
-class ControlLoop {
+class ControlLoop final : public MachineAccess {
  public:
   // All of them must outlive the ControlLoop.
   struct Parts {
@@ -44,33 +43,17 @@ class ControlLoop {
   };
   ControlLoop(ChiefMachine machine, Parts parts);
   // Stops the loop. REQUIRES: no event is under way.
-  ~ControlLoop();
+  ~ControlLoop() override;
   ControlLoop(const ControlLoop&) = delete;
   ControlLoop& operator=(const ControlLoop&) = delete;
 
-  // Does `event(machine, now)` under the mutex and returns its result, if it has one.
-  template <typename Event>
-  auto Run(Event event) {
-    absl::MutexLock lock(&mu_);
-    if constexpr (std::is_void_v<std::invoke_result_t<Event&, ChiefMachine&, absl::Time>>) {
-      event(machine_, parts_.clock.Now());
-      TakeActions();
-    } else {
-      auto result = event(machine_, parts_.clock.Now());
-      TakeActions();
-      return result;
-    }
-  }
-
-  v1::GetStatusReply Status();
-
-  // Asks for a checkpoint; `done` gets its folder, or an error, on another thread.
-  using OnCheckpoint = absl::AnyInvocable<void(const absl::StatusOr<std::string>&)>;
-  void TakeCheckpoint(OnCheckpoint done);
+  void TakeCheckpoint(OnCheckpoint done) override;
   // Answers all who wait for a checkpoint with UNAVAILABLE, as the process ends.
   void AnswerAskers();
 
  private:
+  // Under the mutex.
+  void Do(absl::FunctionRef<void(ChiefMachine&, absl::Time)> event) override;
   void TakeActions() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Loop();
   void PerformAll();
@@ -87,8 +70,6 @@ class ControlLoop {
   // event.
   template <typename Work, typename Report>
   void Commit(Work work, Report report);
-  template <typename Reply, typename Request>
-  void Call(const CallShard& action, const char* method, const Request& request);
 
   const Parts parts_;
   EventLoop loop_;                      // Used by the loop's thread alone, except for Post.

@@ -13,6 +13,8 @@
 #include "capstan/metrics/registry.h"
 #include "capstan/process/service.h"
 #include "capstan/rpc/server.h"
+#include "capstan/security/tls.h"
+#include "chief/shell/chief_door.h"
 #include "chief/shell/chief_service.h"
 #include "chief/shell/job_reader_service.h"
 #include "chief/shell/model_intake.h"
@@ -37,8 +39,12 @@ struct Doors {
   const SteadyClock clock;
   ViewFeed views{kMaxWatchers};
   ModelIntake models{clock};
-  ChiefService service{views, models, tls};
-  JobReaderService reader{service};
+  ChiefDoor door{{.views = views,
+                  .models = models,
+                  .clock = clock,
+                  .job = tls == nullptr ? "" : tls->identity().job()}};
+  ChiefService service{door, models, tls};
+  JobReaderService reader{door};
   std::optional<SidePorts> side;
   std::unique_ptr<Server> server;  // Destroyed before what it serves.
 };

@@ -13,9 +13,9 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
+#include "capstan/checkpoint/state_format.h"
 #include "capstan/data/tasks/measure_data.h"
 #include "chief/shell/job_difference.h"
-#include "chief/state/state_format.h"
 #include "chief/work/held_out.h"
 #include "chief/work/work.h"
 

@@ -1,9 +1,16 @@
 #include "chief/shell/job_difference.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "capstan/base/check.h"
+#include "capstan/config/declared_keys.h"
 #include "capstan/data/tasks/measure_data.h"
 #include "chief/shell/change_text.h"
 #include "chief/work/held_out.h"
@@ -11,24 +18,29 @@
 namespace capstan::chief {
 namespace {
 
+// Clears a field by its path, and what is around it if that is empty then.
+void ClearPath(const std::string& path, google::protobuf::Message& message) {
+  const size_t point = path.find('.');
+  const google::protobuf::FieldDescriptor* const field =
+      message.GetDescriptor()->FindFieldByName(path.substr(0, point));
+  CAPSTAN_CHECK(field != nullptr);
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  if (point != path.npos) {
+    if (!reflection.HasField(message, field)) return;
+    google::protobuf::Message& inner = *reflection.MutableMessage(&message, field);
+    ClearPath(path.substr(point + 1), inner);
+    std::vector<const google::protobuf::FieldDescriptor*> left;
+    inner.GetReflection()->ListFields(inner, &left);
+    if (!left.empty()) return;
+  }
+  reflection.ClearField(&message, field);
+}
+
 // Returns `spec` without the settings that may change while the job exists: where it is stored, how
 // it is watched, how fast it goes, when it is evaluated and ends.
 v1::JobSpec WhatMatters(v1::JobSpec spec) {
-  spec.clear_checkpoint();
-  spec.clear_lease();
-  spec.clear_recovery();
-  v1::TrainSpec& train = *spec.mutable_train();
-  train.clear_compute_threads();
-  train.clear_evaluate_every_examples();
-  train.clear_early_stop();
-  train.clear_max_steps();
-  train.clear_prefetch_batches();
-  train.clear_push_window();
-  train.clear_step_timeout_seconds();
-  spec.mutable_data()->clear_eval();
-  spec.mutable_data()->clear_eval_sets();
-  spec.mutable_data()->clear_group();
-  spec.mutable_data()->clear_max_bad_records();
+  ClearPath("checkpoint.uri", spec);
+  for (const std::string& field : FieldsThatMayChange()) ClearPath(field, spec);
   return spec;
 }
 

@@ -1,5 +1,8 @@
 #include "chief/shell/job_reader_service.h"
 
+#include "absl/status/status.h"
+#include "capstan/rpc/status.h"
+
 namespace capstan::chief {
 
 grpc::ServerUnaryReactor* JobReaderService::DescribeJob(grpc::CallbackServerContext* context,
@@ -8,7 +11,7 @@ grpc::ServerUnaryReactor* JobReaderService::DescribeJob(grpc::CallbackServerCont
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const v1::JobSpec* const job = job_.load();
   if (job != nullptr) *reply->mutable_job() = *job;
-  reactor->Finish(job == nullptr ? chief_.WhyNotOpen() : grpc::Status::OK);
+  reactor->Finish(ToGrpcStatus(job == nullptr ? chief_.WhyNotOpen() : absl::OkStatus()));
   return reactor;
 }
 

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "capstan/v1/job_reader.grpc.pb.h"
-#include "chief/shell/chief_service.h"
+#include "chief/shell/chief_door.h"
 
 namespace capstan::chief {
 
@@ -13,7 +13,7 @@ namespace capstan::chief {
 class JobReaderService final : public v1::JobReader::CallbackService {
  public:
   // `chief` must outlive this object.
-  explicit JobReaderService(ChiefService& chief) : chief_(chief) {}
+  explicit JobReaderService(ChiefDoor& chief) : chief_(chief) {}
 
   // Answers calls with `job` from now on. To be called once. `job` must outlive every call, so shut
   // the server down first.
@@ -24,7 +24,7 @@ class JobReaderService final : public v1::JobReader::CallbackService {
                                         v1::DescribeJobReply* reply) override;
 
  private:
-  ChiefService& chief_;
+  ChiefDoor& chief_;
   std::atomic<const v1::JobSpec*> job_ = nullptr;
 };
 

@@ -11,7 +11,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/sealed_json.h"
-#include "chief/state/state_format.h"
+#include "capstan/checkpoint/state_format.h"
 
 namespace capstan::chief {
 namespace {
@@ -56,12 +56,7 @@ absl::StatusOr<std::optional<v1::ChiefState>> JobStore::ReadState() {
   v1::ChiefState state;
   version_ = object->version;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, object->bytes, state));
-  if (state.format() > kStateFormat) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        kState, ": has format ", state.format(), ", expected at most ", kStateFormat,
-        ": this chief is older than the one that has written it; start the job with a version that "
-        "is not older than that one"));
-  }
+  CAPSTAN_RETURN_IF_ERROR(CheckStateFormat(kState, state, "chief"));
   return state;
 }
 

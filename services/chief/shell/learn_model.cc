@@ -33,7 +33,7 @@ absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& 
   if (stored && !anew) return stored;
   const Shutdown shutdown;
   doors.models.Ask(job, store, JobStore::FolderUri(job.checkpoint().uri(), job.job()));
-  doors.service.Tell(ModelWantedStatus(job.job()));
+  doors.door.Tell(ModelWantedStatus(job.job()));
   CAPSTAN_RETURN_IF_ERROR(doors.Tell().status());
   doors.side->health().Set(Probe::kReadiness, true);
   log::Info("waiting for the model, which the first worker declares",

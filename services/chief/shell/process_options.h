@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capstan/process/service.h"
+#include "chief/state/chief_options.h"
 
 namespace capstan::chief {
 
@@ -24,6 +25,7 @@ struct ProcessOptions {
   // job file has changed or, if the trouble may pass, after a while. False: it ends.
   bool serve_refusal = false;
   bool take_over = false;  // Take the job even from a chief that is at work on it.
+  UnnumberedShards unnumbered_shards = UnnumberedShards::kUntilNumbered;
   std::string listen = "0.0.0.0:7000";
   std::string advertise;  // host:port at which a later chief asks; empty: see `listen`.
   ServiceOptions service;

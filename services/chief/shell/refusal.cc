@@ -6,15 +6,19 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "capstan/base/quote.h"
 
 namespace capstan::chief {
 namespace {
 
-// A message has a line for each mistake of a file.
+// A message has a line for each mistake of a file. It may quote what is not UTF-8, such as the name
+// of a folder that cannot be listed; a status with that could not be read.
 std::string InOneLine(const absl::Status& why) {
   const std::vector<absl::string_view> lines =
       absl::StrSplit(why.message(), '\n', absl::SkipWhitespace());
-  return absl::StrJoin(lines, "; ");
+  std::string line;
+  AppendEscaped(line, absl::StrJoin(lines, "; "));
+  return line;
 }
 
 // Sets empty messages, too, so that a script that reads the status as JSON finds the same fields as

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/trace.h"
 #include "capstan/consistency/generation.h"
+#include "capstan/v1/ps.pb.h"
 
 namespace capstan::chief {
 namespace {
@@ -56,8 +57,8 @@ void TracedTasks::See(uint64_t timeline, const v1::TaskProgress& progress,
     if (const auto* store = std::get_if<StoreState>(&action)) {
       trace::Write("storing", {{"open", TextOf(store->state.progress())}});
     } else if (const auto* call = std::get_if<CallShard>(&action)) {
-      const auto* save = std::get_if<v1::SavePartitionsRequest>(&call->request);
-      const auto* close = std::get_if<v1::CloseStreamsRequest>(&call->request);
+      const auto* save = call->request.As<v1::SavePartitionsRequest>();
+      const auto* close = call->request.As<v1::CloseStreamsRequest>();
       if (save != nullptr) SeeSave(*save);
       if (close != nullptr) TraceCloses(*close);
     }

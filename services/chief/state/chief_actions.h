@@ -11,21 +11,17 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "capstan/message/any_message.h"
 #include "capstan/v1/checkpoint.pb.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/chief_state.pb.h"
-#include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 
 namespace capstan::chief {
 
-using ShardRequest =
-    std::variant<v1::HoldRoundsRequest, v1::CommitRoundRequest, v1::CloseStreamsRequest,
-                 v1::FlushRequest, v1::SavePartitionsRequest, v1::LoadPartitionsRequest,
-                 v1::MovePartitionsRequest>;
-using ShardReply =
-    std::variant<v1::HoldRoundsReply, v1::CommitRoundReply, v1::CloseStreamsReply, v1::FlushReply,
-                 v1::SavePartitionsReply, v1::LoadPartitionsReply, v1::MovePartitionsReply>;
+// What the chief sends to a shard by any RPC of capstan/v1/ps.proto, and what it gets back.
+using ShardRequest = AnyMessage;
+using ShardReply = AnyMessage;
 
 // Sends the view to every watcher. A slow watcher may skip views, for the newest one wins.
 struct PublishView {

@@ -15,12 +15,18 @@
 
 namespace capstan::chief {
 
+// What is done with a process of a shard whose certificate is that of any shard, and carries no
+// number. kUntilNumbered: it is believed for the shards that no certificate with their number has
+// been shown for yet.
+enum class UnnumberedShards { kAccept, kUntilNumbered, kRefuse };
+
 struct ChiefOptions {
   uint64_t term = 1;     // Claimed by this chief; greater than that of any chief before.
   uint64_t run_id = 0;   // Random; tells this process from all other chiefs of the job.
   std::string seal_key;  // Random; a job that is stored goes on with the key that is stored.
   // How many shards the first map is made over; more may join, and some may leave.
   uint32_t shards = 1;
+  UnnumberedShards unnumbered_shards = UnnumberedShards::kUntilNumbered;
   size_t max_workers = 4096;
   int max_task_failures = 3;  // A task that failed so often fails the job.
   absl::Duration straggler_average = absl::Seconds(10);

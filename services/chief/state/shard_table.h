@@ -75,6 +75,11 @@ class ShardTable {
   // Returns true if who shows this secret may speak as the shard's present process.
   static bool IsOwnSecret(const Shard& shard, const std::string& secret);
 
+  // A certificate with the shard's number was shown for it: from now on the shard is one of
+  // numbered(), also when it has left. Returns false if it was one.
+  bool NoteNumbered(uint32_t index) { return numbered_.insert(index).second; }
+  const std::set<uint32_t>& numbered() const { return numbered_; }
+
   // Null: the shard is unknown, or has another incarnation.
   Shard* Find(uint32_t index, Incarnation incarnation);
   // Forgets a shard that has left.
@@ -113,6 +118,7 @@ class ShardTable {
   uint32_t most_;
   std::deque<Incarnation> void_;  // Processes never heard again; the last ones.
   std::map<uint32_t, Shard> shards_;
+  std::set<uint32_t> numbered_;
 };
 
 }  // namespace capstan::chief

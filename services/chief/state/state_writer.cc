@@ -10,6 +10,11 @@ constexpr absl::Duration kLongestWritePause = absl::Seconds(5);
 
 }  // namespace
 
+void StateWriter::Renew(absl::Time now, absl::Duration age) {
+  if (!durable_ || under_way_ || urgent_ > stored_ || now < stood_at_ + age) return;
+  (void)Require();
+}
+
 bool StateWriter::TakeDue(absl::Time now) {
   if (!durable_ || under_way_ || superseded_ || now < again_ || stored_ == asked_) return false;
   if (urgent_ <= stored_ && now < begun_ + kLazily) return false;
@@ -24,6 +29,7 @@ void StateWriter::OnStored(const absl::Status& status, absl::Time now) {
   last_ = status;
   if (status.ok()) {
     stored_ = writing_;
+    stood_at_ = begun_;
     failures_ = 0;
     return;
   }

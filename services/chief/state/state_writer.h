@@ -1,6 +1,7 @@
 // Decides when the chief's state is written, and knows what of it is stored. One write at a time is
 // under way; it holds the state as of its beginning. A ticket stands for the state at the time when
-// it was given out: that is stored once a write that began later has succeeded.
+// it was given out: that is stored once a write that began later has succeeded. A write succeeds
+// only while no other chief has written, so it also shows that this chief's term stood.
 #ifndef CAPSTAN_CHIEF_STATE_STATE_WRITER_H_
 #define CAPSTAN_CHIEF_STATE_STATE_WRITER_H_
 
@@ -27,6 +28,13 @@ class StateWriter {
   // Returns true if the store has the state of every ticket given out.
   bool settled() const { return IsStored(asked_); }
 
+  // Has the state written at once if the term was last known to stand longer than `age` ago, and no
+  // urgent write is to come anyway.
+  void Renew(absl::Time now, absl::Duration age);
+  // The term stood at this time, or later: when the last write began that has succeeded. Without a
+  // store it stands all the time.
+  absl::Time stood_at(absl::Time now) const { return durable_ ? stood_at_ : now; }
+
   // Returns true if the state is to be written now; then the write counts as begun.
   bool TakeDue(absl::Time now);
 
@@ -51,6 +59,7 @@ class StateWriter {
   bool superseded_ = false;
   int failures_ = 0;
   absl::Time begun_ = absl::InfinitePast();
+  absl::Time stood_at_ = absl::InfinitePast();
   absl::Time again_ = absl::InfinitePast();  // No write before this time, after a failure.
   absl::Status last_;
 };

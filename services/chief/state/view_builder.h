@@ -73,6 +73,8 @@ class ViewBuilder {
   // part is ssp: it does not know what trainers have finished at the new owner (docs/spec, rule
   // 39).
   bool owners_may_stay() const { return !names_trainers_; }
+  // Whether views name the trainers: a part is ssp.
+  bool names_trainers() const { return names_trainers_; }
   // `shard` loads its partitions from a checkpoint: the view no longer says that they came by
   // moves, and none of them has a backup any more.
   void ForgetCopies(uint32_t shard);

@@ -1,16 +1,20 @@
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/client/share_limit.h"
 #include "capstan/config/config.h"
 #include "capstan/config/describe.h"
+#include "capstan/config/key_page.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/check_first_records.h"
 #include "capstan/data/tasks/data_warnings.h"
@@ -21,9 +25,12 @@
 #include "capstan/model/layout.h"
 #include "capstan/plan/memory.h"
 #include "cli/commands/command.h"
+#include "cli/terminal/format.h"
 
 namespace capstan::cli {
 namespace {
+
+constexpr size_t kHelpWidth = 92;  // Cells of a line of what a key means.
 
 struct ConfigOptions {
   std::string job;
@@ -94,14 +101,46 @@ ExitCode CheckConfig(const ConfigOptions& options) {
   return kDone;
 }
 
-// Prints a line for each key.
-ExitCode ListKeys() {
+struct KeysOptions {
+  std::string front;
+  std::string page;
+};
+
+// Prints a line for each key that begins with `front`, and, if that is given, what the key means.
+ExitCode ListKeys(const std::string& front) {
+  bool any = false;
   for (const JobKey& key : JobKeys()) {
+    if (!key.key.starts_with(front)) continue;
+    any = true;
     const bool has_default = !key.default_value.empty();
     PrintLine(absl::StrCat(key.key, "  ", key.values, key.required ? "; required" : "",
-                           has_default ? "; default " : "", key.default_value));
+                           has_default ? "; default " : "", PlainText(key.default_value)));
+    if (front.empty() || key.help.empty()) continue;
+    for (const std::string& line : Wrapped(PlainText(key.help), kHelpWidth)) {
+      PrintLine(absl::StrCat("    ", line));
+    }
   }
-  return kDone;
+  if (any) return kDone;
+  PrintError(absl::StrCat("no key begins with ", front, "; `capstan config keys` lists them all"));
+  return kBadInput;
+}
+
+// Makes the tables of a page such as docs/job-yaml.md anew.
+absl::Status WritePage(const std::string& path) {
+  std::ifstream before(path, std::ios::binary);
+  if (!before.is_open()) return absl::NotFoundError(absl::StrCat(path, ": no such file"));
+  absl::StatusOr<std::string> page =
+      WithKeyTables(std::string(std::istreambuf_iterator<char>(before), {}));
+  if (!page.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", page.status().message()));
+  }
+  std::ofstream now(path, std::ios::binary | std::ios::trunc);
+  now << *page << std::flush;
+  return now ? absl::OkStatus() : absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
+}
+
+ExitCode ShowKeys(const KeysOptions& options) {
+  return options.page.empty() ? ListKeys(options.front) : ReportEnd(WritePage(options.page));
 }
 
 }  // namespace
@@ -129,8 +168,19 @@ void AddConfig(CLI::App& app, Invocation& invocation) {
   CLI::App* keys = config->add_subcommand("keys",
                                           "List the keys of job files, the values that they take, "
                                           "and their defaults, or that they are required");
-  keys->footer("Example:\n  capstan config keys | grep checkpoint");
-  keys->callback([&invocation] { invocation.run = ListKeys; });
+  auto keys_options = std::make_shared<KeysOptions>();
+  CLI::Option* const front =
+      keys->add_option("key", keys_options->front,
+                       "Only those that begin so, such as train.clip_norm; also what they mean")
+          ->type_name("KEY");
+  keys->add_option("--page", keys_options->page,
+                   "Write the tables of this page, such as docs/job-yaml.md, in place of listing")
+      ->type_name("FILE")
+      ->excludes(front);
+  keys->footer("Example:\n  capstan config keys checkpoint");
+  keys->callback([keys_options, &invocation] {
+    invocation.run = [keys_options] { return ShowKeys(*keys_options); };
+  });
 }
 
 }  // namespace capstan::cli

@@ -14,6 +14,7 @@
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_list.h"
 #include "capstan/checkpoint/sealed_json.h"
+#include "capstan/checkpoint/state_format.h"
 #include "capstan/data/tasks/task_ranges.h"
 #include "capstan/model/oddness.h"
 #include "capstan/objectstore/object_store.h"
@@ -36,6 +37,7 @@ absl::StatusOr<v1::ChiefState> ReadState(const std::string& folder) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, store->Get(kState));
   v1::ChiefState state;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, text, state));
+  CAPSTAN_RETURN_IF_ERROR(CheckStateFormat(kState, state, "program"));
   return state;
 }
 
@@ -174,10 +176,12 @@ std::string IdOf(const std::string& model_uri) {
 }
 
 // Returns the model that the job has ended with; nothing: the job has not ended, has no model, or
-// the folder holds no job.
+// the folder holds no job. FAILED_PRECONDITION: a later version has stored the state, which may
+// name another model than this program would find.
 absl::StatusOr<std::optional<std::string>> ModelEndedWith(const std::string& job) {
   const absl::StatusOr<v1::ChiefState> state = ReadState(job);
-  if (HasNotAnswered(job, state.status()) || absl::IsDeadlineExceeded(state.status())) {
+  if (HasNotAnswered(job, state.status()) || absl::IsDeadlineExceeded(state.status()) ||
+      absl::IsFailedPrecondition(state.status())) {
     return state.status();
   }
   const std::string id = state.ok() ? IdOf(state->model_uri()) : "";

@@ -22,7 +22,8 @@ struct StoredJob {
 };
 
 // Reads what the chief of a job has stored last. `folder` is a path, file:// or s3://. NOT_FOUND:
-// it holds no job. DATA_LOSS: the stored state is damaged.
+// it holds no job. DATA_LOSS: the stored state is damaged. FAILED_PRECONDITION: a later version has
+// stored it in a format that this program does not know.
 absl::StatusOr<StoredJob> ReadStoredJob(const std::string& folder, absl::Time now);
 
 // Returns the job as its chief has stored it, with the tensors that its first worker has declared.

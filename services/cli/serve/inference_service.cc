@@ -12,10 +12,25 @@
 #include "capstan/base/quote.h"
 #include "capstan/base/version.h"
 #include "capstan/metrics/buckets.h"
+#include "capstan/metrics/declaration.h"
 #include "capstan/metrics/process_metrics.h"
 
 namespace capstan::cli {
 namespace {
+
+constexpr metrics::CounterDeclaration kServeRequests = {
+    .name = "capstan_serve_requests_total",
+    .help = "Requests answered, by HTTP status.",
+    .labels = "code",
+    .normal = "200; 5xx below a twentieth"};
+
+constexpr metrics::CounterDeclaration kServeRecords = {
+    .name = "capstan_serve_records_total", .help = "Records scored.", .normal = "grows"};
+
+constexpr metrics::HistogramDeclaration kServeRequestDurationSeconds = {
+    .name = "capstan_serve_request_duration_seconds",
+    .help = "Time to answer a request for scores.",
+    .normal = "steady"};
 
 HttpAnswer Refusal(int status, const std::string& error) {
   return {.status = status, .body = ErrorResponse(error)};
@@ -37,10 +52,8 @@ std::string TensorText(const std::string& name, const char* datatype, size_t wid
 
 InferenceService::InferenceService(std::string name)
     : name_(std::move(name)),
-      records_(registry_.AddCounter("capstan_serve_records_total", "Records scored.")),
-      seconds_(registry_.AddHistogram("capstan_serve_request_duration_seconds",
-                                      "Time to answer a request for scores.",
-                                      metrics::DurationBuckets())) {
+      records_(registry_.AddCounter(kServeRecords)),
+      seconds_(registry_.AddHistogram(kServeRequestDurationSeconds, metrics::DurationBuckets())) {
   metrics::AddBuildInfo(registry_);
   metrics::AddProcessMetrics(registry_);
 }
@@ -72,10 +85,7 @@ HttpAnswer InferenceService::AnswerOfHealth(const HttpQuestion& question) const 
 
 HttpAnswer InferenceService::Answer(const HttpQuestion& question) {
   HttpAnswer answer = Route(question);
-  registry_
-      .AddCounter("capstan_serve_requests_total", "Requests answered, by HTTP status.",
-                  {{"code", absl::StrCat(answer.status)}})
-      .Add();
+  registry_.AddCounter(kServeRequests, {{"code", absl::StrCat(answer.status)}}).Add();
   return answer;
 }
 

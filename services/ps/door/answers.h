@@ -14,6 +14,7 @@
 #include "capstan/base/check.h"
 #include "capstan/rpc/status.h"
 #include "capstan/v1/ps.grpc.pb.h"
+#include "google/protobuf/message.h"
 #include "ps/shard/clock_shell.h"
 
 namespace capstan::ps {
@@ -43,7 +44,16 @@ grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
   return Answer(context, result.status());
 }
 
-// Serializes the answer of a call whose method takes and gives raw bytes.
+// Reads the request of a call whose method takes and gives raw bytes. INVALID_ARGUMENT: the bytes
+// are none.
+inline absl::Status Read(grpc::ByteBuffer bytes, google::protobuf::Message& request) {
+  using Bytes = grpc::SerializationTraits<google::protobuf::Message>;
+  if (Bytes::Deserialize(&bytes, &request).ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the bytes are no ", request.GetDescriptor()->name()));
+}
+
+// Serializes the answer of such a call.
 template <typename Reply>
 void Write(const Reply& answer, grpc::ByteBuffer& reply) {
   bool own_buffer;
@@ -56,6 +66,10 @@ class PushReactor final : public grpc::ServerUnaryReactor {
  public:
   explicit PushReactor(ReleasedPulls released) : released_(std::move(released)) {}
   void OnDone() override { delete this; }
+
+  // If no pull goes on, OnDone is short, and gRPC need not wake another thread for it. gRPC calls
+  // this function internal, but offers no other way to say so.
+  bool InternalInlineable() override { return released_.empty(); }
 
  private:
   ReleasedPulls released_;

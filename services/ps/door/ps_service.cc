@@ -12,10 +12,13 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/base/trace.h"
+#include "capstan/message/any_message.h"
+#include "capstan/message/rpc_method.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/arrived_call.h"
 #include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
+#include "capstan/security/role.h"
 #include "ps/door/answers.h"
 #include "ps/door/caller_check.h"
 #include "ps/partition/traced.h"
@@ -33,11 +36,18 @@ absl::Duration PatienceOf(const grpc::CallbackServerContext& context) {
   return std::min(absl::FromChrono(context.deadline()) - absl::Now(), kLongestWait);
 }
 
+// Puts the answer of a call into what gRPC sends.
+template <typename Reply>
+void Put(Reply answer, Reply& reply) {
+  reply = std::move(answer);
+}
+void Put(const AnyMessage& answer, grpc::ByteBuffer& reply) { Write(*answer, reply); }
+
 // Makes what answers a call: it puts the reply into `*reply`, and ends the call by `reactor`.
 template <typename Reactor, typename Reply>
 auto AnswerInto(Reply* reply, Reactor reactor, grpc::CallbackServerContext& context) {
-  return [reply, reactor = std::move(reactor), &context](absl::StatusOr<Reply> answer) {
-    if (answer.ok()) *reply = *std::move(answer);
+  return [reply, reactor = std::move(reactor), &context](auto answer) {
+    if (answer.ok()) Put(*std::move(answer), *reply);
     reactor->Finish(AtTheDoor(context, answer.status()));
   };
 }
@@ -60,6 +70,22 @@ grpc::ServerUnaryReactor* Park(grpc::CallbackServerContext& context, Reply* repl
 }
 
 }  // namespace
+
+// As generated code would do it, method by method, for one that takes raw bytes.
+PsService::PsService(ShardMetrics& metrics, const Tls* tls) : metrics_(metrics), tls_(tls) {
+  using Raw = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+  const google::protobuf::ServiceDescriptor& service =
+      *MethodOf(*v1::PullRequest::descriptor()).service();
+  for (int i = 0; i < service.method_count(); ++i) {
+    const google::protobuf::MethodDescriptor* const rpc = service.method(i);
+    if (!MayCall(Role::kChief, PathOf(*rpc))) continue;
+    MarkMethodRawCallback(
+        i, new Raw([this, type = rpc->input_type()](
+                       Context* context, const grpc::ByteBuffer* request, grpc::ByteBuffer* reply) {
+          return Order(*type, *context, *request, *reply);
+        }));
+  }
+}
 
 absl::StatusOr<int64_t> PsService::CheckQueue(Context& context) {
   const int64_t waiting = BeginCall(context);
@@ -189,13 +215,6 @@ PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRe
   });
 }
 
-PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
-                                          v1::HoldRoundsReply* reply) {
-  return Park(*context, reply, served(), [context, request](const ShardDoor& door, auto done) {
-    return door.HoldRounds(*request, PatienceOf(*context), std::move(done));
-  });
-}
-
 PsService::Reactor* PsService::WatchCounts(Context* context, const v1::WatchCountsRequest* request,
                                            v1::WatchCountsReply* reply) {
   return Park(*context, reply, served(), [context, request](const ShardDoor& door, auto done) {
@@ -210,44 +229,16 @@ PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLane
   return reactor;
 }
 
-PsService::Reactor* PsService::CommitRound(Context* context, const v1::CommitRoundRequest* request,
-                                           v1::CommitRoundReply* reply) {
-  Reactor* const reactor = context->DefaultReactor();
-  door().CommitRound(*request, AnswerInto(reply, reactor, *context));
-  return reactor;
-}
-
-PsService::Reactor* PsService::CloseStreams(Context* context,
-                                            const v1::CloseStreamsRequest* request,
-                                            v1::CloseStreamsReply* reply) {
-  Reactor* const reactor = context->DefaultReactor();
-  door().CloseStreams(*request, AnswerInto(reply, reactor, *context));
-  return reactor;
-}
-
-PsService::Reactor* PsService::Flush(Context* context, const v1::FlushRequest* request,
-                                     v1::FlushReply* reply) {
-  Reactor* const reactor = context->DefaultReactor();
-  door().Flush(*request, AnswerInto(reply, reactor, *context));
-  return reactor;
-}
-
-PsService::Reactor* PsService::SavePartitions(Context* context,
-                                              const v1::SavePartitionsRequest* request,
-                                              v1::SavePartitionsReply* reply) {
-  return AnswerWith(*context, door().Save(*request), *reply);
-}
-
-PsService::Reactor* PsService::LoadPartitions(Context* context,
-                                              const v1::LoadPartitionsRequest* request,
-                                              v1::LoadPartitionsReply* reply) {
-  return AnswerWith(*context, door().Load(*request), *reply);
-}
-
-PsService::Reactor* PsService::MovePartitions(Context* context,
-                                              const v1::MovePartitionsRequest* request,
-                                              v1::MovePartitionsReply* reply) {
-  return AnswerWith(*context, door().Move(*request), *reply);
+PsService::Reactor* PsService::Order(const google::protobuf::Descriptor& type, Context& context,
+                                     const grpc::ByteBuffer& request,
+                                     grpc::ByteBuffer& reply) const {
+  std::unique_ptr<google::protobuf::Message> order = NewMessage(type);
+  const absl::Status read = Read(request, *order);
+  if (!read.ok()) return Answer(context, read);
+  return Park(context, &reply, served(),
+              [&context, order = AnyMessage(std::move(order))](const ShardDoor& door, auto done) {
+                return door.Order(order, PatienceOf(context), std::move(done));
+              });
 }
 
 PsService::Reactor* PsService::TakePartition(Context* context,
@@ -270,23 +261,37 @@ absl::StatusOr<v1::TakePartitionReply> PsService::Take(
 }
 
 absl::StatusOr<v1::ReplicateReply> PsService::Take(const Context& context,
-                                                   const ReplicateMessage& message) const {
+                                                   const grpc::ByteBuffer& replicate) const {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<const ReplicateMessage> message,
+                           ReplicateMessage::Read(replicate));
   const ServedShard* const at = served();
   const std::optional<uint32_t> sender =
       at == nullptr ? std::nullopt
-                    : at->shard.view().newest()->ShardOf(Incarnation{message.head().source()});
+                    : at->shard.view().newest()->ShardOf(Incarnation{message->head().source()});
   if (sender) CAPSTAN_RETURN_IF_ERROR(CheckSender(MayActForShard(context, tls_, *sender), *sender));
-  return door().Replicate(message);
+  return door().Replicate(*message);
+}
+
+absl::StatusOr<v1::ReplicateReply> PsService::TakePiece(const Context& context,
+                                                        const v1::PushPieceRequest& piece) const {
+  CAPSTAN_ASSIGN_OR_RETURN(Shard* const shard, door().ForData(piece.header()));
+  const PushPieces::Sender sender{context.peer(), PeerHost(context)};
+  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<grpc::ByteBuffer> whole,
+                           shard->replica_pieces().Take(sender, piece, shard->clock().Now()));
+  if (!whole) return v1::ReplicateReply();
+  return Take(context, *whole);
 }
 
 PsService::Reactor* PsService::Replicate(Context* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* reply) {
-  const absl::StatusOr<std::unique_ptr<const ReplicateMessage>> message =
-      ReplicateMessage::Read(*request);
-  if (!message.ok()) return Answer(*context, message.status());
-  const absl::StatusOr<v1::ReplicateReply> taken = Take(*context, **message);
+  const absl::StatusOr<v1::ReplicateReply> taken = Take(*context, *request);
   if (taken.ok()) Write(*taken, *reply);
   return Answer(*context, taken.status());
+}
+
+PsService::Reactor* PsService::ReplicatePiece(Context* context, const v1::PushPieceRequest* request,
+                                              v1::ReplicateReply* reply) {
+  return AnswerWith(*context, TakePiece(*context, *request), *reply);
 }
 
 }  // namespace capstan::ps

@@ -13,6 +13,7 @@
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/rpc/fair_share.h"
 #include "capstan/v1/ps.grpc.pb.h"
+#include "google/protobuf/descriptor.h"
 #include "ps/door/counted_push.h"
 #include "ps/door/evaluation_share.h"
 #include "ps/door/session_shares.h"
@@ -27,7 +28,8 @@ class Tls;
 
 namespace capstan::ps {
 
-// Pull, Push and Replicate take raw bytes; the others are ordinary. Served by gRPC's own threads.
+// Pull, Push, Replicate and the orders of the chief take raw bytes; the others are ordinary. Orders
+// are the RPCs that the chief may call, as the proto says. Served by gRPC's own threads.
 // *Thread-safe*.
 class PsService final
     : public v1::Ps::WithRawCallbackMethod_Pull<v1::Ps::WithRawCallbackMethod_Push<
@@ -39,7 +41,7 @@ class PsService final
   static constexpr int64_t kMaxWaiting = 128;
 
   // Both must outlive the service. `tls` is the identity of the server; null: plaintext.
-  PsService(ShardMetrics& metrics, const Tls* tls) : metrics_(metrics), tls_(tls) {}
+  PsService(ShardMetrics& metrics, const Tls* tls);
 
   // From now on calls are handed to `served`. Before, every call is answered UNAVAILABLE.
   void Serve(const ServedShard* served) { served_.store(served, std::memory_order_release); }
@@ -57,27 +59,19 @@ class PsService final
                      v1::OpenRoundReply* reply) override;
   Reactor* ReportLane(Context* context, const v1::ReportLaneRequest* request,
                       v1::ReportLaneReply* reply) override;
-  Reactor* HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
-                      v1::HoldRoundsReply* reply) override;
   Reactor* WatchCounts(Context* context, const v1::WatchCountsRequest* request,
                        v1::WatchCountsReply* reply) override;
-  Reactor* CommitRound(Context* context, const v1::CommitRoundRequest* request,
-                       v1::CommitRoundReply* reply) override;
-  Reactor* CloseStreams(Context* context, const v1::CloseStreamsRequest* request,
-                        v1::CloseStreamsReply* reply) override;
-  Reactor* Flush(Context* context, const v1::FlushRequest* request, v1::FlushReply* reply) override;
-  Reactor* SavePartitions(Context* context, const v1::SavePartitionsRequest* request,
-                          v1::SavePartitionsReply* reply) override;
-  Reactor* LoadPartitions(Context* context, const v1::LoadPartitionsRequest* request,
-                          v1::LoadPartitionsReply* reply) override;
-  Reactor* MovePartitions(Context* context, const v1::MovePartitionsRequest* request,
-                          v1::MovePartitionsReply* reply) override;
   Reactor* TakePartition(Context* context, const v1::TakePartitionRequest* request,
                          v1::TakePartitionReply* reply) override;
   Reactor* Replicate(Context* context, const grpc::ByteBuffer* request,
                      grpc::ByteBuffer* reply) override;
+  Reactor* ReplicatePiece(Context* context, const v1::PushPieceRequest* request,
+                          v1::ReplicateReply* reply) override;
 
  private:
+  // Has the order carried out whose RPC takes such requests.
+  Reactor* Order(const google::protobuf::Descriptor& type, Context& context,
+                 const grpc::ByteBuffer& request, grpc::ByteBuffer& reply) const;
   // A pull or push begins. Returns how many calls wait for a thread. RESOURCE_EXHAUSTED: too many
   // do.
   absl::StatusOr<int64_t> CheckQueue(Context& context);
@@ -92,7 +86,10 @@ class PsService final
   absl::StatusOr<v1::TakePartitionReply> Take(const Context& context,
                                               const v1::TakePartitionRequest& request) const;
   absl::StatusOr<v1::ReplicateReply> Take(const Context& context,
-                                          const ReplicateMessage& message) const;
+                                          const grpc::ByteBuffer& replicate) const;
+  // Takes a piece of such a request, and with its last one the whole.
+  absl::StatusOr<v1::ReplicateReply> TakePiece(const Context& context,
+                                               const v1::PushPieceRequest& piece) const;
   const ServedShard* served() const { return served_.load(std::memory_order_acquire); }
   ShardDoor door() const { return ShardDoor(served()); }
   // Counts the bytes of `reply` until the client has taken it. RESOURCE_EXHAUSTED: clients have too

@@ -12,6 +12,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "capstan/message/any_message.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/machines/waiter.h"
 #include "ps/partition/pull_query.h"
@@ -48,9 +49,19 @@ class ShardDoor {
   explicit ShardDoor(const ServedShard* served) : served_(served) {}
 
   // Return the shard, if it may carry out a request with this header: one that reads or changes
-  // parameters, or an order of the chief.
+  // parameters; an order of the chief; an order to load, which need not be of the timeline that the
+  // shard serves.
   absl::StatusOr<Shard*> ForData(const v1::RequestHeader& header) const;
-  absl::StatusOr<Shard*> ForOrder(const v1::RequestHeader& header) const;
+  absl::StatusOr<const ServedShard*> ForOrder(const v1::RequestHeader& header) const;
+  absl::StatusOr<const ServedShard*> ForLoad(const v1::RequestHeader& header) const;
+
+  // ---- orders of the chief ----
+
+  // Carries out an order: a request of an RPC that the chief may call. What changes parameters is
+  // answered once backups have carried it out, too. Returns a name only if the order waits at the
+  // coordinator. UNIMPLEMENTED: the shard knows no such order.
+  std::optional<WaiterId> Order(const AnyMessage& order, absl::Duration patience,
+                                Answered<AnyMessage> done) const;
 
   // ---- parameters ----
 
@@ -68,26 +79,15 @@ class ShardDoor {
 
   std::optional<WaiterId> OpenRound(const v1::OpenRoundRequest& request,
                                     Answered<v1::OpenRoundReply> done) const;
-  std::optional<WaiterId> HoldRounds(const v1::HoldRoundsRequest& request, absl::Duration patience,
-                                     Answered<v1::HoldRoundsReply> done) const;
   std::optional<WaiterId> WatchCounts(const v1::WatchCountsRequest& request,
                                       absl::Duration patience,
                                       Answered<v1::WatchCountsReply> done) const;
 
-  // ---- changes that are answered once backups have carried them out ----
-
+  // Is answered once backups have carried it out.
   void ReportLane(const v1::ReportLaneRequest& request, Answered<v1::ReportLaneReply> done) const;
-  void CommitRound(const v1::CommitRoundRequest& request,
-                   Answered<v1::CommitRoundReply> done) const;
-  void CloseStreams(const v1::CloseStreamsRequest& request,
-                    Answered<v1::CloseStreamsReply> done) const;
-  void Flush(const v1::FlushRequest& request, Answered<v1::FlushReply> done) const;
 
-  // ---- whole partitions ----
+  // ---- what other shards send ----
 
-  absl::StatusOr<v1::SavePartitionsReply> Save(const v1::SavePartitionsRequest& request) const;
-  absl::StatusOr<v1::LoadPartitionsReply> Load(const v1::LoadPartitionsRequest& request) const;
-  absl::StatusOr<v1::MovePartitionsReply> Move(const v1::MovePartitionsRequest& request) const;
   absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request) const;
   absl::StatusOr<v1::ReplicateReply> Replicate(const ReplicateMessage& message) const;
 

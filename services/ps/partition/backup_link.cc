@@ -7,12 +7,10 @@
 
 namespace capstan::ps {
 
-void BackupLink::TellPush(v1::PushOperation result, const PushShare& gradient,
+void BackupLink::TellPush(const PushResult& result, const PushShare& gradient,
                           ReplicaWait& replicated) {
   if (!exists()) return;
-  v1::Operation operation = NewOperation();
-  *operation.mutable_push() = std::move(result);
-  Tell(std::move(operation), replicated, gradient);
+  WaitFor(stream_->Append(ToldPush{partition_, pair_, result, gradient}), replicated);
 }
 
 void BackupLink::TellPassed(uint64_t round, ReplicaWait& replicated) {
@@ -78,8 +76,11 @@ v1::Operation BackupLink::NewOperation() const {
   return operation;
 }
 
-void BackupLink::Tell(v1::Operation operation, ReplicaWait& replicated, const PushShare& share) {
-  const uint64_t number = stream_->Append(std::move(operation), share);
+void BackupLink::Tell(v1::Operation operation, ReplicaWait& replicated) {
+  WaitFor(stream_->Append(std::move(operation)), replicated);
+}
+
+void BackupLink::WaitFor(uint64_t number, ReplicaWait& replicated) {
   replicated.Add(stream_, partition_, number);
   CAPSTAN_FAILPOINT("replica.told");
 }

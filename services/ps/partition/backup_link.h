@@ -16,6 +16,7 @@
 #include "ps/partition/push_message.h"
 #include "ps/partition/replica_stream.h"
 #include "ps/partition/replica_wait.h"
+#include "ps/partition/told_push.h"
 
 namespace capstan::ps {
 
@@ -40,9 +41,8 @@ class BackupLink {
   // Each adds to `replicated` what the backup has to carry out before anybody hears of it. Nobody
   // waits for the functions without this argument.
 
-  // Tells the backup that `gradient` was pushed, with this result. Its `push` and `place` are
-  // filled in when the operation is sent.
-  void TellPush(v1::PushOperation result, const PushShare& gradient, ReplicaWait& replicated);
+  // Tells the backup that `gradient` was pushed, with this result.
+  void TellPush(const PushResult& result, const PushShare& gradient, ReplicaWait& replicated);
   // Tells the backup that the partition has passed all rounds up to `round`.
   void TellPassed(uint64_t round, ReplicaWait& replicated);
   // Tells the backup that what the aggregation queues held was applied.
@@ -72,7 +72,9 @@ class BackupLink {
  private:
   // REQUIRES: exists().
   v1::Operation NewOperation() const;
-  void Tell(v1::Operation operation, ReplicaWait& replicated, const PushShare& share = {});
+  void Tell(v1::Operation operation, ReplicaWait& replicated);
+  // Adds the operation of this number to what has to be carried out.
+  void WaitFor(uint64_t number, ReplicaWait& replicated);
 
   PartitionIndex partition_{};
   ViewEpoch pair_;

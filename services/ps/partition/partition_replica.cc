@@ -9,6 +9,7 @@
 #include "capstan/base/trace.h"
 #include "capstan/placement/view_epoch.h"
 #include "ps/partition/partition.h"
+#include "ps/partition/told_push.h"
 #include "ps/partition/traced.h"
 
 namespace capstan::ps {
@@ -50,13 +51,12 @@ void Partition::TellPush(const PushShare& gradient, const v1::PartitionOutcome& 
   // A push changes nothing if it is of another timeline, or if the partition takes nothing in.
   const bool current = Timeline{gradient.push->head().header().timeline()} == machine_.timeline();
   if (!current || machine_.moving() || machine_.closed()) return;
-  v1::PushOperation result;
-  result.set_progress_examples(applier_.progress());
-  result.set_dense(outcome.dense());
-  result.set_sparse(outcome.sparse());
-  result.set_dense_version(machine_.version(Part::kDense));
-  result.set_sparse_version(machine_.version(Part::kSparse));
-  backup_.TellPush(std::move(result), gradient, replicated);
+  const PushResult result = {.progress_examples = applier_.progress(),
+                             .dense = outcome.dense(),
+                             .sparse = outcome.sparse(),
+                             .dense_version = machine_.version(Part::kDense),
+                             .sparse_version = machine_.version(Part::kSparse)};
+  backup_.TellPush(result, gradient, replicated);
 }
 
 void Partition::Adopt(PartitionContent content, ViewEpoch pair) { Take(std::move(content), pair); }

@@ -10,8 +10,11 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "capstan/base/ids.h"
+#include "capstan/base/prefetch.h"
 #include "capstan/base/status.h"
+#include "capstan/wire/payload.h"
 #include "ps/partition/partition.h"
 
 namespace capstan::ps {
@@ -29,6 +32,17 @@ class PartitionSet {
   // REQUIRES: the index is a partition's.
   Partition& operator[](PartitionIndex index) {
     return *partitions_[static_cast<size_t>(Raw(index))];
+  }
+
+  // Prefetch a partition that a request is about to use: the one of this index, if there is one, or
+  // that of the part after the i-th. A request uses most of the partitions, each for a few rows.
+  // What a partition points to is not prefetched, as that needs its lock.
+  void AskFor(PartitionIndex index) const {
+    const auto place = static_cast<size_t>(Raw(index));
+    if (place < size()) Prefetch(partitions_[place].get(), sizeof(Partition));
+  }
+  void AskForNext(absl::Span<const wire::PartitionPart> parts, size_t i) const {
+    if (i + 1 < parts.size()) AskFor(static_cast<PartitionIndex>(parts[i + 1].partition));
   }
 
   // Calls `visit(index, partition)` for each partition, ascending.

@@ -119,6 +119,8 @@ absl::StatusOr<PackedFloats> PushMessage::Floats(const wire::Bytes& bytes) {
 }
 
 absl::Status PushMessage::Resolve(const Catalog& catalog) {
+  rows_.reserve(payload_.tables.size());
+  blocks_.reserve(payload_.blocks.size());
   const size_t float_size = wire::FloatSize(head_.dtype());
   for (const wire::PartitionPart& part : payload_.partitions) {
     for (const wire::TablePart& rows : std::as_const(payload_).tables_of(part)) {

@@ -1,11 +1,11 @@
 #include "ps/partition/replica_stream.h"
 
-#include <google/protobuf/arena.h>
-
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/wire_version.h"
@@ -17,52 +17,97 @@ namespace {
 
 constexpr char kEnds[] = "the shard ends before a backup has said that it has this";
 
-bool IsOf(const v1::Operation& operation, PartitionIndex partition, ViewEpoch pair) {
-  return operation.partition() == static_cast<uint32_t>(Raw(partition)) && operation.has_pair() &&
-         ViewEpochFromProto(operation.pair()) == pair;
-}
+// About what a push takes in a request beside its gradient.
+constexpr size_t kToldPushBytes = 64;
+
+// Adds what an operation in a queue is.
+struct AddTo {
+  SentOperations& sent;
+
+  void operator()(std::monostate) const { sent.Add(v1::Operation()); }
+  void operator()(const ToldPush& push) const { sent.Add(push); }
+  void operator()(const std::unique_ptr<const v1::Operation>& other) const { sent.Add(*other); }
+};
 
 }  // namespace
 
-uint64_t ReplicaStream::Append(v1::Operation operation, PushShare share) {
-  Queued queued{.operation = std::move(operation), .share = std::move(share)};
-  queued.bytes = queued.operation.ByteSizeLong();
-  if (queued.share.push != nullptr) {
-    queued.bytes += queued.share.push->ShareSize(queued.share.place);
-  }
+uint64_t ReplicaStream::Append(ToldPush push) {
+  const size_t bytes = kToldPushBytes + push.gradient.push->ShareSize(push.gradient.place);
+  return Enqueue(Queued{.what = std::move(push), .bytes = bytes});
+}
+
+uint64_t ReplicaStream::Append(v1::Operation operation) {
+  const size_t bytes = operation.ByteSizeLong();
+  return Enqueue(
+      Queued{.what = std::make_unique<const v1::Operation>(std::move(operation)), .bytes = bytes});
+}
+
+uint64_t ReplicaStream::Enqueue(Queued queued) {
   absl::MutexLock lock(&mu_);
   Keep(queued);
   queue_.push_back(std::move(queued));
   return taken_ + queue_.size();
 }
 
-void ReplicaStream::Keep(const Queued& queued) {
-  const PushMessage* const push = queued.share.push.get();
-  if (push == nullptr) {
-    bytes_ += queued.bytes;
-  } else if (++kept_[push] == 1) {
-    bytes_ += push->size();
+void ReplicaStream::Wake() {
+  {
+    absl::MutexLock lock(&mu_);
+    const bool was_idle = wanted_ <= taken_;
+    wanted_ = taken_ + queue_.size();
+    if (!was_idle || queue_.empty()) return;
   }
+  wake_();
+}
+
+void ReplicaStream::Keep(const Queued& queued) {
+  size_t more = queued.bytes;
+  if (const auto* push = std::get_if<ToldPush>(&queued.what)) {
+    more = ++kept_[push->gradient.push.get()] == 1 ? push->gradient.push->size() : 0;
+  }
+  bytes_.store(bytes() + more, std::memory_order_relaxed);
 }
 
 void ReplicaStream::Drop(const Queued& queued) {
-  const PushMessage* const push = queued.share.push.get();
-  if (push == nullptr) {
-    bytes_ -= queued.bytes;
-  } else if (const auto kept = kept_.find(push); --kept->second == 0) {
-    bytes_ -= push->size();
-    kept_.erase(kept);
+  size_t less = queued.bytes;
+  if (const auto* push = std::get_if<ToldPush>(&queued.what)) {
+    const auto kept = kept_.find(push->gradient.push.get());
+    less = --kept->second == 0 ? push->gradient.push->size() : 0;
+    if (kept->second == 0) kept_.erase(kept);
   }
+  bytes_.store(bytes() - less, std::memory_order_relaxed);
+}
+
+std::optional<PartitionIndex> ReplicaStream::PartitionOf(const What& what) {
+  if (const auto* push = std::get_if<ToldPush>(&what)) return push->partition;
+  if (const auto* other = std::get_if<Other>(&what)) {
+    return static_cast<PartitionIndex>((*other)->partition());
+  }
+  return std::nullopt;
+}
+
+bool ReplicaStream::IsOf(const What& what, PartitionIndex partition, ViewEpoch pair) {
+  if (PartitionOf(what) != partition) return false;
+  if (const auto* push = std::get_if<ToldPush>(&what)) return push->pair == pair;
+  const v1::Operation& other = *std::get<Other>(what);
+  return other.has_pair() && ViewEpochFromProto(other.pair()) == pair;
 }
 
 void ReplicaStream::Await(std::vector<Awaited> operations, Done done) {
-  Waiter waiter{.left = std::move(operations), .done = std::move(done)};
+  if (operations.empty()) return done(absl::OkStatus());
+  const auto [first, last] =
+      std::minmax_element(operations.begin(), operations.end(),
+                          [](const Awaited& a, const Awaited& b) { return a.number < b.number; });
+  Waiter waiter{.left = {}, .done = std::move(done), .first = first->number, .last = last->number};
+  waiter.left = std::move(operations);
   {
     absl::MutexLock lock(&mu_);
-    std::erase_if(waiter.left, [&](const Awaited& operation) {
-      mu_.AssertHeld();  // The analysis of locks does not see into a lambda.
-      return IsSettled(operation, waiter.status);
-    });
+    // Most often nothing of it has been taken, and no pair has ended since it was appended.
+    if (closed_ || waiter.first <= std::max(taken_, last_ended_)) {
+      std::erase_if(waiter.left, [&](const Awaited& operation) {
+        mu_.AssertHeld();  // The analysis of locks does not see into a lambda.
+        return IsSettled(operation, waiter.status);
+      });
+    }
     if (!waiter.left.empty()) {
       waiters_.push_back(std::move(waiter));
       return;
@@ -84,11 +129,16 @@ bool ReplicaStream::IsSettled(const Awaited& operation, absl::Status& status) co
   return operation.number <= taken_ && !refused_.contains(operation.number);
 }
 
-std::vector<ReplicaStream::Waiter> ReplicaStream::TakeSettled(Settles settles) {
-  for (Waiter& waiter : waiters_) {
-    std::erase_if(waiter.left,
-                  [&](const Awaited& operation) { return settles(operation, waiter.status); });
-  }
+void ReplicaStream::SettleTaken(Waiter& waiter) const {
+  if (waiter.first > taken_) return;
+  if (waiter.last <= taken_ && refused_.empty()) return waiter.left.clear();
+  std::erase_if(waiter.left, [this](const Awaited& operation) {
+    mu_.AssertHeld();
+    return operation.number <= taken_ && !refused_.contains(operation.number);
+  });
+}
+
+std::vector<ReplicaStream::Waiter> ReplicaStream::TakeSettled() {
   const auto settled = std::stable_partition(
       waiters_.begin(), waiters_.end(), [](const Waiter& waiter) { return !waiter.left.empty(); });
   std::vector<Waiter> taken(std::make_move_iterator(settled),
@@ -102,22 +152,10 @@ void ReplicaStream::Close() {
   {
     absl::MutexLock lock(&mu_);
     closed_ = true;
-    settled = TakeSettled([](const Awaited&, absl::Status& status) {
-      status.Update(absl::UnavailableError(kEnds));
-      return true;
-    });
+    settled.swap(waiters_);
+    for (Waiter& waiter : settled) waiter.status.Update(absl::UnavailableError(kEnds));
   }
   for (Waiter& waiter : settled) waiter.done(waiter.status);
-}
-
-bool ReplicaStream::full() const {
-  absl::MutexLock lock(&mu_);
-  return bytes_ > limit_;
-}
-
-size_t ReplicaStream::bytes() const {
-  absl::MutexLock lock(&mu_);
-  return bytes_;
 }
 
 uint64_t ReplicaStream::last() const {
@@ -142,53 +180,52 @@ void ReplicaStream::Release(PartitionIndex partition, ViewEpoch pair, const absl
     Ended& ended = ended_[partition] = Ended{taken_, status};
     for (size_t i = 0; i < queue_.size(); ++i) {
       Queued& queued = queue_[i];
-      if (!IsOf(queued.operation, partition, pair)) continue;
+      if (!IsOf(queued.what, partition, pair)) continue;
       ended.up_to = taken_ + i + 1;
       Drop(queued);
-      queued.operation.clear_what();
-      queued.share = {};
-      queued.bytes = 0;
+      queued = Queued();
     }
+    last_ended_ = std::max(last_ended_, ended.up_to);
     std::erase_if(refused_, [partition, &ended](const auto& refused) {
       return refused.second == partition && refused.first <= ended.up_to;
     });
-    settled = TakeSettled([&](const Awaited& operation, absl::Status& all) {
-      if (operation.partition != partition || operation.number > ended.up_to) return false;
-      all.Update(status);
-      return true;
-    });
+    for (Waiter& waiter : waiters_) {
+      std::erase_if(waiter.left, [&](const Awaited& operation) {
+        if (operation.partition != partition || operation.number > ended.up_to) return false;
+        waiter.status.Update(status);
+        return true;
+      });
+    }
+    settled = TakeSettled();
   }
   for (Waiter& waiter : settled) waiter.done(waiter.status);
 }
 
 grpc::ByteBuffer ReplicaStream::Next(Incarnation source, size_t max_bytes) const {
-  google::protobuf::Arena arena;  // Operations are many and small.
-  auto& request = *google::protobuf::Arena::CreateMessage<v1::ReplicateRequest>(&arena);
-  request.mutable_header()->set_wire_version(kWireVersion);
-  request.mutable_header()->set_timeline(name_.timeline);
-  request.mutable_header()->set_target_incarnation(Raw(target_.incarnation));
-  request.set_source(Raw(source));
-  request.set_stream(name_.number);
-  SentPushes pushes;
+  v1::ReplicateRequest head;
+  head.mutable_header()->set_wire_version(kWireVersion);
+  head.mutable_header()->set_timeline(name_.timeline);
+  head.mutable_header()->set_target_incarnation(Raw(target_.incarnation));
+  head.set_source(Raw(source));
+  head.set_stream(name_.number);
+  SentOperations operations;
   {
     absl::MutexLock lock(&mu_);
-    request.set_first(taken_ + 1);
+    head.set_first(taken_ + 1);
     size_t bytes = 0;
     for (const Queued& queued : queue_) {
-      if (request.operations_size() > 0 && bytes + queued.bytes > max_bytes) break;
-      if (request.operations_size() == ReplicateMessage::kMostItems) break;
+      if (operations.size() > 0 && bytes + queued.bytes > max_bytes) break;
+      if (operations.size() == ReplicateMessage::kMostItems) break;
       bytes += queued.bytes;
-      v1::Operation& operation = *request.add_operations();
-      operation = queued.operation;
-      if (queued.share.push != nullptr) pushes.Add(queued.share, *operation.mutable_push());
+      std::visit(AddTo{operations}, queued.what);
     }
   }
-  return pushes.Write(request);
+  return operations.Write(head);
 }
 
 bool ReplicaStream::idle() const {
   absl::MutexLock lock(&mu_);
-  return queue_.empty();
+  return wanted_ <= taken_;
 }
 
 bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
@@ -199,9 +236,8 @@ bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
     for (const uint64_t number : reply.refused()) {
       // Nobody waits any more for an operation that has been taken, or whose pair has ended.
       if (number <= taken_ || number - taken_ > queue_.size()) continue;
-      const v1::Operation& refused = queue_[number - taken_ - 1].operation;
-      if (refused.what_case() == v1::Operation::WHAT_NOT_SET) continue;
-      refused_.emplace(number, static_cast<PartitionIndex>(refused.partition()));
+      const std::optional<PartitionIndex> refused = PartitionOf(queue_[number - taken_ - 1].what);
+      if (refused) refused_.emplace(number, *refused);
     }
     further = taken_ < reply.taken();
     while (taken_ < reply.taken() && !queue_.empty()) {
@@ -209,10 +245,8 @@ bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
       queue_.pop_front();
       ++taken_;
     }
-    settled = TakeSettled([this](const Awaited& operation, absl::Status&) {
-      mu_.AssertHeld();
-      return operation.number <= taken_ && !refused_.contains(operation.number);
-    });
+    for (Waiter& waiter : waiters_) SettleTaken(waiter);
+    settled = TakeSettled();
   }
   for (Waiter& waiter : settled) waiter.done(waiter.status);
   return further;

@@ -5,25 +5,29 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/partition/push_message.h"
+#include "ps/partition/told_push.h"
 
 namespace capstan::ps {
 
@@ -43,8 +47,9 @@ class ReplicaStream {
  public:
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
 
-  // `limit`: bytes above which the stream is full(). `wake` is called by Wake(), and has to be
-  // short.
+  // `limit`: bytes above which the stream is full(). `wake` is called by Wake() if the stream was
+  // idle(), and has to be short; the sender looks by itself again whenever it has heard of what it
+  // has sent.
   ReplicaStream(ReplicaTarget target, ReplicaStreamName name, size_t limit,
                 std::function<void()> wake)
       : target_(std::move(target)), name_(name), limit_(limit), wake_(std::move(wake)) {}
@@ -54,13 +59,14 @@ class ReplicaStream {
 
   // ---- called by who has done something ----
 
-  // Appends an operation. Returns its number, by which Await and HasAll ask for it. The operations
-  // of one partition are sent in the order of the calls, which are therefore made under the
-  // partition's lock. `share`: the gradient of a push; Next() fills in its place in a request.
-  uint64_t Append(v1::Operation operation, PushShare share = {});
+  // Append an operation: a push, or any other one. Return its number, by which Await and HasAll ask
+  // for it. The operations of one partition are sent in the order of the calls, which are therefore
+  // made under the partition's lock.
+  uint64_t Append(ToldPush push);
+  uint64_t Append(v1::Operation operation);
   // Has the appended operations sent now. Call it once for all operations of a request, so that
   // they travel together.
-  void Wake() const { wake_(); }
+  void Wake() ABSL_LOCKS_EXCLUDED(mu_);
   // Calls `done` once each of `operations` has been carried out by the backup, or its pair has been
   // ended by Release(). The status is OK, or the first error that Release() was called with;
   // UNAVAILABLE if Close() comes first.
@@ -70,9 +76,9 @@ class ReplicaStream {
   };
   void Await(std::vector<Awaited> operations, Done done);
   // Returns true if operations take more memory than the limit: partitions should take no more
-  // pushes in.
-  bool full() const;
-  size_t bytes() const;
+  // pushes in. Takes no lock: each partition of each push asks.
+  bool full() const { return bytes() > limit_; }
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // The number of the last operation that was appended; 0: none.
   uint64_t last() const;
   // Returns true if the backup has taken all operations up to the number `up_to`. DATA_LOSS: it has
@@ -90,7 +96,9 @@ class ReplicaStream {
   // Returns a ReplicateRequest with the operations that the target has not taken, up to about
   // `max_bytes`; with none if there are none. `source`: the incarnation of this process.
   grpc::ByteBuffer Next(Incarnation source, size_t max_bytes) const;
-  bool idle() const;  // Next() would hold no operations.
+  // Returns true if nobody has asked for more to be sent than the target has taken: what there is
+  // else in Next() is of requests that are still at work, and goes with what they will have sent.
+  bool idle() const;
   // Takes the target's reply. Returns true if the target has taken more operations than before.
   bool Taken(const v1::ReplicateReply& reply);
 
@@ -98,25 +106,36 @@ class ReplicaStream {
   void Close();
 
  private:
+  // Whether all of a waiter's operations have been taken is known from the first and the last of
+  // their numbers, unless the target has refused something.
   struct Waiter {
     std::vector<Awaited> left;
     Done done;
+    uint64_t first = 0;
+    uint64_t last = 0;
     absl::Status status = {};  // The first error of the operations that are settled.
   };
+  using Other = std::unique_ptr<const v1::Operation>;
+  // Nothing of both: the operation is void, as its pair has ended.
+  using What = std::variant<std::monostate, ToldPush, Other>;
   struct Queued {
-    v1::Operation operation;
-    PushShare share;
-    size_t bytes = 0;  // Bytes that it takes in a request.
+    What what;
+    size_t bytes = 0;  // Bytes that it takes in a request, about.
   };
+
+  uint64_t Enqueue(Queued queued) ABSL_LOCKS_EXCLUDED(mu_);
+  // Returns the partition that the operation is for; nothing: it is void.
+  static std::optional<PartitionIndex> PartitionOf(const What& what);
+  static bool IsOf(const What& what, PartitionIndex partition, ViewEpoch pair);
 
   // Returns true if nobody has to wait for the operation any more; updates `status` by how it has
   // ended.
   bool IsSettled(const Awaited& operation, absl::Status& status) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // A function that says the same of each operation that is waited for.
-  using Settles = absl::FunctionRef<bool(const Awaited& operation, absl::Status& status)>;
-  // Takes out the waiters whose operations are all settled.
-  std::vector<Waiter> TakeSettled(Settles settles) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Takes out of the waiter what the target has carried out.
+  void SettleTaken(Waiter& waiter) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Takes out the waiters that wait for nothing any more.
+  std::vector<Waiter> TakeSettled() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Count the memory that an operation in the queue keeps. A push is kept as a whole message, and
   // counts once however many operations of it are in the queue.
@@ -129,10 +148,12 @@ class ReplicaStream {
   const std::function<void()> wake_;
   mutable absl::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;  // Memory that the queue keeps.
+  // Memory that the queue keeps. Written under mu_ alone.
+  std::atomic<size_t> bytes_{0};
   // By how many operations.
   absl::flat_hash_map<const PushMessage*, size_t> kept_ ABSL_GUARDED_BY(mu_);
   uint64_t taken_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;  // Wake() has asked for operations up to this number.
   std::deque<Queued> queue_ ABSL_GUARDED_BY(mu_);  // Their numbers are taken_ + 1, ...
   // Operations that the target has refused: those who wait for them are answered only when a view
   // has ended their pair.
@@ -143,6 +164,7 @@ class ReplicaStream {
     absl::Status status;  // What Release was called with.
   };
   std::map<PartitionIndex, Ended> ended_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_ended_ ABSL_GUARDED_BY(mu_) = 0;  // The highest `up_to` in ended_.
   std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mu_);
 };
 

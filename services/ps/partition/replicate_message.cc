@@ -2,11 +2,13 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "capstan/placement/view_epoch.h"
 #include "capstan/wire/cursor.h"
 
 namespace capstan::ps {
@@ -17,40 +19,79 @@ using google::protobuf::io::CodedOutputStream;
 constexpr uint32_t kOperations = v1::ReplicateRequest::kOperationsFieldNumber;
 constexpr uint32_t kPushes = v1::ReplicateRequest::kPushesFieldNumber;
 
-grpc::Slice Serialized(const v1::ReplicateRequest& request) {
-  grpc::Slice slice(request.ByteSizeLong());
-  // Nobody else refers to the slice yet, so it may be written to.
-  request.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
-  return slice;
-}
+// The tag and length that stand before a field of bytes. *Immutable*.
+class Frame {
+ public:
+  // The field `number`, of `size` bytes.
+  Frame(uint32_t number, size_t size) {
+    uint8_t* end = CodedOutputStream::WriteTagToArray(
+        number << 3 | static_cast<uint32_t>(wire::WireType::kBytes), bytes_);
+    end = CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(size), end);
+    size_ = static_cast<size_t>(end - bytes_);
+  }
 
-// Returns the tag and length that stand before a push of `size` bytes.
-grpc::Slice FrameOf(size_t size) {
-  uint8_t frame[2 * sizeof(uint64_t)];
-  uint8_t* end = CodedOutputStream::WriteTagToArray(
-      kPushes << 3 | static_cast<uint32_t>(wire::WireType::kBytes), frame);
-  end = CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(size), end);
-  return grpc::Slice(frame, static_cast<size_t>(end - frame));
+  const uint8_t* data() const { return bytes_; }
+  size_t size() const { return size_; }
+
+ private:
+  uint8_t bytes_[2 * sizeof(uint64_t)];
+  size_t size_;
+};
+
+void Append(const wire::Bytes& bytes, std::string& text) {
+  const size_t size = text.size();
+  text.resize(size + bytes.size());
+  bytes.CopyTo(text.data() + size);
 }
 
 }  // namespace
 
-void SentPushes::Add(const PushShare& share, v1::PushOperation& operation) {
-  const auto [found, fresh] = index_.try_emplace(share.push.get(), pushes_.size());
-  if (fresh) pushes_.push_back({share.push, {}});
+void SentOperations::Add(const ToldPush& push) {
+  push_.set_partition(static_cast<uint32_t>(Raw(push.partition)));
+  ToProto(push.pair, *push_.mutable_pair());
+  v1::PushOperation& told = *push_.mutable_push();
+  AddPlace(push.gradient, told);
+  told.set_progress_examples(push.result.progress_examples);
+  told.set_dense(push.result.dense);
+  told.set_sparse(push.result.sparse);
+  told.set_dense_version(push.result.dense_version);
+  told.set_sparse_version(push.result.sparse_version);
+  Add(push_);
+}
+
+// Fills in where the gradient of this operation will be.
+void SentOperations::AddPlace(const PushShare& gradient, v1::PushOperation& operation) {
+  const auto [found, fresh] = index_.try_emplace(gradient.push.get(), pushes_.size());
+  if (fresh) pushes_.push_back({gradient.push, {}});
   std::vector<size_t>& places = pushes_[found->second].places;
   operation.set_push(static_cast<uint32_t>(found->second));
   operation.set_place(static_cast<uint32_t>(places.size()));
-  places.push_back(share.place);
+  places.push_back(gradient.place);
 }
 
-grpc::ByteBuffer SentPushes::Write(const v1::ReplicateRequest& request) const {
+void SentOperations::Add(const v1::Operation& operation) {
+  const size_t size = operation.ByteSizeLong();
+  const Frame frame(kOperations, size);
+  operations_.append(reinterpret_cast<const char*>(frame.data()), frame.size());
+  const size_t begin = operations_.size();
+  operations_.resize(begin + size);
+  operation.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(operations_.data() + begin));
+  ++size_;
+}
+
+grpc::ByteBuffer SentOperations::Write(const v1::ReplicateRequest& head) const {
+  const size_t head_bytes = head.ByteSizeLong();
   std::vector<grpc::Slice> slices;
-  slices.push_back(Serialized(request));
+  slices.emplace_back(head_bytes + operations_.size());
+  // Nobody else refers to the slice yet, so it may be written to.
+  auto* const begin = const_cast<uint8_t*>(slices.front().begin());
+  head.SerializeWithCachedSizesToArray(begin);
+  std::copy(operations_.begin(), operations_.end(), begin + head_bytes);
   for (const Sent& sent : pushes_) {
-    const size_t frame = slices.size();
+    const size_t at = slices.size();
     slices.emplace_back();
-    slices[frame] = FrameOf(sent.push->AppendShares(sent.places, slices));
+    const Frame frame(kPushes, sent.push->AppendShares(sent.places, slices));
+    slices[at] = grpc::Slice(frame.data(), frame.size());
   }
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
@@ -62,22 +103,25 @@ absl::StatusOr<std::unique_ptr<const ReplicateMessage>> ReplicateMessage::Read(
   return absl::InvalidArgumentError("a ReplicateRequest is malformed, or has too many items");
 }
 
+// Fields that are no pushes are read in runs of adjacent ones: in a request as SentOperations
+// writes it, all of them are one run.
 bool ReplicateMessage::ReadFields() {
   wire::Cursor cursor(message_);
   std::string others;
+  wire::Bytes run;
   int operations = 0;
   for (wire::Tag tag; cursor.NextField(tag);) {
     if (tag.field == kPushes && tag.type == wire::WireType::kBytes) {
+      Append(std::exchange(run, wire::Bytes()), others);
       pushes_.push_back(cursor.ReadBytes());
     } else {
       const wire::Bytes field = cursor.Skip(tag);
-      const size_t size = others.size();
-      others.resize(size + field.size());
-      field.CopyTo(others.data() + size);
+      run = run.empty() ? field : run.Prolonged(run.size() + field.size());
       if (tag.field == kOperations) ++operations;
     }
     if (operations > kMostItems || pushes_.size() > size_t{kMostItems}) return false;
   }
+  Append(run, others);
   return cursor.ok() && head_->ParseFromString(others);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -14,17 +15,21 @@
 #include "capstan/v1/ps.pb.h"
 #include "capstan/wire/message.h"
 #include "ps/partition/push_message.h"
+#include "ps/partition/told_push.h"
 
 namespace capstan::ps {
 
-// The pushes of a request: each once, with the shares of those partitions whose operations name it.
-// *Thread-compatible*.
-class SentPushes {
+// A request as it is put together: operations in their order, and each push that they name once,
+// with the shares of those partitions whose operations name it. *Thread-compatible*.
+class SentOperations {
  public:
-  // Adds a share, and fills in `operation` where the share will be.
-  void Add(const PushShare& share, v1::PushOperation& operation);
-  // Returns `request`, which has no pushes, with these pushes. The result shares their memory.
-  grpc::ByteBuffer Write(const v1::ReplicateRequest& request) const;
+  void Add(const ToldPush& push);
+  void Add(const v1::Operation& operation);  // Any other operation; without `what`: a void one.
+
+  int size() const { return size_; }  // Number of operations.
+  // Returns `head`, which has neither operations nor pushes, with these. The result shares the
+  // memory of the pushes.
+  grpc::ByteBuffer Write(const v1::ReplicateRequest& head) const;
 
  private:
   struct Sent {
@@ -32,6 +37,11 @@ class SentPushes {
     std::vector<size_t> places;
   };
 
+  void AddPlace(const PushShare& gradient, v1::PushOperation& operation);
+
+  int size_ = 0;
+  std::string operations_;  // Serialized, each with its tag and length.
+  v1::Operation push_;      // The latest push: used again, so that its parts are allocated once.
   absl::flat_hash_map<const PushMessage*, size_t> index_;
   std::vector<Sent> pushes_;
 };

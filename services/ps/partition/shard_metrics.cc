@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "capstan/metrics/buckets.h"
 #include "ps/partition/memory_budget.h"
+#include "ps/partition/shard_metric_declarations.h"
 
 namespace capstan::ps {
 namespace {
@@ -19,99 +19,61 @@ void Advance(metrics::Counter* counter, uint64_t now, uint64_t& counted) {
 }  // namespace
 
 ShardMetrics::ShardMetrics(metrics::Registry& registry)
-    : registry_(registry), methods_{AddMethod("pull"), AddMethod("push")} {
-  in_flight_ = &registry.AddGauge("capstan_server_inflight_requests", "Requests being served.");
-  queued_calls_ = &registry.AddGauge("capstan_server_queued_calls",
-                                     "Calls that waited for a thread when the last one began.");
-  partitions_ = &registry.AddGauge("capstan_partitions", "Partitions held.");
-  hottest_partition_ = &registry.AddGauge("capstan_hottest_partition",
-                                          "The partition that has been updated most, of late.");
-  hottest_share_ = &registry.AddGauge("capstan_hottest_partition_updates_ratio",
-                                      "Its part of the shard's updates of rows and blocks.");
-  staleness_versions_ = &registry.AddHistogram(
-      "capstan_update_staleness_versions",
-      "Updates between the pull of the weights and the application of their gradient.",
-      metrics::DistanceBuckets());
-  row_staleness_ = &registry.AddHistogram(
-      "capstan_row_staleness_updates",
-      "Updates of a row between its pull and the application of its gradient (scale, drop).",
-      metrics::DistanceBuckets());
-  staleness_seconds_ = &registry.AddHistogram(
-      "capstan_update_staleness_seconds",
-      "Time since the weights that an applied gradient was computed from were replaced.",
-      metrics::WaitBuckets());
-  wait_ = &registry.AddHistogram("capstan_server_pull_wait_seconds",
-                                 "Time that pulls waited for slower workers (ssp).",
-                                 metrics::WaitBuckets());
-  parked_ = &registry.AddGauge("capstan_server_waiting_pulls", "Pulls waiting now (ssp).");
-  version_ =
-      &registry.AddGauge("capstan_model_version", "Highest version of the shard's partitions.");
-  parameters_ = &registry.AddGauge("capstan_parameters", "Weights held.");
-  bytes_ =
-      &registry.AddGauge("capstan_store_bytes", "Memory of rows, blocks, slots and their indexes.");
-  queued_ = &registry.AddGauge("capstan_aggregation_queued_gradients",
-                               "Gradients waiting in aggregation queues.");
-  backup_bytes_ =
-      &registry.AddGauge("capstan_backup_bytes", "Memory of partitions that this shard backs up.");
-  untaken_bytes_ =
-      &registry.AddGauge("capstan_replica_waiting_bytes",
-                         "What backups of this shard's partitions have not taken yet.");
-  waiting_bytes_ = &registry.AddGauge(
-      "capstan_waiting_gradients_bytes",
-      "Memory of gradients that wait for the end of their round, or in aggregation queues.");
+    : registry_(registry),
+      methods_{AddMethod("pull", metric::kServerPullRequests),
+               AddMethod("push", metric::kServerPushRequests)} {
+  in_flight_ = &registry.AddGauge(metric::kServerInflightRequests);
+  queued_calls_ = &registry.AddGauge(metric::kServerQueuedCalls);
+  partitions_ = &registry.AddGauge(metric::kPartitions);
+  hottest_partition_ = &registry.AddGauge(metric::kHottestPartition);
+  hottest_share_ = &registry.AddGauge(metric::kHottestPartitionUpdatesRatio);
+  staleness_versions_ =
+      &registry.AddHistogram(metric::kUpdateStalenessVersions, metrics::DistanceBuckets());
+  row_staleness_ = &registry.AddHistogram(metric::kRowStalenessUpdates, metrics::DistanceBuckets());
+  staleness_seconds_ =
+      &registry.AddHistogram(metric::kUpdateStalenessSeconds, metrics::WaitBuckets());
+  wait_ = &registry.AddHistogram(metric::kServerPullWaitSeconds, metrics::WaitBuckets());
+  parked_ = &registry.AddGauge(metric::kServerWaitingPulls);
+  version_ = &registry.AddGauge(metric::kModelVersion);
+  parameters_ = &registry.AddGauge(metric::kParameters);
+  bytes_ = &registry.AddGauge(metric::kStoreBytes);
+  queued_ = &registry.AddGauge(metric::kAggregationQueuedGradients);
+  backup_bytes_ = &registry.AddGauge(metric::kBackupBytes);
+  untaken_bytes_ = &registry.AddGauge(metric::kReplicaWaitingBytes);
+  waiting_bytes_ = &registry.AddGauge(metric::kWaitingGradientsBytes);
   for (size_t i = 0; i < kMemoryUses; ++i) {
     const Labels use = {{"use", std::string(LabelOf(static_cast<MemoryUse>(i)))}};
-    memory_[i] = {
-        .held = &registry.AddGauge("capstan_memory_held_bytes",
-                                   "Memory held beside the parameters, by what for.", use),
-        .limit = &registry.AddGauge("capstan_memory_limit_bytes",
-                                    "What it may be, as the shard's memory allows.", use),
-        .refused = &registry.AddCounter("capstan_memory_refused_requests_total",
-                                        "Requests for which a use had no room.", use)};
+    memory_[i] = {.held = &registry.AddGauge(metric::kMemoryHeldBytes, use),
+                  .limit = &registry.AddGauge(metric::kMemoryLimitBytes, use),
+                  .refused = &registry.AddCounter(metric::kMemoryRefusedRequests, use)};
   }
-  added_ahead_ = &registry.AddCounter(
-      "capstan_gradients_added_ahead_total",
-      "Gradients added to the sum of their round before it closed, one a partition and part.");
-  lock_wait_ =
-      &registry.AddCounter("capstan_lock_wait_seconds_total",
-                           "Time that requests waited for partitions that others were using.");
-  held_back_ = &registry.AddCounter("capstan_checkpoint_held_back_partitions_total",
-                                    "Partitions whose updates waited until they were copied.");
-  lost_ = &registry.AddGauge(
-      "capstan_recovery_lost_batches",
-      "Batches missing in partitions that recovered partially, summed over them.");
-  kept_ = &registry.AddGauge("capstan_checkpoint_kept_bytes",
-                             "Rows and blocks kept as they were until they are copied.");
-  moved_bytes_ = &registry.AddCounter("capstan_move_sent_bytes_total",
-                                      "Bytes of partitions sent to other shards.");
-  received_bytes_ = &registry.AddCounter("capstan_move_received_bytes_total",
-                                         "Bytes of partitions that other shards have sent.");
-  moving_ = &registry.AddGauge("capstan_moving_partitions",
-                               "Partitions on their way from this shard to another one.");
-  staged_bytes_ = &registry.AddGauge(
-      "capstan_move_staged_bytes",
-      "Memory of partitions on their way to this shard, which it does not serve yet.");
-  frozen_ =
-      &registry.AddHistogram("capstan_move_frozen_seconds",
-                             "Time that partitions were frozen for a move, until a view ended it.",
-                             metrics::WaitBuckets());
-  saves_ = AddTransfer("capstan_checkpoint_save", "Saves of this shard's share of a checkpoint");
-  loads_ = AddTransfer("capstan_checkpoint_load", "Loads of this shard's share of a checkpoint");
+  added_ahead_ = &registry.AddCounter(metric::kGradientsAddedAhead);
+  lock_wait_ = &registry.AddCounter(metric::kLockWaitSeconds);
+  held_back_ = &registry.AddCounter(metric::kCheckpointHeldBackPartitions);
+  lost_ = &registry.AddGauge(metric::kRecoveryLostBatches);
+  kept_ = &registry.AddGauge(metric::kCheckpointKeptBytes);
+  moved_bytes_ = &registry.AddCounter(metric::kMoveSentBytes);
+  received_bytes_ = &registry.AddCounter(metric::kMoveReceivedBytes);
+  moving_ = &registry.AddGauge(metric::kMovingPartitions);
+  staged_bytes_ = &registry.AddGauge(metric::kMoveStagedBytes);
+  frozen_ = &registry.AddHistogram(metric::kMoveFrozenSeconds, metrics::WaitBuckets());
+  saves_ = AddTransfer(metric::kCheckpointSaves, metric::kCheckpointSaveBytes,
+                       metric::kCheckpointSaveDurationSeconds);
+  loads_ = AddTransfer(metric::kCheckpointLoads, metric::kCheckpointLoadBytes,
+                       metric::kCheckpointLoadDurationSeconds);
   for (size_t i = 0; i < kRejections; ++i) {
     rejected_[i] = &registry.AddCounter(
-        "capstan_gradients_rejected_total", "Gradients not applied, by reason.",
-        {{"reason", std::string(LabelOf(static_cast<Rejection>(i)))}});
+        metric::kGradientsRejected, {{"reason", std::string(LabelOf(static_cast<Rejection>(i)))}});
   }
 }
 
-ShardMetrics::Transfer ShardMetrics::AddTransfer(const std::string& name, const std::string& what) {
-  const std::string total = name + "s_total";
-  const std::string help = what + ", by their end.";
-  return {.ok = &registry_.AddCounter(total, help, {{"result", "ok"}}),
-          .failed = &registry_.AddCounter(total, help, {{"result", "failed"}}),
-          .bytes = &registry_.AddCounter(name + "_bytes_total", what + ", in bytes of files."),
-          .duration = &registry_.AddHistogram(
-              name + "_duration_seconds", what + ": how long they took.", metrics::WaitBuckets())};
+ShardMetrics::Transfer ShardMetrics::AddTransfer(const metrics::CounterDeclaration& count,
+                                                 const metrics::CounterDeclaration& bytes,
+                                                 const metrics::HistogramDeclaration& duration) {
+  return {.ok = &registry_.AddCounter(count, {{"result", "ok"}}),
+          .failed = &registry_.AddCounter(count, {{"result", "failed"}}),
+          .bytes = &registry_.AddCounter(bytes),
+          .duration = &registry_.AddHistogram(duration, metrics::WaitBuckets())};
 }
 
 void ShardMetrics::Count(const Transfer& transfer, bool ok, uint64_t bytes, absl::Duration took) {
@@ -128,24 +90,18 @@ void ShardMetrics::CountLoad(bool ok, uint64_t bytes, absl::Duration took) {
   Count(loads_, ok, bytes, took);
 }
 
-ShardMetrics::OfMethod ShardMetrics::AddMethod(std::string_view method) {
+ShardMetrics::OfMethod ShardMetrics::AddMethod(std::string_view method,
+                                               const metrics::CounterDeclaration& requests) {
   OfMethod of;
   for (int code = 0; code < kCodes; ++code) {
     of.requests[code] = &registry_.AddCounter(
-        absl::StrCat("capstan_server_", std::string(method), "_requests_total"),
-        absl::StrCat("Requests of ", std::string(method), ", by their status."),
-        {{"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(code))}});
+        requests, {{"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(code))}});
   }
   const Labels labels = {{"method", std::string(method)}};
-  of.duration = &registry_.AddHistogram(
-      "capstan_server_request_duration_seconds",
-      "From the arrival of a request until its reply is handed over, without "
-      "the wait for slower workers.",
-      metrics::DurationBuckets(), labels);
-  of.request_bytes =
-      &registry_.AddCounter("capstan_server_request_bytes_total", "Bytes of requests.", labels);
-  of.reply_bytes =
-      &registry_.AddCounter("capstan_server_response_bytes_total", "Bytes of replies.", labels);
+  of.duration = &registry_.AddHistogram(metric::kServerRequestDurationSeconds,
+                                        metrics::DurationBuckets(), labels);
+  of.request_bytes = &registry_.AddCounter(metric::kServerRequestBytes, labels);
+  of.reply_bytes = &registry_.AddCounter(metric::kServerResponseBytes, labels);
   return of;
 }
 
@@ -214,12 +170,8 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   lost_->Set(static_cast<double>(facts.lost));
   partitions_->Set(static_cast<double>(facts.updates.size()));
   if (facts.clocks) {
-    registry_
-        .AddGauge("capstan_clock_spread_steps",
-                  "Steps between the slowest and the fastest of those that train (ssp).")
-        .Set(static_cast<double>(facts.clocks->spread));
-    registry_.AddGauge("capstan_clock_members", "Compute threads that the bound of ssp counts.")
-        .Set(static_cast<double>(facts.clocks->trainers));
+    registry_.AddGauge(metric::kClockSpreadSteps).Set(static_cast<double>(facts.clocks->spread));
+    registry_.AddGauge(metric::kClockMembers).Set(static_cast<double>(facts.clocks->trainers));
   }
   absl::MutexLock lock(&mu_);
   for (size_t i = 0; i < kMemoryUses; ++i) {
@@ -245,21 +197,13 @@ ShardMetrics::OfTable& ShardMetrics::TableSeries(const std::string& name) {
   if (found != tables_.end()) return found->second;
   const Labels labels = {{"table", name}};
   OfTable of;
-  of.rows = &registry_.AddGauge("capstan_table_rows", "Rows held.", labels);
-  of.bytes = &registry_.AddGauge("capstan_table_bytes", "Memory of the rows, with slots and index.",
-                                 labels);
-  of.evictions = &registry_.AddCounter("capstan_embedding_evictions_total",
-                                       "Rows evicted to stay within the byte budget.", labels);
-  of.expirations = &registry_.AddCounter("capstan_embedding_expirations_total",
-                                         "Rows dropped because nobody touched them.", labels);
-  of.not_admitted =
-      &registry_.AddCounter("capstan_embedding_not_admitted_total",
-                            "Gradients of keys that had not been seen often enough.", labels);
-  of.refused = &registry_.AddCounter("capstan_embedding_refused_total",
-                                     "Gradients of new keys without room for a row.", labels);
-  of.stale =
-      &registry_.AddCounter("capstan_embedding_stale_total",
-                            "Gradients of rows that were too stale, by the row's updates.", labels);
+  of.rows = &registry_.AddGauge(metric::kTableRows, labels);
+  of.bytes = &registry_.AddGauge(metric::kTableBytes, labels);
+  of.evictions = &registry_.AddCounter(metric::kEmbeddingEvictions, labels);
+  of.expirations = &registry_.AddCounter(metric::kEmbeddingExpirations, labels);
+  of.not_admitted = &registry_.AddCounter(metric::kEmbeddingNotAdmitted, labels);
+  of.refused = &registry_.AddCounter(metric::kEmbeddingRefused, labels);
+  of.stale = &registry_.AddCounter(metric::kEmbeddingStale, labels);
   return tables_.emplace(name, of).first->second;
 }
 

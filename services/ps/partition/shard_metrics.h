@@ -1,5 +1,5 @@
-// The metrics of a shard; docs/metrics.md explains each. The counters are made once, and counting
-// takes no lock.
+// The metrics of a shard; shard_metric_declarations.h explains each. The counters are made once,
+// and counting takes no lock.
 #ifndef CAPSTAN_PS_PARTITION_SHARD_METRICS_H_
 #define CAPSTAN_PS_PARTITION_SHARD_METRICS_H_
 
@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
 #include "capstan/consistency/staleness.h"
+#include "capstan/metrics/declaration.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/store/memory_limits.h"
 #include "capstan/store/table.h"
@@ -109,7 +110,7 @@ class ShardMetrics {
     metrics::Gauge* limit;
     metrics::Counter* refused;
   };
-  OfMethod AddMethod(std::string_view method);
+  OfMethod AddMethod(std::string_view method, const metrics::CounterDeclaration& requests);
   OfTable& TableSeries(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   struct Transfer {
@@ -118,7 +119,9 @@ class ShardMetrics {
     metrics::Counter* bytes;
     metrics::Histogram* duration;
   };
-  Transfer AddTransfer(const std::string& name, const std::string& what);
+  Transfer AddTransfer(const metrics::CounterDeclaration& count,
+                       const metrics::CounterDeclaration& bytes,
+                       const metrics::HistogramDeclaration& duration);
   static void Count(const Transfer& transfer, bool ok, uint64_t bytes, absl::Duration took);
 
   metrics::Registry& registry_;

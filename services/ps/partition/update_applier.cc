@@ -16,13 +16,31 @@ UpdateApplier::Gradients UpdateApplier::Begin(PartitionStore* store, bool observ
   progress_ = 0;  // Pushes tell it anew.
   sum_ = RoundSum();
   version_times_ = {};
+  PutAway();
   return std::exchange(kept_, Gradients());
 }
 
+void UpdateApplier::PutAway() {
+  if (last_kept_.push == nullptr) return;
+  kept_.emplace(GradientHandle{last_handle_}, std::exchange(last_kept_, PushShare()));
+}
+
 GradientHandle UpdateApplier::Keep(const PushShare& gradient) {
-  const GradientHandle handle{++last_handle_};
-  kept_.emplace(handle, gradient);
-  return handle;
+  PutAway();
+  last_kept_ = gradient;
+  return GradientHandle{++last_handle_};
+}
+
+const PushShare& UpdateApplier::Kept(GradientHandle handle) const {
+  return handle == GradientHandle{last_handle_} ? last_kept_ : kept_.at(handle);
+}
+
+void UpdateApplier::Forget(GradientHandle handle) {
+  if (handle == GradientHandle{last_handle_}) {
+    last_kept_ = PushShare();
+  } else {
+    kept_.erase(handle);
+  }
 }
 
 bool UpdateApplier::JudgedByRows(const PushShare& gradient) const {
@@ -33,21 +51,21 @@ bool UpdateApplier::JudgedByRows(const PushShare& gradient) const {
 bool UpdateApplier::CarryOut(const Decision& decision, absl::Time now) {
   for (const Addition& addition : decision.additions) {
     Add(addition);
-    kept_.erase(addition.handle);
+    Forget(addition.handle);
   }
   if (observed_) metrics_.CountAddedAhead(decision.additions.size());
   bool fresh = decision.updates.empty();
   for (const Update& update : decision.updates) {
     fresh |= Apply(update, now);
     CAPSTAN_FAILPOINT("partition.applied");
-    for (const Contribution& used : update.contributions) kept_.erase(used.handle);
+    for (const Contribution& used : update.contributions) Forget(used.handle);
   }
-  for (GradientHandle handle : decision.discarded) kept_.erase(handle);
+  for (GradientHandle handle : decision.discarded) Forget(handle);
   return fresh;
 }
 
 void UpdateApplier::Add(const Addition& addition) {
-  const PushShare& kept = kept_.at(addition.handle);
+  const PushShare& kept = Kept(addition.handle);
   const wire::PartitionPart& share = kept.push->partitions()[kept.place];
   const auto weight = static_cast<float>(addition.weight);
   if (addition.part == Part::kSparse) {
@@ -127,7 +145,7 @@ void UpdateApplier::GatherRows(const Update& update) {
     }
   }
   for (const Contribution& used : update.contributions) {
-    const PushShare& kept = kept_.at(used.handle);
+    const PushShare& kept = Kept(used.handle);
     const bool judged = JudgedByRows(kept);
     for (const PushMessage::Rows& rows : kept.push->rows_of(kept.push->partitions()[kept.place])) {
       TableShare& share = shares_.emplace_back();
@@ -157,7 +175,7 @@ void UpdateApplier::ApplyBlocks(const Update& update, const UpdateContext& conte
       if (const std::optional<BlockGradient> sum = sum_.block(block.id)) blocks_.push_back(*sum);
     }
     for (const Contribution& used : update.contributions) {
-      const PushShare& kept = kept_.at(used.handle);
+      const PushShare& kept = Kept(used.handle);
       for (const PushMessage::Values& values :
            kept.push->blocks_of(kept.push->partitions()[kept.place])) {
         if (values.block != block.id) continue;

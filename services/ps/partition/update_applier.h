@@ -69,6 +69,11 @@ class UpdateApplier {
     RowGradients gradients;
   };
 
+  // Puts last_kept_ among the others, if it is there.
+  void PutAway();
+  // The gradient of this handle, which waits still. Forget() drops it.
+  const PushShare& Kept(GradientHandle handle) const;
+  void Forget(GradientHandle handle);
   void Add(const Addition& addition);
   // Apply() and ApplyRows() return false if every row was too stale.
   bool Apply(const Update& update, absl::Time now);
@@ -87,8 +92,11 @@ class UpdateApplier {
   bool observed_ = true;
   uint64_t progress_ = 0;
   uint64_t last_handle_ = 0;
-  Gradients kept_;
-  RoundSum sum_;  // The sum of the open round.
+  // The gradient of last_handle_, unless it has been forgotten. Most decisions are on that one, so
+  // it is put among the others only if it still waits when the next one comes.
+  PushShare last_kept_;
+  Gradients kept_;  // The others.
+  RoundSum sum_;    // The sum of the open round.
   std::array<VersionTimes, kParts> version_times_;
 
   // Scratch.

@@ -2,15 +2,28 @@
 
 #include <vector>
 
+#include "capstan/base/ids.h"
 #include "capstan/base/log.h"
+#include "capstan/base/wire_version.h"
+#include "capstan/rpc/limits.h"
 
 namespace capstan::ps {
 namespace {
 
 constexpr char kReplicate[] = "/capstan.v1.Ps/Replicate";
+constexpr char kReplicatePiece[] = "/capstan.v1.Ps/ReplicatePiece";
 constexpr size_t kRequestBytes = 4 << 20;
 constexpr absl::Duration kReplicateDeadline = absl::Seconds(5);
 constexpr absl::Duration kSenderTurn = absl::Milliseconds(20);
+
+// The header of each piece, as that of the whole request.
+v1::RequestHeader HeaderOf(const ReplicaStream& stream) {
+  v1::RequestHeader header;
+  header.set_wire_version(kWireVersion);
+  header.set_timeline(stream.name().timeline);
+  header.set_target_incarnation(Raw(stream.target().incarnation));
+  return header;
+}
 
 }  // namespace
 
@@ -44,13 +57,32 @@ void ReplicaSender::SendAll() {
 void ReplicaSender::Send(const std::shared_ptr<ReplicaStream>& stream) {
   Channel& channel = channels_[stream->name().number];
   if (channel == nullptr) channel = NewChannel(stream->target().address, Role::kPs, tls_);
+  const grpc::ByteBuffer request = stream->Next(shard_.identity().incarnation, kRequestBytes);
+  if (request.Length() > size_t{kMaxMessageBytes}) {
+    return SendPiece(stream, channel, std::make_shared<PushInPieces>(++last_in_pieces_, request));
+  }
   loop_.Call<v1::ReplicateReply>(
-      channel, kReplicate, stream->Next(shard_.identity().incarnation, kRequestBytes),
-      kReplicateDeadline, [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) {
-        if (!turns_.Hear(*stream, reply, shard_.clock().Now()).fails_first) return;
-        log::Info("a backup does not answer",
-                  {{"backup", stream->target().address}, {"error", reply.status()}});
+      channel, kReplicate, request, kReplicateDeadline,
+      [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) { Hear(*stream, reply); });
+}
+
+void ReplicaSender::SendPiece(const std::shared_ptr<ReplicaStream>& stream, const Channel& channel,
+                              const std::shared_ptr<PushInPieces>& pieces) {
+  // One request to a backup is under way at a time, so all before this one are over. Whatever is
+  // larger than a message is one push alone (ReplicaStream::Next).
+  loop_.Call<v1::ReplicateReply>(
+      channel, kReplicatePiece, pieces->Next(HeaderOf(*stream), /*oldest=*/pieces->push()),
+      kReplicateDeadline,
+      [this, stream, channel, pieces](const absl::StatusOr<v1::ReplicateReply>& reply) {
+        if (reply.ok() && !pieces->done()) return SendPiece(stream, channel, pieces);
+        Hear(*stream, reply);
       });
+}
+
+void ReplicaSender::Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply) {
+  if (!turns_.Hear(stream, reply, shard_.clock().Now()).fails_first) return;
+  log::Info("a backup does not answer",
+            {{"backup", stream.target().address}, {"error", reply.status()}});
 }
 
 }  // namespace capstan::ps

@@ -8,8 +8,11 @@
 #include <memory>
 #include <thread>
 
+#include "absl/status/statusor.h"
+#include "capstan/client/push_in_pieces.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/event_loop.h"
+#include "capstan/v1/ps.pb.h"
 #include "ps/partition/replica_stream.h"
 #include "ps/shard/shard.h"
 #include "ps/transfer/replica_turns.h"
@@ -29,12 +32,17 @@ class ReplicaSender {
   // Begins the calls that are due.
   void SendAll();
   void Send(const std::shared_ptr<ReplicaStream>& stream);
+  // Sends the next piece of a request that is larger than a message, and then those after it.
+  void SendPiece(const std::shared_ptr<ReplicaStream>& stream, const Channel& channel,
+                 const std::shared_ptr<PushInPieces>& pieces);
+  void Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply);
 
   Shard& shard_;
   const Tls* const tls_;
   EventLoop loop_;
   ReplicaTurns turns_;
   std::map<uint64_t, Channel> channels_;  // By the number of their stream.
+  uint64_t last_in_pieces_ = 0;           // The number of the last request that was sent in pieces.
   std::atomic<bool> awake_{false};        // A turn of the loop has been asked for.
   std::atomic<bool> stopping_{false};
   std::thread thread_;  // Last: it uses the others.

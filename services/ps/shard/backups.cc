@@ -154,15 +154,18 @@ absl::Status Backups::Replay(Incarnation source, uint64_t timeline, const v1::Op
   CAPSTAN_RETURN_IF_ERROR(parts_.catalog.CheckPartition(operation.partition()));
   const auto index = static_cast<PartitionIndex>(operation.partition());
   Partition& standby = parts_.partitions[index];
-  if (standby.standby() != ViewEpochFromProto(operation.pair())) {
+  const ViewEpoch pair = ViewEpochFromProto(operation.pair());
+  // A partition looks at the pair itself, so that its lock is taken once for an operation.
+  const bool in_partition = share.ok() && !operation.has_coordinator();
+  if (!in_partition && standby.standby() != pair) {
     return absl::FailedPreconditionError("this is not the backup of the pair");
   }
-  const absl::Status replayed = !share.ok() ? share.status()
-                                : operation.has_coordinator()
-                                    ? ReplayCoordinator(operation)
-                                    : standby.Replay(operation, *share, parts_.clock.Now());
+  const absl::Status replayed = in_partition ? standby.Replay(operation, *share, parts_.clock.Now())
+                                : share.ok() ? ReplayCoordinator(operation)
+                                             : share.status();
+  if (replayed.ok() || (in_partition && absl::IsFailedPrecondition(replayed))) return replayed;
   // SpoilStandby fails if this process has become the owner meanwhile.
-  if (replayed.ok() || !standby.SpoilStandby(ViewEpochFromProto(operation.pair()))) return replayed;
+  if (!standby.SpoilStandby(pair)) return replayed;
   // The copy can never take its owner's place. The next report tells the chief.
   log::Warn("a backup is of no use any more",
             {{"partition", operation.partition()}, {"error", replayed}});

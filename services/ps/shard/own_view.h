@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/view.pb.h"
 #include "ps/shard/shard_identity.h"
@@ -88,7 +89,8 @@ class OwnView {
   // By partition: the move by which its copy came to its owner.
   std::map<PartitionIndex, ViewEpoch> copies_;
   std::map<PartitionIndex, ViewedPair> pairs_;
-  std::map<PartitionIndex, ViewedStandby> standbys_;
+  // Looked up for each operation of an owner.
+  absl::flat_hash_map<PartitionIndex, ViewedStandby> standbys_;
   std::map<Incarnation, uint32_t> shards_;
 };
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "capstan/rpc/limits.h"
 #include "ps/partition/rejection.h"
 
 namespace capstan::ps {
@@ -15,18 +13,18 @@ namespace {
 // many small pushes.
 constexpr size_t kLeastBytes = size_t{1} << 20;
 
-absl::Status CheckPiece(const v1::PushPieceRequest& piece) {
+}  // namespace
+
+absl::Status PushPieces::CheckPiece(const v1::PushPieceRequest& piece) const {
   const uint64_t size = piece.size();
   const uint64_t bytes = piece.piece().size();
   const bool inside = piece.offset() < size && bytes <= size - piece.offset();
-  if (bytes > 0 && inside && size <= uint64_t{kMaxPushBytes}) return absl::OkStatus();
+  if (bytes > 0 && inside && size <= most_bytes_) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("a piece of ", bytes, " bytes from ", piece.offset(), " on of a push of ", size,
                    ": pieces hold something, lie inside of their push, and a push is at most ",
-                   kMaxPushBytes, " bytes"));
+                   most_bytes_, " bytes"));
 }
-
-}  // namespace
 
 absl::StatusOr<Reservation> PushPieces::RoomFor(const std::string& host, size_t bytes) {
   if (pushes_.empty()) return memory_.ReserveAnyway(MemoryUse::kPushPieces, bytes);

@@ -1,5 +1,5 @@
 // Pushes that come in pieces, because their share for one partition is more than a message may
-// hold.
+// hold; and what an owner tells a backup of such a push.
 #ifndef CAPSTAN_PS_SHARD_PUSH_PIECES_H_
 #define CAPSTAN_PS_SHARD_PUSH_PIECES_H_
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -29,8 +30,10 @@ class PushPieces {
   static constexpr absl::Duration kPatience = absl::Seconds(15);
 
   // Pushes that are not complete count in `memory`, which must outlive this object: each with its
-  // whole size from its first piece on. If there is no other, a push always fits.
-  explicit PushPieces(MemoryBudget& memory) : memory_(memory) {}
+  // whole size from its first piece on. If there is no other, a push always fits. None is larger
+  // than `most_bytes`.
+  PushPieces(MemoryBudget& memory, uint64_t most_bytes)
+      : memory_(memory), most_bytes_(most_bytes) {}
 
   // Who sends a push: its pieces come over one connection.
   struct Sender {
@@ -72,7 +75,10 @@ class PushPieces {
   absl::StatusOr<Reservation> RoomFor(const std::string& host, size_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  absl::Status CheckPiece(const v1::PushPieceRequest& piece) const;
+
   MemoryBudget& memory_;
+  const uint64_t most_bytes_;
   absl::Mutex mu_;
   std::map<Name, Push> pushes_ ABSL_GUARDED_BY(mu_);
 };

@@ -9,7 +9,6 @@
 #include "capstan/base/status.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
-#include "capstan/rpc/limits.h"
 #include "ps/partition/retry_hints.h"
 
 namespace capstan::ps {
@@ -86,6 +85,7 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
   const absl::Time now = parts_.clock.Now();
   wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
   for (size_t i = 0; i < query.partitions().size(); ++i) {
+    parts_.partitions.AskForNext(query.partitions(), i);
     Partition& partition =
         parts_.partitions[static_cast<PartitionIndex>(query.partitions()[i].partition)];
     CAPSTAN_RETURN_IF_ERROR(partition.Pull(query, i, now, writer));
@@ -96,11 +96,6 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 // ---- push ----
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::ByteBuffer& buffer) {
-  const size_t most = MostPushBytes(parts_.replicated);
-  if (buffer.Length() > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a push of ", buffer.Length(), " bytes, and it may have ", most));
-  }
   if (!parts_.catalog.KeepsGradients()) return PushMessage::Read(buffer, parts_.catalog, nullptr);
   absl::StatusOr<Reservation> room = waiting_gradients().TryHold(buffer.Length());
   if (*room == nullptr) {
@@ -133,6 +128,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   absl::Duration hint;  // The longest one of the partitions.
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
+    parts_.partitions.AskForNext(push->partitions(), i);
     v1::PartitionOutcome& outcome = *reply.add_partitions();
     Partition& partition =
         parts_.partitions[static_cast<PartitionIndex>(push->partitions()[i].partition)];
@@ -211,6 +207,7 @@ void Shard::Tick() {
   parts_.clocks.Tick(now);
   parts_.coordinator.Tick();
   parts_.pieces.DropSilent(now);
+  parts_.replica_pieces.DropSilent(now);
 }
 
 v1::ShardReport Shard::Report(const ShardFacts& facts) const {

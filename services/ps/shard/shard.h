@@ -123,6 +123,7 @@ class Shard {
   // The account of gradients that wait for other gradients: in a stage or in a queue.
   ByteBudget& waiting_gradients() { return parts_.memory.of(MemoryUse::kWaitingGradients); }
   PushPieces& pieces() { return parts_.pieces; }
+  PushPieces& replica_pieces() { return parts_.replica_pieces; }
   SlabArena& slabs() { return parts_.slabs; }
   KeptBytes& kept() { return parts_.kept; }
 

@@ -9,6 +9,7 @@
 
 #include "capstan/base/clock.h"
 #include "capstan/consistency/round_commit.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/store/slab_arena.h"
 #include "ps/partition/catalog.h"
 #include "ps/partition/counted_lanes.h"
@@ -39,7 +40,8 @@ struct ShardParts {
         clock(shard_clock),
         replicated(catalog.job().replicas() > 0),
         view(identity, catalog.job().partition_count(), replicated, clock),
-        pieces(memory),
+        pieces(memory, kMaxPushBytes),
+        replica_pieces(memory, kMaxReplicateBytes),
         rounds([this](const RoundCommit& closed) { streams.TellClosed(closed); }),
         partitions(catalog.job().partition_count(),
                    PartitionContext{catalog, rounds, counted, metrics, slabs, kept}),
@@ -54,7 +56,9 @@ struct ShardParts {
   const bool replicated;  // The job has replicas.
   ShardView view;
   MemoryBudget memory;
-  PushPieces pieces;       // Pushes of which some pieces have come, and not all.
+  PushPieces pieces;  // Pushes of which some pieces have come, and not all.
+  // What owners tell backups likewise, apart: one of these always fits, however much clients push.
+  PushPieces replica_pieces;
   ReplicaStreams streams;  // To the processes that back up partitions that are served here.
   Rounds rounds;
   CountedLanes counted;

@@ -100,8 +100,13 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
   source->refused.erase(source->refused.begin(), source->refused.lower_bound(request.first()));
   ReplicatedPushes pushes(shard_, message);
   uint64_t number = request.first() - 1;
-  for (const v1::Operation& operation : request.operations()) {
+  for (int i = 0; i < request.operations_size(); ++i) {
+    const v1::Operation& operation = request.operations(i);
     if (++number <= source->taken) continue;
+    if (i + 1 < request.operations_size()) {
+      shard_.partitions().AskFor(
+          static_cast<PartitionIndex>(request.operations(i + 1).partition()));
+    }
     if (IsEarly(followed, *newest, Incarnation{request.source()}, operation)) break;
     const bool is_void = operation.what_case() == v1::Operation::WHAT_NOT_SET;
     const absl::Status replayed =

@@ -101,7 +101,7 @@ void LaneRunner::OnRound(const OpenDone& done, const RunnerContext& context) {
   if (gradient_) ++progress_.late;
   gradient_.reset();
   round_ = done.round;
-  closed_ = done.closed;
+  closed_ = std::make_shared<const RoundCommit>(done.closed);
   context.clock.AdvanceTo(round_ - 1);
   stage_ = Stage::kReading;
 }

@@ -19,6 +19,7 @@ class LaneRunner : public RunnerBase {
   explicit LaneRunner(const LaneLease& lease) : RunnerBase(lease.options), lease_(lease) {}
   std::unique_ptr<RunnerMachine> Clone() const override;
   std::string DebugString() const override;
+  uint64_t needed_batch() const override { return progress_.batches_done; }
 
  private:
   enum class Stage { kOpening, kReading, kPulling, kComputing, kStaging, kReporting };
@@ -55,9 +56,10 @@ class LaneRunner : public RunnerBase {
 
   LaneLease lease_;
   Stage stage_ = Stage::kOpening;
-  // The round that was last opened to this runner, and what the round before it consisted of.
+  // The round that was last opened to this runner, and what the round before it consisted of, which
+  // its requests share.
   uint64_t round_ = 0;
-  RoundCommit closed_;
+  std::shared_ptr<const RoundCommit> closed_;
   bool repeated_ = false;  // The coordinator has named `round_` twice.
   bool counted_ = false;   // As far as is known, the open round counts this lane.
   uint64_t next_read_ = 0;

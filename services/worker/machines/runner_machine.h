@@ -54,12 +54,14 @@ struct ReadBatch {
   uint64_t batch = 0;
 };
 
-// What a synchronous pull or stage is named by. `closed`: the commit of the round before `round`.
+// What a synchronous pull or stage is named by.
 struct LaneName {
   LaneIndex lane{};
   Generation generation;
   uint64_t round = 0;
-  RoundCommit closed;
+  // The commit of the round before `round`; null where no round is named. The runner and each of
+  // its requests under way share it, for it names every lane of the job.
+  std::shared_ptr<const RoundCommit> closed;
 };
 
 struct SendPull {
@@ -150,6 +152,7 @@ struct BatchRead {
   // Lane runner in the hybrid: the batch's name in the streams.
   StreamId stream;
   uint64_t seq = 0;
+  uint64_t bytes = 0;  // What the batch takes. Not used by the machine.
 };
 
 // The task, or the lane, has exactly `batches` batches. The shell does not say so of a lane while
@@ -294,6 +297,9 @@ class RunnerMachine {
   virtual Actions On(const Event& event, const RunnerContext& context) = 0;
   virtual absl::Time NextWake() const = 0;  // InfiniteFuture: no Tick is needed.
   virtual RunnerProgress progress() const = 0;
+  // The batch that it works on next, as soon as that is read: those that it asks for beyond this
+  // one are read ahead. Never falls.
+  virtual uint64_t needed_batch() const = 0;
   virtual bool finished() const = 0;
 
   // For the explorer of the simulation: a copy of the machine, and its state in one line, equal for

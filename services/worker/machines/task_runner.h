@@ -18,6 +18,7 @@ class TaskRunner : public RunnerBase {
   explicit TaskRunner(const TaskLease& lease);
   std::unique_ptr<RunnerMachine> Clone() const override;
   std::string DebugString() const override;
+  uint64_t needed_batch() const override { return next_compute_; }
 
  private:
   enum class Stage { kReading, kRead, kPulling, kPulled, kComputing, kComputed, kPushing };

@@ -31,13 +31,15 @@ LeaseRunner::LeaseRunner(const v1::JobSpec& job, const v1::Lease& lease,
       map_(shell_->view()),
       lane_pulls_(shared.turns, LaneOf(lease),
                   [this](const SendPull& action) { shell_->Do(action); }) {
+  shared_.read_ahead.Join(this, [this](uint64_t batch) { shell_->Do(ReadBatch{batch}); });
   shell_->Begin(*this);
   Deliver(Start());
 }
 
 LeaseRunner::~LeaseRunner() {
   *alive_ = false;
-  shell_.reset();  // Before another lane may begin: each call holds the memory of its step.
+  shell_.reset();  // Before others may begin: each call holds the memory of its step.
+  shared_.read_ahead.Leave(this);
   lane_pulls_.Leave();
 }
 
@@ -49,9 +51,17 @@ void LeaseRunner::Deliver(Event event) {
 void LeaseRunner::Handle(const Event& event) {
   auto draw = [this] { return shell_->Random(); };
   const RunnerContext context{.now = shell_->Now(), .clock = shared_.clock, .random = draw};
-  for (const Action& action : lifecycle_.machine().On(event, context)) {
-    std::visit([this](const auto& each) { Do(each); }, action);
+  if (const auto* read = std::get_if<BatchRead>(&event)) {
+    shared_.read_ahead.OnRead(this, read->batch, read->bytes);
+  }
+  if (const auto* end = std::get_if<EndOfData>(&event)) {
+    shared_.read_ahead.OnEnd(this, end->batches);
+  }
+  const Actions actions = lifecycle_.machine().On(event, context);
+  shared_.read_ahead.Reach(this, lifecycle_.machine().needed_batch());
+  for (const Action& action : actions) {
     if (lifecycle_.machine_over()) break;
+    std::visit([this](const auto& each) { Do(each); }, action);
   }
   shell_->OnHandled(event, lifecycle_.machine());
 }
@@ -114,6 +124,7 @@ void LeaseRunner::Fail(const absl::Status& why, bool bad_data) {
 void LeaseRunner::LeaveTurns() {
   lane_pulls_.EndTurn();
   lane_pulls_.Leave();
+  shared_.read_ahead.Leave(this);
 }
 
 void LeaseRunner::Extend(const v1::Lease& lease) {

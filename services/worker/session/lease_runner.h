@@ -1,6 +1,7 @@
 // The work on one lease: what happens to it goes to its runner machine as events, and the machine's
 // actions go to a LeaseShell. Lanes take turns with their pulls, and with calls that wait at the
-// coordinator. Worker processes and the simulation run the same runner over shells of their own.
+// coordinator; leases of all kinds, with what is read ahead. Worker processes and the simulation
+// run the same runner over shells of their own.
 #ifndef CAPSTAN_WORKER_SESSION_LEASE_RUNNER_H_
 #define CAPSTAN_WORKER_SESSION_LEASE_RUNNER_H_
 
@@ -14,6 +15,7 @@
 #include "capstan/v1/job.pb.h"
 #include "worker/machines/lane_pulls.h"
 #include "worker/machines/lane_turns.h"
+#include "worker/machines/read_ahead.h"
 #include "worker/machines/runner_machine.h"
 #include "worker/machines/trainer_clock.h"
 #include "worker/machines/waiting_turns.h"
@@ -30,6 +32,8 @@ struct SharedByLeases {
   LaneTurns& turns;
   // The worker's limit on OpenRound calls that wait at the coordinator for the next round.
   WaitingTurns& waiting_opens;
+  // The worker's limit on batches that are read ahead.
+  ReadAhead& read_ahead;
 };
 
 // Thread-compatible.
@@ -61,6 +65,7 @@ class LeaseRunner final : public LeaseWork, public LeaseEvents {
   void OnReadToEnd(const absl::Status& status) override;
 
  private:
+  void Do(const ReadBatch& action) { shared_.read_ahead.Ask(this, action.batch); }
   void Do(const SendPull& action) { lane_pulls_.Send(action); }
   void Do(const SendOpen& action);
   void Do(const Finished& action);

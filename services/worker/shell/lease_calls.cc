@@ -77,14 +77,15 @@ void LeaseCalls::OnBatch(uint64_t number, absl::Time asked, absl::StatusOr<Lease
                              .examples = static_cast<uint32_t>(step->batch->examples()),
                              .shards = step->plan.shards(),
                              .stream = read->stream,
-                             .seq = read->seq});
+                             .seq = read->seq,
+                             .bytes = step->batch->bytes()});
 }
 
 // ---- pulling and computing ----
 
 void LeaseCalls::Do(const SendPull& action) {
   std::shared_ptr<Step> step = batches_.at(action.batch);
-  trainer_.steps.LendDense(*step, timeline_);
+  trainer_.steps.Lend(*step, timeline_);
   meter_.OnPullBegun(*step, Now());
   const bool frozen = step->frozen_of != timeline_;
   auto pull = std::make_shared<StepPull>(trainer_.job, std::move(step), action, frozen);

@@ -5,6 +5,13 @@
 
 namespace capstan::worker {
 
+void StepTable::SwapValues(StepTable& other) {
+  rows.swap(other.rows);
+  row_versions.swap(other.row_versions);
+  row_gradients.swap(other.row_gradients);
+  kept_rows.swap(other.kept_rows);
+}
+
 void Step::KeepPulled() {
   kept_parameters = parameters;
   for (StepTable& table : tables) table.kept_rows = table.rows;
@@ -24,11 +31,7 @@ std::shared_ptr<Step> StepPool::Take(std::shared_ptr<const Batch> batch,
   Deduplicate(*step);
   std::vector<TableKeys> tables;
   for (size_t i = 0; i < map_.tables().size(); ++i) {
-    StepTable& table = step->tables[i];
-    const size_t rows = table.keys.unique.size();
-    tables.push_back({.table = i, .keys = table.keys.unique});
-    table.rows.resize(rows * map_.tables()[i].dim);
-    table.row_versions.resize(rows);
+    tables.push_back({.table = i, .keys = step->tables[i].keys.unique});
   }
   step->plan.Build(tables, /*dense=*/map_.layout().flat_size() > 0);
   step->plan.Route(owners);
@@ -65,16 +68,26 @@ std::shared_ptr<Step> StepPool::TakeFree() {
   });
 }
 
-void StepPool::LendDense(Step& step, Timeline timeline) {
-  const size_t size = map_.layout().flat_size();
-  if (step.parameters.size() != size) {
-    if (std::optional<Dense> dense = shelf_->TakeDense()) {
-      step.parameters = std::move(dense->parameters);
-      step.parameter_gradients = std::move(dense->gradients);
-      step.kept_parameters = std::move(dense->kept);
-      step.frozen_of = dense->frozen_of;
+// Gives the step what the room has, and the room what the step has.
+void StepPool::Move(Room& room, Step& step) {
+  step.parameters.swap(room.parameters);
+  step.parameter_gradients.swap(room.gradients);
+  step.kept_parameters.swap(room.kept);
+  std::swap(step.frozen_of, room.frozen_of);
+  room.tables.resize(step.tables.size());
+  for (size_t i = 0; i < step.tables.size(); ++i) step.tables[i].SwapValues(room.tables[i]);
+}
+
+void StepPool::Lend(Step& step, Timeline timeline) {
+  if (!std::exchange(step.has_room, true)) {
+    if (std::optional<Room> room = shelf_->TakeRoom()) Move(*room, step);
+    step.parameters.resize(map_.layout().flat_size());
+    for (size_t i = 0; i < map_.tables().size(); ++i) {
+      StepTable& table = step.tables[i];
+      const size_t rows = table.keys.unique.size();
+      table.rows.resize(rows * map_.tables()[i].dim);
+      table.row_versions.resize(rows);
     }
-    step.parameters.resize(size);
   }
   if (step.frozen_of == timeline || !frozen_.Know(timeline)) return;
   frozen_.Fill(absl::MakeSpan(step.parameters));
@@ -95,26 +108,19 @@ std::unique_ptr<Step> StepPool::Shelf::TakeStep() {
   return step;
 }
 
-std::optional<StepPool::Dense> StepPool::Shelf::TakeDense() {
+std::optional<StepPool::Room> StepPool::Shelf::TakeRoom() {
   absl::MutexLock lock(&mu_);
-  if (dense_.empty()) return std::nullopt;
-  Dense dense = std::move(dense_.back());
-  dense_.pop_back();
-  return dense;
+  if (rooms_.empty()) return std::nullopt;
+  Room room = std::move(rooms_.back());
+  rooms_.pop_back();
+  return room;
 }
 
 void StepPool::Shelf::PutBack(std::unique_ptr<Step> step) {
   step->batch.reset();
   step->user_code.reset();
   absl::MutexLock lock(&mu_);
-  if (!step->parameters.empty()) {
-    dense_.push_back({std::move(step->parameters), std::move(step->parameter_gradients),
-                      std::move(step->kept_parameters),
-                      std::exchange(step->frozen_of, std::nullopt)});
-    step->parameters.clear();  // A vector that was moved from need not be empty.
-    step->parameter_gradients.clear();
-    step->kept_parameters.clear();
-  }
+  if (std::exchange(step->has_room, false)) Move(rooms_.emplace_back(), *step);
   steps_.push_back(std::move(step));
 }
 

@@ -30,13 +30,17 @@ struct StepTable {
   // records.
   UniqueKeys keys;
 
-  // Pulled: a row for each unique key, and its version, where rows have versions.
+  // Pulled: a row for each unique key, and its version, where rows have versions. Empty before the
+  // step is lent room (StepPool::Lend).
   std::vector<float> rows;
   std::vector<uint32_t> row_versions;
 
   std::vector<float> row_gradients;  // Computed.
 
   std::vector<float> kept_rows;  // See Step::KeepPulled.
+
+  // Exchanges all but the keys with `other`.
+  void SwapValues(StepTable& other);
 };
 
 // Written by one thread at a time: by the event loop, and between Compute and Computed by the
@@ -76,6 +80,7 @@ struct Step {
   bool clipped = false;  // Its gradient was longer than `clip_norm`.
   std::vector<float> parameter_gradients;
   std::vector<float> logits;  // Evaluation only.
+  bool has_room = false;      // For what is pulled and computed.
   // Set instead of a result: the user's program failed.
   std::optional<v1::UserCodeError> user_code;
 
@@ -96,38 +101,40 @@ class StepPool {
   explicit StepPool(const ParameterMap& map, std::vector<size_t> table_of_feature = {})
       : map_(map), table_of_feature_(std::move(table_of_feature)), frozen_(map) {}
 
-  // Returns a step for `batch`: its duplicate keys are removed, its requests are planned and routed
-  // to the partitions' `owners`, and it has room for the rows that are pulled. The lease's runner
-  // and the calls under way for the step share it.
+  // Returns a step for `batch`: its duplicate keys are removed, and its requests are planned and
+  // routed to the partitions' `owners`. The lease's runner and the calls under way for the step
+  // share it.
   std::shared_ptr<Step> Take(std::shared_ptr<const Batch> batch, absl::Span<const uint32_t> owners);
 
-  // Gives the step room for all tensors, unless it has room already, and the frozen tensors of
-  // `timeline`, if another step has pulled them. To be called just before the step is pulled, so
-  // that batches that are only read ahead hold no copy of the model.
-  void LendDense(Step& step, Timeline timeline);
+  // Gives the step room for all tensors and for the rows of its batch, unless it has room already,
+  // and the frozen tensors of `timeline`, if another step has pulled them. To be called just before
+  // the step is pulled, so that batches that are only read ahead hold no copy of what they train.
+  void Lend(Step& step, Timeline timeline);
 
   // Everything that the step needs has been pulled, in `timeline`.
   void OnPulled(Step& step, Timeline timeline);
 
  private:
-  struct Dense {
+  struct Room {
     std::vector<float> parameters;
     std::vector<float> gradients;
     std::vector<float> kept;            // As Step::kept_parameters.
     std::optional<Timeline> frozen_of;  // As Step::frozen_of.
+    std::vector<StepTable> tables;      // Without their keys.
   };
+  static void Move(Room& room, Step& step);
 
-  // Keeps steps and their dense parameters that are not in use. Thread-safe.
+  // Keeps steps, and the room that they were lent, that are not in use. Thread-safe.
   class Shelf {
    public:
-    std::unique_ptr<Step> TakeStep();  // Without room for tensors; null if the shelf is empty.
-    std::optional<Dense> TakeDense();
+    std::unique_ptr<Step> TakeStep();  // Without room; null if the shelf is empty.
+    std::optional<Room> TakeRoom();
     void PutBack(std::unique_ptr<Step> step);
 
    private:
     absl::Mutex mu_;
     std::vector<std::unique_ptr<Step>> steps_ ABSL_GUARDED_BY(mu_);
-    std::vector<Dense> dense_ ABSL_GUARDED_BY(mu_);
+    std::vector<Room> rooms_ ABSL_GUARDED_BY(mu_);
   };
 
   std::shared_ptr<Step> TakeFree();

@@ -10,7 +10,9 @@
 namespace capstan::worker {
 namespace {
 
-RoundName NameOf(const LaneName& lane) { return {.round = lane.round, .closed = &lane.closed}; }
+RoundName NameOf(const LaneName& lane) {
+  return {.round = lane.round, .closed = lane.closed.get()};
+}
 
 // Not step.tables.size(): a step of a job without tables has one table without rows.
 size_t TablesOf(const v1::JobSpec& job) { return static_cast<size_t>(job.tables_size()); }

@@ -26,7 +26,7 @@ class StepPull {
  public:
   // Asks for versions of rows if gradients are judged by them, except to evaluate; asks for the
   // tensors that never change if `frozen`. REQUIRES: the step has room for all tensors
-  // (StepPool::LendDense).
+  // (StepPool::Lend).
   StepPull(const v1::JobSpec& job, std::shared_ptr<Step> step, const SendPull& action, bool frozen);
   StepPull(const StepPull&) = delete;
   StepPull& operator=(const StepPull&) = delete;

@@ -22,6 +22,7 @@ struct WorkerContext {
   BatchPrefetcher& prefetcher;
   StepPool& steps;
   WaitingTurns& waiting_opens;
+  ReadAhead& read_ahead;
   GroupedExamples& grouped;
   const JobProgress& progress;
   WorkerMetrics& metrics;

@@ -64,6 +64,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
                .prefetcher = prefetcher_,
                .steps = steps_,
                .waiting_opens = waiting_opens_,
+               .read_ahead = read_ahead_,
                .grouped = grouped_,
                .progress = machine_.progress(),
                .metrics = metrics_} {}

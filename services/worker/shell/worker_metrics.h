@@ -1,4 +1,4 @@
-// What a worker process exports. docs/metrics.md says what is normal.
+// What a worker process exports. worker_metric_declarations.h says what is normal.
 #ifndef CAPSTAN_WORKER_SHELL_WORKER_METRICS_H_
 #define CAPSTAN_WORKER_SHELL_WORKER_METRICS_H_
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "benchmark/benchmark.h"
 #include "tests/unit/chief/crew.h"
 
@@ -56,6 +57,9 @@ class BusyCrew {
     Send(reports);
   }
 
+  // From now on each worker speaks once a second.
+  void LetTimePass() { between_ = absl::Seconds(1) / static_cast<int64_t>(names_.size()); }
+
   // The next worker has done one task of each of its trainers.
   void FinishTasks() {
     std::map<uint64_t, const Held*> first;
@@ -75,6 +79,7 @@ class BusyCrew {
   };
 
   void Send(const std::vector<v1::LeaseReport>& reports) {
+    crew_.now += between_;
     std::vector<Held>& held = held_[next_];
     const v1::WorkerHeartbeatReply reply = crew_.Heartbeat(names_[next_], reports, /*wants=*/true);
     for (const v1::Generation& revoked : reply.revoked()) {
@@ -91,6 +96,7 @@ class BusyCrew {
   std::vector<std::string> names_;
   std::vector<std::vector<Held>> held_;
   size_t next_ = 0;
+  absl::Duration between_ = absl::ZeroDuration();
 };
 
 void Run(benchmark::State& state, const CrewShape& shape) {
@@ -124,12 +130,12 @@ void BM_EightTasksEnd(benchmark::State& state) {
 void BM_EightTasksEndSsp(benchmark::State& state) {
   RunTasks(state, {.threads = 8, .ssp = true, .epochs = kManyEpochs});
 }
-// The last tasks: their threads cease to train, and those of other workers go on.
-void BM_TheLastTasksEnd(benchmark::State& state) {
-  RunTasks(state, {.threads = 8, .tasks_a_worker = 8});
-}
-void BM_TheLastTasksEndSsp(benchmark::State& state) {
-  RunTasks(state, {.threads = 8, .ssp = true, .tasks_a_worker = 8});
+// The last tasks, within a second: their threads cease to train, and those of other workers go on.
+void RunTheEnd(benchmark::State& state, bool ssp) {
+  BusyCrew crew(static_cast<uint32_t>(state.range(0)),
+                {.threads = 8, .ssp = ssp, .tasks_a_worker = 8});
+  crew.LetTimePass();
+  for (auto _ : state) crew.FinishTasks();
 }
 
 void Curve(benchmark::internal::Benchmark* of) {
@@ -138,9 +144,13 @@ void Curve(benchmark::internal::Benchmark* of) {
 }
 
 // Half of the workers end their last tasks: after that there is nothing to measure.
-void CurveOfTheEnd(benchmark::internal::Benchmark* of) {
-  Curve(of);
-  of->Iterations(5);
+void RegisterTheEnd(const char* name, bool ssp) {
+  for (const int workers : {10, 100, 300, 1000}) {
+    benchmark::RegisterBenchmark(name, [ssp](benchmark::State& state) { RunTheEnd(state, ssp); })
+        ->Arg(workers)
+        ->Iterations(workers / 2)
+        ->Unit(benchmark::kMicrosecond);
+  }
 }
 
 BENCHMARK(BM_HeartbeatOfATask)->Apply(Curve);
@@ -151,10 +161,15 @@ BENCHMARK(BM_HeartbeatOfEightThreadsSsp)->Apply(Curve);
 BENCHMARK(BM_HeartbeatAtTheEndOfTheTasks)->Apply(Curve);
 BENCHMARK(BM_EightTasksEnd)->Apply(Curve);
 BENCHMARK(BM_EightTasksEndSsp)->Apply(Curve);
-BENCHMARK(BM_TheLastTasksEnd)->Apply(CurveOfTheEnd);
-BENCHMARK(BM_TheLastTasksEndSsp)->Apply(CurveOfTheEnd);
 
 }  // namespace
 }  // namespace capstan::chief
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  capstan::chief::RegisterTheEnd("BM_TheLastTasksEnd", /*ssp=*/false);
+  capstan::chief::RegisterTheEnd("BM_TheLastTasksEndSsp", /*ssp=*/true);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -40,6 +40,7 @@ TEST_F(BadInputTest, BytesThatAreNoMessage) {
        {std::string("\x32\x7f\x08", 3), std::string(1000, '\xFF'), std::string("\x10\x80", 2)}) {
     EXPECT_EQ(SendBytes("Push", bytes).code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(SendBytes("Pull", bytes).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(SendBytes("Flush", bytes).code(), absl::StatusCode::kInvalidArgument);
   }
   EXPECT_EQ(Rejected("shape"), 3);
 }

@@ -99,19 +99,6 @@ TEST(DataPathTest, RowsComeInTheOrderAskedFor) {
   for (size_t i = 0; i < 50; ++i) EXPECT_EQ(trainer.rows[i], static_cast<float>(keys[i]));
 }
 
-TEST(DataPathTest, APushThatNoBackupCouldBeToldIsRefusedWithTheArithmetic) {
-  v1::JobSpec job = SmallJob(/*dim=*/128, 0);
-  job.set_partition_count(1);
-  job.set_replicas(1);
-  LocalShards shards(job, 1);
-  Trainer trainer(shards);
-  trainer.Plan(ManyKeys(140'000));
-  const absl::Status pushed = trainer.Push(0, 1).status;
-  EXPECT_TRUE(absl::IsInvalidArgument(pushed)) << pushed;
-  EXPECT_THAT(std::string(pushed.message()),
-              HasSubstr("70 MiB, and may be 63: raise partition_count (it is 1)"));
-}
-
 TEST(DataPathTest, ARepetitionIsSettledAndChangesNothing) {
   LocalShards shards(SmallJob(/*dim=*/2, /*dense_width=*/10), 2);
   Trainer trainer(shards);

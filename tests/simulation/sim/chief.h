@@ -82,14 +82,13 @@ class ChiefProcess {
   void Do(const chief::AnswerCheckpoint&) {}
   void Do(const chief::AppendCurve&) {}
   void Do(const chief::LogEvent& action);
-  template <typename Reply, typename Serve>
-  void Call(const chief::CallShard& action, const Serve& serve);
   // As ControlLoop: one job after the other, each in the order in which it was asked for.
   template <typename Work, typename Report>
   void Commit(Work work, Report report);
   void CommitNext();
   void Reassign(v1::Lease& lease) const;
-  v1::LoadPartitionsRequest Distorted(v1::LoadPartitionsRequest load, uint32_t shard) const;
+  // What the shard gets: as the chief sends it, unless it lies.
+  chief::ShardRequest Distorted(const chief::CallShard& action) const;
   void SendView(Watcher& watcher, const v1::View& view);
   bool IsWatching(uint64_t shard) const;  // As chief/shell/view_feed.
   absl::Time Now() const { return cast_.schedule().Now(); }

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/base/overloaded.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/placement/view_epoch.h"
@@ -69,75 +68,28 @@ void ChiefProcess::SendView(Watcher& watcher, const v1::View& view) {
 
 // ---- shards ----
 
-template <typename Reply, typename Serve>
-void ChiefProcess::Call(const chief::CallShard& action, const Serve& serve) {
-  cast_.network().Call<Reply>(
-      life_, cast_.shard_host(action.shard), action.deadline,
-      [&cast = cast_, index = action.shard, serve](Done<Reply> answer, absl::Time deadline) {
-        if (ShardProcess* shard = cast.shard(index)) serve(*shard, answer, deadline);
-      },
-      [this, call = action.call](absl::StatusOr<Reply> reply) {
-        absl::StatusOr<chief::ShardReply> either =
-            reply.ok() ? absl::StatusOr<chief::ShardReply>(*std::move(reply)) : reply.status();
-        machine_->OnShardReply(call, std::move(either), Now());
-        Perform();
-      });
-}
-
-v1::LoadPartitionsRequest ChiefProcess::Distorted(v1::LoadPartitionsRequest load,
-                                                  uint32_t shard) const {
+chief::ShardRequest ChiefProcess::Distorted(const chief::CallShard& action) const {
+  const auto* const order = action.request.As<v1::LoadPartitionsRequest>();
+  if (order == nullptr) return action.request;
+  v1::LoadPartitionsRequest load = *order;
   if (cast_.lie() == Lie::kNotTold && load.has_partial()) *load.mutable_partial() = {};
-  if (cast_.lie() == Lie::kEmptyNewShard && shard >= cast_.first_shards()) load.clear_uri();
+  if (cast_.lie() == Lie::kEmptyNewShard && action.shard >= cast_.first_shards()) load.clear_uri();
   return load;
 }
 
 void ChiefProcess::Do(const chief::CallShard& action) {
-  std::visit(
-      Overloaded{
-          [&](const v1::HoldRoundsRequest& hold) {
-            Call<v1::HoldRoundsReply>(
-                action, [hold](ShardProcess& shard, const auto& answer, absl::Time deadline) {
-                  shard.HoldRounds(hold, deadline, answer);
-                });
-          },
-          [&](const v1::CommitRoundRequest& commit) {
-            Call<v1::CommitRoundReply>(
-                action, [commit](ShardProcess& shard, const auto& answer, absl::Time) {
-                  shard.CommitRound(commit, answer);
-                });
-          },
-          [&](const v1::CloseStreamsRequest& close) {
-            Call<v1::CloseStreamsReply>(
-                action, [close](ShardProcess& shard, const auto& answer, absl::Time) {
-                  shard.CloseStreams(close, answer);
-                });
-          },
-          [&](const v1::FlushRequest& flush) {
-            Call<v1::FlushReply>(action, [flush](ShardProcess& shard, const auto& answer,
-                                                 absl::Time) { shard.Flush(flush, answer); });
-          },
-          [&](const v1::SavePartitionsRequest& save) {
-            Call<v1::SavePartitionsReply>(
-                action, [save](ShardProcess& shard, const auto& answer, absl::Time) {
-                  answer(shard.SavePartitions(save));
-                });
-          },
-          [&](const v1::LoadPartitionsRequest& load) {
-            cast_.checks().OnLoadOrdered(load);
-            Call<v1::LoadPartitionsReply>(action,
-                                          [distorted = Distorted(load, action.shard)](
-                                              ShardProcess& shard, const auto& answer, absl::Time) {
-                                            answer(shard.LoadPartitions(distorted));
-                                          });
-          },
-          [&](const v1::MovePartitionsRequest& move) {
-            Call<v1::MovePartitionsReply>(
-                action, [move](ShardProcess& shard, const auto& answer, absl::Time) {
-                  answer(shard.MovePartitions(move));
-                });
-          },
+  const auto* const load = action.request.As<v1::LoadPartitionsRequest>();
+  if (load != nullptr) cast_.checks().OnLoadOrdered(*load);
+  cast_.network().Call<chief::ShardReply>(
+      life_, cast_.shard_host(action.shard), action.deadline,
+      [&cast = cast_, index = action.shard, order = Distorted(action)](
+          const Done<chief::ShardReply>& answer, absl::Time deadline) {
+        if (ShardProcess* shard = cast.shard(index)) shard->Order(order, deadline, answer);
       },
-      action.request);
+      [this, call = action.call](absl::StatusOr<chief::ShardReply> reply) {
+        machine_->OnShardReply(call, std::move(reply), Now());
+        Perform();
+      });
 }
 
 // ---- the store ----

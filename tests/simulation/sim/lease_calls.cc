@@ -32,7 +32,7 @@ void SetLane(const worker::LaneName& lane, v1::LaneStage& stage) {
   stage.set_lane(static_cast<uint32_t>(Raw(lane.lane)));
   ToProto(lane.generation, *stage.mutable_generation());
   stage.set_round(lane.round);
-  ToProto(lane.closed, *stage.mutable_closed());
+  if (lane.closed != nullptr) ToProto(*lane.closed, *stage.mutable_closed());
 }
 
 void Summarize(const v1::PushReply& reply, worker::OutcomeSummary& outcomes) {
@@ -140,7 +140,8 @@ void LeaseCalls::ServeReads() {
                             .examples = static_cast<uint32_t>(item->batch.records.size()),
                             .shards = PlanOf(item->batch),
                             .stream = StreamId::Task(item->batch.name.epoch, item->batch.name.task),
-                            .seq = item->batch.name.seq});
+                            .seq = item->batch.name.seq,
+                            .bytes = 1});
     }
     ServeReads();
   });
@@ -174,7 +175,7 @@ void LeaseCalls::Do(const worker::SendPull& action) {
   request->set_evaluation(action.evaluation);
   if (action.lane) {
     request->set_round(action.lane->round);
-    ToProto(action.lane->closed, *request->mutable_closed());
+    ToProto(*action.lane->closed, *request->mutable_closed());
   }
   AddPull(cast_.job(), step->batch, trainer_.view, shard, *request);
   const uint64_t number = ++pulls_[{action.batch, action.shard}];

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "capstan/message/any_message.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
@@ -54,17 +55,10 @@ class ShardProcess {
   void Push(const v1::PushRequest& request, const Done<v1::PushReply>& done);
   void OpenRound(const v1::OpenRoundRequest& request, const Done<v1::OpenRoundReply>& done);
   void ReportLane(const v1::ReportLaneRequest& request, const Done<v1::ReportLaneReply>& done);
-  void HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
-                  const Done<v1::HoldRoundsReply>& done);
   void WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
                    const Done<v1::WatchCountsReply>& done);
-  void CommitRound(const v1::CommitRoundRequest& request, const Done<v1::CommitRoundReply>& done);
-  void CloseStreams(const v1::CloseStreamsRequest& request,
-                    const Done<v1::CloseStreamsReply>& done);
-  void Flush(const v1::FlushRequest& request, const Done<v1::FlushReply>& done);
-  absl::StatusOr<v1::SavePartitionsReply> SavePartitions(const v1::SavePartitionsRequest& request);
-  absl::StatusOr<v1::LoadPartitionsReply> LoadPartitions(const v1::LoadPartitionsRequest& request);
-  absl::StatusOr<v1::MovePartitionsReply> MovePartitions(const v1::MovePartitionsRequest& request);
+  // An order of the chief.
+  void Order(const AnyMessage& order, absl::Time deadline, const Done<AnyMessage>& done);
   absl::StatusOr<v1::TakePartitionReply> TakePartition(const v1::TakePartitionRequest& request);
   absl::StatusOr<v1::ReplicateReply> Replicate(const grpc::ByteBuffer& bytes);
 
@@ -83,6 +77,11 @@ class ShardProcess {
   ps::Answered<Reply> WhileItLives(const Done<Reply>& done) const;
   absl::Duration PatienceUntil(absl::Time deadline) const;
   void Distort(v1::RoundCommit& closed) const;
+  AnyMessage Heard(const AnyMessage& order) const;
+  std::optional<absl::StatusOr<AnyMessage>> FalseAnswer(const AnyMessage& order) const;
+  AnyMessage Told(const AnyMessage& reply) const;
+  void OnMoveOrdered(const v1::MovePartitionsRequest& order,
+                     const absl::StatusOr<AnyMessage>& reply);
   absl::StatusOr<ps::Shard::Pushed> PushNow(const v1::PushRequest& request);
   template <typename Request>
   std::map<uint32_t, ViewEpoch> OriginsOf(const Request& request);

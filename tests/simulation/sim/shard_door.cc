@@ -138,67 +138,80 @@ void ShardProcess::ReportLane(const v1::ReportLaneRequest& request,
   door().ReportLane(request, WhileItLives(done));
 }
 
-void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
-                              const Done<v1::HoldRoundsReply>& done) {
-  door().HoldRounds(request, PatienceUntil(deadline), WhileItLives(done));
-}
-
 void ShardProcess::WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
                                const Done<v1::WatchCountsReply>& done) {
   door().WatchCounts(request, PatienceUntil(deadline), WhileItLives(done));
 }
 
-void ShardProcess::CommitRound(const v1::CommitRoundRequest& request,
-                               const Done<v1::CommitRoundReply>& done) {
-  if (door().ForOrder(request.header()).ok()) {
-    cast_.checks().OnRoundCommit(request.header().timeline(),
-                                 *RoundCommitFromProto(request.closed()));
+// ---- orders of the chief ----
+
+void ShardProcess::Order(const AnyMessage& order, absl::Time deadline,
+                         const Done<AnyMessage>& done) {
+  const auto* const commit = order.As<v1::CommitRoundRequest>();
+  if (commit != nullptr && door().ForOrder(commit->header()).ok()) {
+    cast_.checks().OnRoundCommit(commit->header().timeline(),
+                                 *RoundCommitFromProto(commit->closed()));
   }
-  if (cast_.lie() == Lie::kNoCommit) return done(v1::CommitRoundReply());
-  v1::CommitRoundRequest heard = request;
+  const auto* const close = order.As<v1::CloseStreamsRequest>();
+  if (close != nullptr && door().ForOrder(close->header()).ok()) {
+    cast_.checks().durable().OnStreamsClosed(*close);
+  }
+  if (const auto answer = FalseAnswer(order)) return done(*answer);
+  door().Order(Heard(order), PatienceUntil(deadline),
+               [this, order, done](absl::StatusOr<AnyMessage> reply) {
+                 if (const auto* const move = order.As<v1::MovePartitionsRequest>()) {
+                   OnMoveOrdered(*move, reply);
+                 }
+                 if (ending_) return;
+                 done(reply.ok() ? absl::StatusOr<AnyMessage>(Told(*reply)) : reply);
+               });
+}
+
+// The order as the shard takes it.
+AnyMessage ShardProcess::Heard(const AnyMessage& order) const {
+  const auto* const commit = order.As<v1::CommitRoundRequest>();
+  if (commit == nullptr) return order;
+  v1::CommitRoundRequest heard = *commit;
   Distort(*heard.mutable_closed());
-  door().CommitRound(heard, WhileItLives(done));
+  return heard;
 }
 
-void ShardProcess::CloseStreams(const v1::CloseStreamsRequest& request,
-                                const Done<v1::CloseStreamsReply>& done) {
-  if (door().ForOrder(request.header()).ok()) cast_.checks().durable().OnStreamsClosed(request);
-  door().CloseStreams(request, WhileItLives(done));
-}
-
-void ShardProcess::Flush(const v1::FlushRequest& request, const Done<v1::FlushReply>& done) {
-  if (cast_.lie() == Lie::kNoFlush) return done(v1::FlushReply());
-  door().Flush(request, WhileItLives(done));
-}
-
-absl::StatusOr<v1::SavePartitionsReply> ShardProcess::SavePartitions(
-    const v1::SavePartitionsRequest& request) {
-  return door().Save(request);
-}
-
-absl::StatusOr<v1::LoadPartitionsReply> ShardProcess::LoadPartitions(
-    const v1::LoadPartitionsRequest& request) {
-  if (cast_.lie() == Lie::kFalseAlarm && cast_.checks().durable().counted_on() > 1) {
+// An answer of a shard that has not done what it was told to.
+std::optional<absl::StatusOr<AnyMessage>> ShardProcess::FalseAnswer(const AnyMessage& order) const {
+  const Lie lie = cast_.lie();
+  if (lie == Lie::kNoCommit && order.Is<v1::CommitRoundRequest>()) {
+    return AnyMessage(v1::CommitRoundReply());
+  }
+  if (lie == Lie::kNoFlush && order.Is<v1::FlushRequest>()) return AnyMessage(v1::FlushReply());
+  if (lie == Lie::kFalseAlarm && order.Is<v1::LoadPartitionsRequest>() &&
+      cast_.checks().durable().counted_on() > 1) {
     return absl::DataLossError("it is damaged, says one who has not looked");
   }
-  CAPSTAN_ASSIGN_OR_RETURN(v1::LoadPartitionsReply reply, door().Load(request));
-  if (cast_.lie() == Lie::kSilentLoss) reply.clear_batches_lost();
-  return reply;
+  return std::nullopt;
 }
 
-absl::StatusOr<v1::MovePartitionsReply> ShardProcess::MovePartitions(
-    const v1::MovePartitionsRequest& request) {
-  absl::StatusOr<v1::MovePartitionsReply> reply = door().Move(request);
-  const bool thaws = cast_.lie() == Lie::kThawsAlone && request.finish() && reply.ok();
-  for (int i = 0; thaws && i < request.partitions_size(); ++i) {
-    shard_->partitions()[static_cast<PartitionIndex>(request.partitions(i))].ThawUnless(
+// The reply as the shard tells it.
+AnyMessage ShardProcess::Told(const AnyMessage& reply) const {
+  const auto* const loaded = reply.As<v1::LoadPartitionsReply>();
+  if (loaded == nullptr || cast_.lie() != Lie::kSilentLoss) return reply;
+  v1::LoadPartitionsReply told = *loaded;
+  told.clear_batches_lost();
+  return told;
+}
+
+void ShardProcess::OnMoveOrdered(const v1::MovePartitionsRequest& order,
+                                 const absl::StatusOr<AnyMessage>& reply) {
+  const bool thaws = cast_.lie() == Lie::kThawsAlone && order.finish() && reply.ok();
+  for (int i = 0; thaws && i < order.partitions_size(); ++i) {
+    shard_->partitions()[static_cast<PartitionIndex>(order.partitions(i))].ThawUnless(
         std::nullopt, cast_.schedule().Now());
   }
-  cast_.schedule().Tell("  shard ", index_, ": ", request.finish() ? "finish" : "copy", " moves ",
-                        request.id().term(), ".", request.id().n(), ": ",
-                        reply.ok() ? reply->ShortDebugString() : reply.status().ToString());
-  return reply;
+  cast_.schedule().Tell("  shard ", index_, ": ", order.finish() ? "finish" : "copy", " moves ",
+                        order.id().term(), ".", order.id().n(), ": ",
+                        reply.ok() ? (*reply)->ShortDebugString() : reply.status().ToString());
 }
+
+// ---- what other shards send ----
 
 absl::StatusOr<v1::TakePartitionReply> ShardProcess::TakePartition(
     const v1::TakePartitionRequest& request) {

@@ -31,10 +31,13 @@ size_t MostWaitingOpens(Schedule& schedule) { return schedule.Chance(0.5) ? 1 : 
 // ---- a trainer ----
 
 SimTrainer::SimTrainer(Cast& cast, const Life& life, TrainerId id, const double& slowness,
-                       const absl::Time& data_come, worker::WaitingTurns& waiting_opens,
+                       const absl::Time& data_come, const Limits& limits,
                        std::function<void()> wake)
     : turns_(BytesOfTensors(cast.schedule()), worker::OrderOfTurns(cast.job().spec())),
-      shared_{.clock = clock_, .turns = turns_, .waiting_opens = waiting_opens},
+      shared_{.clock = clock_,
+              .turns = turns_,
+              .waiting_opens = limits.waiting_opens,
+              .read_ahead = limits.read_ahead},
       context_{cast, life, id, clock_, view_, busy_until_, slowness, data_come, std::move(wake)},
       leases_(id, clock_, [this](const v1::Lease& lease) {
         return std::make_unique<worker::LeaseRunner>(context_.cast.job().spec(), lease, shared_,
@@ -84,7 +87,8 @@ void WorkerProcess::OnRegistered(const v1::RegisterWorkerReply& reply) {
       *this);
   for (uint64_t id : reply.trainers()) {
     auto trainer = std::make_unique<SimTrainer>(cast_, life_, TrainerId{id}, slowness_, data_come_,
-                                                waiting_opens_, [this] { TurnSoon(); });
+                                                SimTrainer::Limits{waiting_opens_, read_ahead_},
+                                                [this] { TurnSoon(); });
     machine_->AddTrainer(TrainerId{id}, *trainer);
     trainers_[TrainerId{id}] = std::move(trainer);
   }

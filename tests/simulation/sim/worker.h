@@ -25,10 +25,14 @@ namespace capstan::sim {
 // A trainer whose compute thread is a timer.
 class SimTrainer final : public worker::TrainerWork {
  public:
+  // What the leases of all trainers of a worker share.
+  struct Limits {
+    worker::WaitingTurns& waiting_opens;
+    worker::ReadAhead& read_ahead;
+  };
   // Everything referred to must outlive the trainer.
   SimTrainer(Cast& cast, const Life& life, TrainerId id, const double& slowness,
-             const absl::Time& data_come, worker::WaitingTurns& waiting_opens,
-             std::function<void()> wake);
+             const absl::Time& data_come, const Limits& limits, std::function<void()> wake);
 
   worker::HeldLeases& leases() override { return leases_; }
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) override;
@@ -79,6 +83,7 @@ class WorkerProcess final : public worker::WorkerShell {
   absl::Time stalled_since_ = absl::InfinitePast();
   absl::Time data_come_ = absl::InfinitePast();
   worker::WaitingTurns waiting_opens_;
+  worker::ReadAhead read_ahead_{/*most_bytes=*/2};  // Each batch counts as one.
   std::map<TrainerId, std::unique_ptr<SimTrainer>> trainers_;
   std::optional<worker::WorkerMachine> machine_;  // None until it has been registered.
   uint64_t false_words_told_ = 0;

@@ -1,35 +1,33 @@
 #include "tests/unit/chief/crew.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/overloaded.h"
+#include "capstan/message/rpc_method.h"
 #include "capstan/model/auc.h"
 
 namespace capstan::chief {
 namespace {
 
-// Returns the name by which the tests know a call.
+// Returns the name by which the tests know a call; the name of its RPC, where they have none.
 std::string NameOf(const ShardRequest& request) {
-  return std::visit(Overloaded{
-                        [](const v1::HoldRoundsRequest& hold) -> std::string {
-                          return hold.hold() ? "Hold" : "Release";
-                        },
-                        [](const v1::CommitRoundRequest& commit) {
-                          return absl::StrCat("Commit ", commit.closed().round());
-                        },
-                        [](const v1::CloseStreamsRequest&) -> std::string { return "Close"; },
-                        [](const v1::FlushRequest&) -> std::string { return "Flush"; },
-                        [](const v1::SavePartitionsRequest&) -> std::string { return "Save"; },
-                        [](const v1::LoadPartitionsRequest& load) {
-                          return absl::StrCat(load.partitions().empty() ? "Join " : "Load ",
-                                              load.header().timeline());
-                        },
-                        [](const v1::MovePartitionsRequest& move) -> std::string {
-                          return move.finish() ? "Finish" : "Copy";
-                        },
-                    },
-                    request);
+  if (const auto* hold = request.As<v1::HoldRoundsRequest>()) {
+    return hold->hold() ? "Hold" : "Release";
+  }
+  if (const auto* commit = request.As<v1::CommitRoundRequest>()) {
+    return absl::StrCat("Commit ", commit->closed().round());
+  }
+  if (request.Is<v1::CloseStreamsRequest>()) return "Close";
+  if (request.Is<v1::SavePartitionsRequest>()) return "Save";
+  if (const auto* load = request.As<v1::LoadPartitionsRequest>()) {
+    return absl::StrCat(load->partitions().empty() ? "Join " : "Load ", load->header().timeline());
+  }
+  if (const auto* move = request.As<v1::MovePartitionsRequest>()) {
+    return move->finish() ? "Finish" : "Copy";
+  }
+  return MethodOf(*request->GetDescriptor()).name();
 }
 
 }  // namespace
@@ -43,6 +41,7 @@ Crew::Crew(const CrewOptions& options, const JobHistory& history, absl::Time at,
                .run_id = 0xC0FFEE,
                .seal_key = "the key",
                .shards = options.shards,
+               .unnumbered_shards = options.unnumbered_shards,
                .move_batch = options.move_batch},
               PlanOf(options), now, history),
       shards_(options.shards),
@@ -174,27 +173,30 @@ void Crew::TakeCheckpoint() {
 }
 
 void Crew::Answer(const CallShard& call) {
-  absl::StatusOr<ShardReply> reply = std::visit(
-      [&](const auto& request) -> absl::StatusOr<ShardReply> {
-        return ReplyOf(call.shard, request);
-      },
-      call.request);
+  absl::StatusOr<ShardReply> reply = ReplyTo(call.shard, call.request);
   if (reply.ok()) {
     const std::string name = NameOf(call.request);
     ++answered[name];
-    if (!std::holds_alternative<v1::LoadPartitionsRequest>(call.request)) order.push_back(name);
+    if (!call.request.Is<v1::LoadPartitionsRequest>()) order.push_back(name);
   }
   machine.OnShardReply(call.call, std::move(reply), now);
 }
 
-v1::HoldRoundsReply Crew::ReplyOf(uint32_t, const v1::HoldRoundsRequest&) const {
+absl::StatusOr<ShardReply> Crew::ReplyTo(uint32_t shard, const ShardRequest& request) {
+  if (request.Is<v1::HoldRoundsRequest>()) return Held();
+  if (const auto* close = request.As<v1::CloseStreamsRequest>()) return ReplyOf(shard, *close);
+  if (const auto* save = request.As<v1::SavePartitionsRequest>()) return ReplyOf(shard, *save);
+  if (const auto* load = request.As<v1::LoadPartitionsRequest>()) return ReplyOf(shard, *load);
+  if (const auto* move = request.As<v1::MovePartitionsRequest>()) return ReplyOf(shard, *move);
+  return ShardReply(NewMessage(*MethodOf(*request->GetDescriptor()).output_type()));
+}
+
+v1::HoldRoundsReply Crew::Held() const {
   v1::HoldRoundsReply reply;
   reply.mutable_last()->set_round(round);
   for (uint64_t cursor : lane_cursors) reply.add_lanes()->set_cursor(cursor);
   return reply;
 }
-
-v1::CommitRoundReply Crew::ReplyOf(uint32_t, const v1::CommitRoundRequest&) const { return {}; }
 
 v1::CloseStreamsReply Crew::ReplyOf(uint32_t shard, const v1::CloseStreamsRequest& close) {
   for (const v1::StreamClose& stream : close.streams()) {
@@ -202,8 +204,6 @@ v1::CloseStreamsReply Crew::ReplyOf(uint32_t shard, const v1::CloseStreamsReques
   }
   return {};
 }
-
-v1::FlushReply Crew::ReplyOf(uint32_t, const v1::FlushRequest&) const { return {}; }
 
 absl::StatusOr<v1::SavePartitionsReply> Crew::ReplyOf(uint32_t shard,
                                                       const v1::SavePartitionsRequest& save) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -115,11 +114,10 @@ class Crew {
   void Perform(Action& action, std::vector<CallShard>& calls);
   absl::StatusOr<v1::Manifest> ManifestAt(const std::string& uri) const;
 
-  // What a shard answers to each order of the chief.
-  v1::HoldRoundsReply ReplyOf(uint32_t shard, const v1::HoldRoundsRequest& hold) const;
-  v1::CommitRoundReply ReplyOf(uint32_t shard, const v1::CommitRoundRequest& commit) const;
+  // What a shard answers to an order of the chief: an empty reply, where nothing is said here.
+  absl::StatusOr<ShardReply> ReplyTo(uint32_t shard, const ShardRequest& request);
+  v1::HoldRoundsReply Held() const;
   v1::CloseStreamsReply ReplyOf(uint32_t shard, const v1::CloseStreamsRequest& close);
-  v1::FlushReply ReplyOf(uint32_t shard, const v1::FlushRequest& flush) const;
   absl::StatusOr<v1::SavePartitionsReply> ReplyOf(uint32_t shard,
                                                   const v1::SavePartitionsRequest& save);
   absl::StatusOr<v1::LoadPartitionsReply> ReplyOf(uint32_t shard,

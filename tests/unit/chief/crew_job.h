@@ -40,7 +40,8 @@ struct CrewOptions {
   int64_t dense_floats = 0;   // With SGD.
   uint64_t shard_memory = 0;  // Of each shard; 0: it does not say.
   uint64_t keys_a_batch = 0;  // Of rows of 16 floats.
-  uint32_t aggregate = 0;     // Gradients of rows that are applied together; 0: each alone.
+  UnnumberedShards unnumbered_shards = UnnumberedShards::kUntilNumbered;
+  uint32_t aggregate = 0;  // Gradients of rows that are applied together; 0: each alone.
   v1::EarlyStop early_stop;
 };
 

@@ -121,23 +121,19 @@ TEST(CheckAcrossSectionsTest, TowersTakeFeaturesAsBagsThatAreSumsOrMeans) {
               HasSubstr("data.features.seen.pooling: none is a sequence"));
 }
 
-TEST(CheckAcrossSectionsTest, WhereThereAreFeaturesTowersHaveNoOtherKeys) {
-  const auto with = [](const std::string& program, bool bucket, bool negatives) {
+TEST(CheckAcrossSectionsTest, NegativesBesideFeaturesAreForPrograms) {
+  const auto with = [](const std::string& program, bool negatives) {
     return After([&](v1::JobSpec& job) {
       job.mutable_data()->add_features()->set_table("t");
-      if (bucket) {
-        job.mutable_data()->add_numeric()->set_transform(v1::NUMERIC_TRANSFORM_BUCKET);
-      }
       if (negatives) job.mutable_data()->mutable_negatives()->set_per_batch(4);
       if (program.empty()) return;
       job.mutable_model()->clear_preset();
       job.mutable_model()->set_user(program);
     });
   };
-  EXPECT_EQ(with("", false, false), "");
-  EXPECT_EQ(with("model.py", true, true), "");
-  EXPECT_THAT(with("", true, false), HasSubstr("data.schema.numeric: transform: bucket"));
-  EXPECT_THAT(with("", false, true), HasSubstr("data.negatives: are for the loss of a program"));
+  EXPECT_EQ(with("", false), "");
+  EXPECT_EQ(with("model.py", true), "");
+  EXPECT_THAT(with("", true), HasSubstr("data.negatives: are for the loss of a program"));
 }
 
 TEST(CheckAcrossSectionsTest, AThousandTablesAreTheMostOfAJob) {

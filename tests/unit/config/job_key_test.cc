@@ -61,5 +61,14 @@ TEST(JobKeyTest, NumbersAreToldAsPeopleWriteThem) {
   EXPECT_EQ(Told(DescribeWholes({.min = 2})), "one or a list, 2 or more; ");
 }
 
+TEST(JobKeyTest, ANumberOfAJobIsToldAsItsKeyIsWritten) {
+  EXPECT_EQ(TextInUnit(KeyUnit::kSeconds, 300), "5m");
+  EXPECT_EQ(TextInUnit(KeyUnit::kSeconds, 0.2), "200ms");
+  EXPECT_EQ(TextInUnit(KeyUnit::kBytes, 1 << 20), "1MiB");
+  EXPECT_EQ(TextInUnit(KeyUnit::kBytes, (1 << 20) + 1), "1048577")
+      << "another size is told otherwise";
+  EXPECT_EQ(TextInUnit(KeyUnit::kNone, 0.5), "0.5");
+}
+
 }  // namespace
 }  // namespace capstan

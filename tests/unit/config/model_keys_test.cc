@@ -114,6 +114,22 @@ TEST(FeaturesTest, MistakesAreToldWithTheirPlace) {
               HasSubstr("data.features: is only for format: csv, tsv and parquet"));
 }
 
+TEST(FeaturesTest, AreTheOnlyKeysSoThatNoNumberBecomesABucketBesideThem) {
+  const std::string bucket =
+      "numeric: [hour, {columns: price, transform: bucket, boundaries: [1]}]";
+  const std::string refused =
+      "job.yaml:7: data.schema.numeric[1].transform: bucket makes keys, and where there are "
+      "data.features, they alone have keys; expected none, log or standard, or one of "
+      "data.features that is made of the column";
+  EXPECT_EQ(RefusalWith("numeric: [price]", bucket), refused) << "with a program";
+  const std::string pooled = Replaced(kJob, "pooling: none", "pooling: sum");
+  const std::string preset = Replaced(pooled, "{user: deepfm.py,", "{preset: wide_deep,");
+  const auto of_towers = Parsed(Replaced(preset, "numeric: [price]", bucket));
+  EXPECT_EQ(std::string(of_towers.status().message()), refused);
+  EXPECT_EQ(RefusalWith("numeric: [price]", "numeric: [{columns: price, transform: log}]"), "")
+      << "a program is given the numbers";
+}
+
 TEST(FeaturesTest, AVocabularyIsAFileBesideTheJobAndItsUnknownTexts) {
   const auto read = [](const std::string& more) {
     return Parsed(Replaced(kJob, "buckets: 1M", "kind: vocabulary" + more));

@@ -92,6 +92,26 @@ TEST(SectionTest, ANumberInQuotesIsText) {
   EXPECT_NE(Mistakes("flag: \"true\"\n", [](Section& in) { in.Flag("flag", false); }), "");
 }
 
+TEST(SectionTest, WhatHasAUnitMayStandInQuotes) {
+  EXPECT_EQ(Mistakes("time: \"200ms\"\nbytes: '64MiB'\nwhole: \"10k\"\nwholes: [\"2k\", 3]\n",
+                     [](Section& in) {
+                       EXPECT_EQ(in.Seconds("time", {}, 1), 0.2);
+                       EXPECT_EQ(in.Bytes("bytes", {}, 1), uint64_t{64} << 20);
+                       EXPECT_EQ(in.Whole("whole", {}, 1), 10000u);
+                       EXPECT_THAT(in.Wholes("wholes", {}), ElementsAre(2000, 3));
+                     }),
+            "");
+  EXPECT_EQ(Mistakes("time: \"soon\"\n", [](Section& in) { in.Seconds("time", {}, 1); }),
+            "job.yaml:1: time: \"soon\" is not a time such as 250ms, 10s or 5m, in seconds at "
+            "least 0");
+  for (const char* text : {"time: \"0\"\n", "time: \"5\"\n"}) {
+    EXPECT_THAT(Mistakes(text, [](Section& in) { in.Seconds("time", {}, 1); }),
+                HasSubstr("(in quotes, hence text) is not a time"));
+  }
+  EXPECT_THAT(Mistakes("bytes: \"1024\"\n", [](Section& in) { in.Bytes("bytes", {}, 1); }),
+              HasSubstr("(in quotes, hence text) is not a size"));
+}
+
 TEST(SectionTest, AChoiceIsOneOfItsNames) {
   constexpr Choice<int> kChoices[] = {{"async", 1}, {"ssp", 2}, {"sync", 3}};
   EXPECT_EQ(Mistakes("policy: ssp\n",

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The comparison of docs/metrics.md with scrapes sees every kind of difference."""
 import pathlib
-import re
 import sys
 import unittest
 
@@ -61,9 +60,9 @@ class DifferencesTest(unittest.TestCase):
         self.assertEqual(differences(PAGE, [("ps", scrape)]),
                          ["ps: the help of capstan_pushes_total is 'xy', the page says 'x'"])
 
-    def test_the_page_may_say_more_than_the_help_but_not_within_a_word(self):
+    def test_the_page_says_neither_less_nor_more_than_the_help(self):
         page = PAGE.replace("`capstan_pushes_total` | counter | code | x |", "`capstan_pushes_total` | counter | code | Pushes `ok`: by status. |")
-        for said, wrong in (("Pushes ok.", 0), ("Pushes ok: by status.", 0), ("Push", 1)):
+        for said, wrong in (("Pushes `ok`: by status.", 0), ("Pushes `ok`.", 1), ("Pushes `ok`: by status. All.", 1)):
             scrape = GOOD + f"# HELP capstan_pushes_total {said}\n"
             self.assertEqual(len(differences(page, [("ps", scrape)])), wrong, said)
 
@@ -82,12 +81,6 @@ class DifferencesTest(unittest.TestCase):
             for name, (kind, _, _) in metrics.items():
                 self.assertIn(kind, ("counter", "gauge", "histogram", "summary"), name)
                 self.assertEqual(name.endswith("_total"), kind == "counter", name)
-
-    def test_the_page_of_this_tree_has_all_that_capstan_serve_exports(self):
-        source = "".join(path.read_text() for path in sorted((ROOT / "services" / "cli" / "serve").glob("*.cc")))
-        exported = set(re.findall(r'Add(?:Counter|Gauge|Histogram)\(\s*"(capstan_\w+)"', source))
-        self.assertTrue(exported)
-        self.assertEqual(set(documented((ROOT / "docs" / "metrics.md").read_text())["serve"]), exported)
 
 
 if __name__ == "__main__":

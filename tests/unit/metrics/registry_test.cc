@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capstan/metrics/buckets.h"
+#include "capstan/metrics/declaration.h"
 #include "capstan/metrics/names.h"
 #include "capstan/metrics/process_metrics.h"
 
@@ -19,9 +20,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+constexpr CounterDeclaration kPushes = {"capstan_pushes_total", "Pushes.", "code"};
+constexpr GaugeDeclaration kStepRate = {"capstan_worker_step_rate", "Steps/s.", "worker"};
+
 TEST(RegistryTest, ShowsACounterWithHelpTypeAndLabels) {
   Registry registry;
-  registry.AddCounter("capstan_pushes_total", "Push requests.", {{"code", "OK"}}).Add(2);
+  registry.AddCounter({"capstan_pushes_total", "Push requests.", "code"}, {{"code", "OK"}}).Add(2);
   EXPECT_EQ(registry.Text(),
             "# HELP capstan_pushes_total Push requests.\n"
             "# TYPE capstan_pushes_total counter\n"
@@ -30,7 +34,7 @@ TEST(RegistryTest, ShowsACounterWithHelpTypeAndLabels) {
 
 TEST(RegistryTest, AGaugeGoesUpAndDown) {
   Registry registry;
-  Gauge& gauge = registry.AddGauge("capstan_inflight_requests", "Requests being served.");
+  Gauge& gauge = registry.AddGauge({"capstan_inflight_requests", "Requests being served."});
   gauge.Add(3);
   gauge.Add(-1);
   EXPECT_THAT(registry.Text(), HasSubstr("capstan_inflight_requests 2\n"));
@@ -40,7 +44,7 @@ TEST(RegistryTest, AGaugeGoesUpAndDown) {
 
 TEST(RegistryTest, AHistogramCountsAValueInTheBucketWhoseUpperBoundItDoesNotExceed) {
   Registry registry;
-  Histogram& staleness = registry.AddHistogram("capstan_staleness", "Staleness.", {0, 1, 2});
+  Histogram& staleness = registry.AddHistogram({"capstan_staleness", "Staleness."}, {0, 1, 2});
   staleness.Observe(0);
   staleness.Observe(1, /*times=*/2);
   staleness.Observe(1.5);
@@ -55,37 +59,37 @@ TEST(RegistryTest, AHistogramCountsAValueInTheBucketWhoseUpperBoundItDoesNotExce
 
 TEST(RegistryTest, TheSameNameAndLabelsAreTheSameSeries) {
   Registry registry;
-  Counter& one = registry.AddCounter("capstan_pushes_total", "Pushes.", {{"code", "OK"}});
-  Counter& same = registry.AddCounter("capstan_pushes_total", "Pushes.", {{"code", "OK"}});
-  Counter& other = registry.AddCounter("capstan_pushes_total", "Pushes.", {{"code", "ABORTED"}});
+  Counter& one = registry.AddCounter(kPushes, {{"code", "OK"}});
+  Counter& same = registry.AddCounter(kPushes, {{"code", "OK"}});
+  Counter& other = registry.AddCounter(kPushes, {{"code", "ABORTED"}});
   EXPECT_EQ(&one, &same);
   EXPECT_NE(&one, &other);
 }
 
 TEST(RegistryTest, ARemovedSeriesIsGoneAndTheOthersStay) {
   Registry registry;
-  Gauge& left = registry.AddGauge("capstan_worker_step_rate", "Steps/s.", {{"worker", "w-0"}});
-  registry.AddGauge("capstan_worker_step_rate", "Steps/s.", {{"worker", "w-1"}});
+  Gauge& left = registry.AddGauge(kStepRate, {{"worker", "w-0"}});
+  registry.AddGauge(kStepRate, {{"worker", "w-1"}});
   registry.Remove(left);
   EXPECT_THAT(registry.Text(), AllOf(Not(HasSubstr("w-0")), HasSubstr("w-1")));
 }
 
 TEST(RegistryTest, AMetricWithoutSeriesIsNotShown) {
   Registry registry;
-  registry.Remove(registry.AddGauge("capstan_worker_step_rate", "Steps/s.", {{"worker", "w-0"}}));
+  registry.Remove(registry.AddGauge(kStepRate, {{"worker", "w-0"}}));
   EXPECT_EQ(registry.Text(), "");
 }
 
 TEST(RegistryTest, LabelValuesFromOutsideAreEscaped) {
   Registry registry;
-  registry.AddGauge("capstan_rows", "Rows.", {{"table", "a\"b\n"}}).Set(1);
+  registry.AddGauge({"capstan_rows", "Rows.", "table"}, {{"table", "a\"b\n"}}).Set(1);
   EXPECT_THAT(registry.Text(), HasSubstr("capstan_rows{table=\"a\\\"b\\n\"} 1\n"));
 }
 
 TEST(RegistryTest, NoUpdateIsLostBetweenThreads) {
   Registry registry;
-  Counter& counter = registry.AddCounter("capstan_steps_total", "Steps.");
-  Histogram& histogram = registry.AddHistogram("capstan_wait_seconds", "Waits.", WaitBuckets());
+  Counter& counter = registry.AddCounter({"capstan_steps_total", "Steps."});
+  Histogram& histogram = registry.AddHistogram({"capstan_wait_seconds", "Waits."}, WaitBuckets());
   constexpr int kEach = 20000;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -112,7 +116,7 @@ TEST(RegistryTest, BuildInfoSaysWhatRuns) {
 
 TEST(RegistryTest, SamplesAreTakenBeforeEachCollection) {
   Registry registry;
-  Gauge& seen = registry.AddGauge("capstan_rows", "Rows.");
+  Gauge& seen = registry.AddGauge({"capstan_rows", "Rows."});
   registry.BeforeCollect([&seen] { seen.Add(1); });
   EXPECT_THAT(registry.Text(), HasSubstr("capstan_rows 1\n"));
   EXPECT_THAT(registry.Text(), HasSubstr("capstan_rows 2\n"));
@@ -137,17 +141,27 @@ TEST(ProcessMetricsTest, CpuTimeAndMemoryAreThoseOfThisProcess) {
 
 TEST(RegistryDeathTest, ANameAgainstTheRulesIsABug) {
   Registry registry;
-  EXPECT_DEATH(registry.AddCounter("capstan_pushes", "No _total."), "IsMetricName");
-  EXPECT_DEATH(registry.AddGauge("capstan_rows", ""), "help");
-  EXPECT_DEATH(registry.AddGauge("capstan_rows", "Rows.", {{"Table", "x"}}), "IsLabelName");
+  EXPECT_DEATH(registry.AddCounter({"capstan_pushes", "No _total."}), "IsMetricName");
+  EXPECT_DEATH(registry.AddGauge({"capstan_rows", ""}), "help");
+  const GaugeDeclaration rows = {"capstan_rows", "Rows.", "Table"};
+  EXPECT_DEATH(registry.AddGauge(rows, {{"Table", "x"}}), "IsLabelName");
 }
 
 TEST(RegistryDeathTest, TwoMeaningsOfOneNameAreABug) {
   Registry registry;
-  registry.AddGauge("capstan_rows", "Rows.", {{"table", "x"}});
-  EXPECT_DEATH(registry.AddHistogram("capstan_rows", "Rows.", {1}, {{"table", "x"}}), "kind");
-  EXPECT_DEATH(registry.AddGauge("capstan_rows", "Lines.", {{"table", "x"}}), "help");
-  EXPECT_DEATH(registry.AddGauge("capstan_rows", "Rows.", {{"shard", "x"}}), "HaveSameNames");
+  registry.AddGauge({"capstan_rows", "Rows.", "table"}, {{"table", "x"}});
+  const HistogramDeclaration histogram = {"capstan_rows", "Rows.", "table"};
+  EXPECT_DEATH(registry.AddHistogram(histogram, {1}, {{"table", "x"}}), "kind");
+  const GaugeDeclaration lines = {"capstan_rows", "Lines.", "table"};
+  EXPECT_DEATH(registry.AddGauge(lines, {{"table", "x"}}), "help");
+  const GaugeDeclaration by_shard = {"capstan_rows", "Rows.", "shard"};
+  EXPECT_DEATH(registry.AddGauge(by_shard, {{"shard", "x"}}), "label_names");
+}
+
+TEST(RegistryDeathTest, ASeriesWithOtherLabelsThanTheDeclarationNamesIsABug) {
+  Registry registry;
+  EXPECT_DEATH(registry.AddCounter(kPushes), "label_names");
+  EXPECT_DEATH(registry.AddCounter(kPushes, {{"code", "OK"}, {"op", "x"}}), "label_names");
 }
 
 TEST(IsMetricNameTest, WantsThePrefixAndTotalOnCountersOnly) {

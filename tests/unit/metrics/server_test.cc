@@ -35,7 +35,7 @@ std::string Get(int port, const std::string& path) {
 
 TEST(ServerTest, AnswersAScrapeOnAPortItChose) {
   Registry registry;
-  Counter& steps = registry.AddCounter("capstan_worker_steps_total", "Steps.");
+  Counter& steps = registry.AddCounter({"capstan_worker_steps_total", "Steps."});
   const auto server = Server::Start(registry, "127.0.0.1", /*port=*/0);
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_GT((*server)->port(), 0);

@@ -80,7 +80,7 @@ TEST(WorkerMemoryTest, EachLaneHoldsATaskThatIsBeingRead) {
   EXPECT_EQ(PartOf(SizesFor(job, scale, facts).worker, "tasks being read"), 1'000u);
 }
 
-TEST(WorkerMemoryTest, LanesHaveBatchesReadyEachAndCutOthersTogether) {
+TEST(WorkerMemoryTest, LanesHaveBatchesReadyAndCutOthersWithinABoundForEachOfBoth) {
   const Scale scale = {.workers = 1, .shards = 1};
   v1::JobSpec job = DenseJob(64);
   job.mutable_train()->set_prefetch_batches(2);
@@ -89,11 +89,28 @@ TEST(WorkerMemoryTest, LanesHaveBatchesReadyEachAndCutOthersTogether) {
     return PartOf(SizesFor(job, scale, facts).worker, "batches read ahead") / batch_bytes;
   };
   EXPECT_EQ(batches(1'000), 64u * (1 + 2 + 2)) << "two of each lane are far from 64 MiB";
-  EXPECT_EQ(batches(10'000'000), 64u * 3 + 7) << "six, and the one with which there are 64 MiB";
-  EXPECT_EQ(batches(100'000'000), 64u * 3 + 1);
+  EXPECT_EQ(batches(10'000'000), 64u + 2 * 7) << "six, and the one with which there are 64 MiB";
+  EXPECT_EQ(batches(100'000'000), 64u + 2);
   job = DenseJob(1);
   job.mutable_train()->set_prefetch_batches(2);
   EXPECT_EQ(batches(1'000), 1u + 2 + 2);
+}
+
+TEST(WorkerMemoryTest, EachBatchAtWorkOrReadAheadHasItsKeysOnceMore) {
+  const Scale scale = {.workers = 1, .shards = 1};
+  v1::JobSpec job = DenseJob(25);
+  job.mutable_train()->set_prefetch_batches(2);
+  const auto keys = [&](uint64_t of_a_batch) {
+    const DataFacts facts = {.keys_a_batch = of_a_batch, .record_bytes = 100};
+    return PartOf(SizesFor(job, scale, facts).worker, "keys of batches");
+  };
+  EXPECT_EQ(keys(0), 25u * 3 * 16 * 28) << "16 partitions";
+  v1::TableSpec& table = *job.add_tables();
+  table.set_name("t");
+  table.set_dim(8);
+  table.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
+  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  EXPECT_EQ(keys(5000), 25u * 3 * (5000 * 28 + 16 * (28 + 20)));
 }
 
 TEST(ShardMemoryTest, TheLanesThatAreAtWorkPushAndPullAtTheSameTime) {

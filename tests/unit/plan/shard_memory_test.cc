@@ -70,6 +70,16 @@ TEST(ShardMemoryTest, WithReplicasGradientsOfBackupsWaitAsWell) {
   EXPECT_EQ(ShardMemoryIn(needs, 384 * kMebibyte).bytes(), 384 * kMebibyte);
 }
 
+TEST(ShardMemoryTest, WithReplicasALargePushIsKeptForItsBackupAndOneComesAsACopy) {
+  ShardNeeds needs;
+  needs.clients = 1;
+  needs.push_in_pieces = 100 * kMebibyte;
+  constexpr std::string_view kPieces = "pushes that come in pieces, at most";
+  EXPECT_EQ(ShardPartOf(ShardMemoryIn(needs, 1024 * kMebibyte), kPieces), 100 * kMebibyte);
+  needs.copies = 2;
+  EXPECT_EQ(ShardPartOf(ShardMemoryIn(needs, 1024 * kMebibyte), kPieces), 300 * kMebibyte);
+}
+
 // Needs of all sizes, from none to some hundred MiB of each kind.
 ShardNeeds DrawnNeeds(std::mt19937_64& draw) {
   const auto bytes = [&draw] {

@@ -44,6 +44,18 @@ TEST(EventLoopTest, AnswersATypedCall) {
   EXPECT_EQ(loop.calls_under_way(), 0u);
 }
 
+TEST(EventLoopTest, WritesAndReadsAMessageWithoutKnowingItsType) {
+  v1::FlushReply sent;
+  sent.set_gradients(7);
+  v1::FlushReply read;
+  google::protobuf::Message& into = read;
+  const EventLoop::Bytes bytes =
+      EventLoop::Serialize(static_cast<const google::protobuf::Message&>(sent));
+  EXPECT_EQ(EventLoop::ParseInto(bytes, into), absl::OkStatus());
+  EXPECT_EQ(read.gradients(), 7u);
+  EXPECT_TRUE(absl::IsInternal(EventLoop::ParseInto(BytesOf("\xFF"), into)));
+}
+
 TEST(EventLoopTest, CarriesBytesUntouched) {
   TestServer server;
   EventLoop loop;

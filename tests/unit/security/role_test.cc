@@ -120,6 +120,15 @@ TEST(RoleTest, OnlyAShardActsForAShardAndOneWithANumberForNoOther) {
   EXPECT_FALSE(may({}));
 }
 
+TEST(RoleTest, OnlyACertificateWithTheNumberIsOfOneShardAlone) {
+  const auto is = [](const std::vector<std::string>& names) { return IsOfShard(names, "ctr", 3); };
+  EXPECT_TRUE(is({"ps.ctr.capstan", "ctr-ps-3.ps.ctr.capstan"}));
+  EXPECT_FALSE(is({"ps.ctr.capstan"}));
+  EXPECT_FALSE(is({"ps.ctr.capstan", "ctr-ps-2.ps.ctr.capstan"}));
+  EXPECT_FALSE(is({"worker.ctr.capstan", "ctr-ps-3.ps.ctr.capstan"})) << "it is no shard";
+  EXPECT_FALSE(is({}));
+}
+
 TEST(RoleTest, EachMethodIsSomebodysToCall) {
   for (const std::string& method : Methods()) {
     EXPECT_TRUE(std::any_of(std::begin(kAll), std::end(kAll), [&](Role role) {

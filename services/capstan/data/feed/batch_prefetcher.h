@@ -39,7 +39,8 @@ struct FedTask {
 };
 
 // A worker with many lanes has many feeds, and batches of images are large. 64 MiB of batches of
-// all its feeds together are enough to keep the threads that compute at work.
+// all its feeds together are enough to keep the threads that compute at work: so much is cut beyond
+// what was asked for, and as much may be asked for ahead of what is worked on.
 inline constexpr uint64_t kReadAheadBytes = 64 << 20;
 
 struct PrefetchOptions {

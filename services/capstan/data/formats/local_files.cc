@@ -12,6 +12,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/glob_pattern.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/file_name.h"
 #include "capstan/data/formats/source.h"
 
 namespace capstan {
@@ -68,6 +69,7 @@ absl::Status CheckKind(const std::string& path, const struct stat& info) {
 }
 
 absl::StatusOr<FileInfo> Inspect(const std::string& path) {
+  CAPSTAN_RETURN_IF_ERROR(CheckFileName(path));
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path, "cannot open");
   CAPSTAN_RETURN_IF_ERROR(CheckKind(path, info));

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/glob_pattern.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/file_name.h"
 
 namespace capstan {
 namespace {
@@ -24,6 +25,7 @@ struct Name {
 };
 
 absl::StatusOr<Name> SplitName(absl::string_view name) {
+  CAPSTAN_RETURN_IF_ERROR(CheckFileName({name.data(), name.size()}));
   absl::string_view rest = name;
   const bool is_s3 = absl::ConsumePrefix(&rest, kScheme);
   const size_t slash = rest.find('/');
@@ -61,6 +63,7 @@ class ObjectFiles : public Source {
         ++hidden;
         continue;
       }
+      CAPSTAN_RETURN_IF_ERROR(CheckFileName(object.key));
       files.push_back({absl::StrCat(name.bucket, "/", object.key), object.bytes});
     }
     if (!files.empty()) return files;

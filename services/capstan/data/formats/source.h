@@ -37,7 +37,8 @@ class Source {
   // Returns the files that a path or glob names, sorted by path. If a file has exactly this name,
   // only that file is returned, even if the name could be a glob. Names that a glob finds and that
   // begin with `_` or `.` are left out (IsHidden of glob_pattern.h). NOT_FOUND: there is no such
-  // file; INVALID_ARGUMENT: the path is a folder, or not one of this source.
+  // file; INVALID_ARGUMENT: the path is a folder, or not one of this source, or the name of a file
+  // is not UTF-8 (CheckFileName).
   virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const = 0;
 
   // Returns the file of exactly this path, which is no glob. Errors as of List.

@@ -11,7 +11,7 @@ class CallDutyTest : public DutyTest {
 
   // Shard 1 is called to flush; what was sent.
   CallShard Flush() {
-    job_.calls.Send(Purpose::kFlush, 1, v1::FlushRequest(), job_.options.call_deadline);
+    job_.calls.Send(1, v1::FlushRequest(), {.deadline = job_.options.call_deadline});
     duty_.Send(now_);
     const std::vector<CallShard> sent = Taken<CallShard>();
     EXPECT_THAT(sent, testing::SizeIs(1));
@@ -26,7 +26,8 @@ TEST_F(CallDutyTest, AnAnswerGoesToTheDutyThatHasAsked) {
   job_.placement.heard_of_shards = false;
   const auto answer = duty_.OnReply(flush.call, ShardReply(v1::FlushReply()), now_);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->purpose, Purpose::kFlush);
+  EXPECT_TRUE(answer->IsTo<v1::FlushRequest>());
+  EXPECT_FALSE(answer->IsTo<v1::CloseStreamsRequest>());
   EXPECT_EQ(answer->shard, 1u);
   EXPECT_TRUE(job_.placement.heard_of_shards);
 }
@@ -64,13 +65,14 @@ TEST_F(CallDutyTest, AShardThatKeepsRefusingFailsTheJobUnlessItHasEnded) {
   EXPECT_EQ(job_.reason, "shard 1 refuses Flush: what?");
 }
 
-TEST_F(CallDutyTest, OnlyMovesAndReleasesOfRoundsDoNotWaitForTheNextTick) {
-  job_.calls.Send(Purpose::kFlush, 1, v1::FlushRequest(), job_.options.call_deadline, now_);
+TEST_F(CallDutyTest, OnlyCallsThatHurryDoNotWaitForTheNextTick) {
+  const absl::Duration deadline = job_.options.call_deadline;
+  job_.calls.Send(1, v1::FlushRequest(), {.deadline = deadline, .due = now_});
   EXPECT_EQ(duty_.NextWake(), absl::InfiniteFuture());
-  job_.calls.Send(Purpose::kMove, 1, v1::MovePartitionsRequest(), job_.options.call_deadline,
-                  now_ + absl::Seconds(1));
+  job_.calls.Send(1, v1::MovePartitionsRequest(),
+                  {.deadline = deadline, .due = now_ + absl::Seconds(1), .hurries = true});
   EXPECT_EQ(duty_.NextWake(), now_ + absl::Seconds(1));
-  job_.calls.Send(Purpose::kRelease, 0, v1::HoldRoundsRequest(), job_.options.call_deadline, now_);
+  job_.calls.Send(0, v1::HoldRoundsRequest(), {.deadline = deadline, .due = now_, .hurries = true});
   EXPECT_EQ(duty_.NextWake(), now_);
 }
 

@@ -19,7 +19,7 @@ class CheckpointDutyTest : public DutyTest {
   // Each shard that is asked to save has saved all that it has.
   void AnswerSaves(bool delta = false) {
     for (const CallShard& call : Calls()) {
-      parent_ = std::get<v1::SavePartitionsRequest>(call.request).parent();
+      parent_ = call.request.Get<v1::SavePartitionsRequest>().parent();
       v1::SavePartitionsReply reply;
       reply.set_done(true);
       reply.add_files()->set_delta(delta);
@@ -46,7 +46,7 @@ class CheckpointDutyTest : public DutyTest {
   std::map<uint32_t, bool> Freezes() {
     std::map<uint32_t, bool> freezes;
     for (const CallShard& call : Calls()) {
-      freezes[call.shard] = std::get<v1::SavePartitionsRequest>(call.request).freeze();
+      freezes[call.shard] = call.request.Get<v1::SavePartitionsRequest>().freeze();
     }
     return freezes;
   }

@@ -235,7 +235,7 @@ TEST(ChiefCheckpointsTest, ShardsThatLeaveWhileACheckpointIsTakenBringAboutAnoth
   (void)crew.ShardHeartbeat(0, /*draining=*/true);
   (void)crew.ShardHeartbeat(1, /*draining=*/true);
   ASSERT_THAT(crew.manifests, SizeIs(1));
-  EXPECT_NE(crew.saves.back().id(), std::get<v1::SavePartitionsRequest>(crew.held[0].request).id());
+  EXPECT_NE(crew.saves.back().id(), crew.held[0].request.Get<v1::SavePartitionsRequest>().id());
   EXPECT_TRUE(crew.ShardHeartbeat(0, /*draining=*/true).may_leave());
 }
 

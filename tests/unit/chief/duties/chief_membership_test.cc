@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "capstan/base/ids.h"
 #include "tests/unit/chief/crew.h"
@@ -171,6 +174,26 @@ TEST(ChiefMembershipTest, ATrainerJoinsTheQuorumAtTheSlowestClock) {
   ASSERT_THAT(crew.machine.view().trainers(), SizeIs(2));
   EXPECT_EQ(crew.machine.view().trainers(0).worker(), "joins");
   EXPECT_EQ(crew.machine.view().trainers(0).start_clock(), 40u);
+}
+
+TEST(ChiefMembershipTest, TrainersThatEndOneSoonAfterTheOtherLeaveTheQuorumTogether) {
+  Crew crew({.tasks = 4, .ssp = true});
+  crew.RegisterShards();
+  std::map<std::string, v1::Lease> leases;
+  for (const char* name : {"a", "b", "c", "d"}) crew.RegisterWorker(name);
+  for (const char* name : {"a", "b", "c", "d"}) leases[name] = crew.Heartbeat(name).leases(0);
+  ASSERT_THAT(crew.machine.view().trainers(), SizeIs(4));
+  crew.Heartbeat("a", {Crew::Done(leases["a"])});
+  EXPECT_THAT(crew.machine.view().trainers(), SizeIs(3)) << "the first one at once";
+  const uint64_t before = crew.machine.view().epoch().n();
+  crew.Heartbeat("b", {Crew::Done(leases["b"])});
+  crew.Heartbeat("c", {Crew::Done(leases["c"])});
+  EXPECT_EQ(crew.machine.view().epoch().n(), before);
+  crew.now += absl::Milliseconds(100);
+  crew.machine.Tick(crew.now);
+  EXPECT_EQ(crew.machine.view().epoch().n(), before + 1);
+  ASSERT_THAT(crew.machine.view().trainers(), SizeIs(1));
+  EXPECT_EQ(crew.machine.view().trainers(0).worker(), "d");
 }
 
 TEST(ChiefMembershipTest, WhereNobodyWaitsForTheSlowestAThousandWorkersThatJoinMakeNoView) {

@@ -141,7 +141,7 @@ TEST_F(ChiefMovesTest, ASwitchWaitsUntilEveryShardHasClosedTheStreams) {
   crew_.Advance(absl::Seconds(2));
   std::vector<CallShard> closes;
   std::erase_if(crew_.held, [&](const CallShard& call) {
-    if (!std::holds_alternative<v1::CloseStreamsRequest>(call.request)) return false;
+    if (!call.request.Is<v1::CloseStreamsRequest>()) return false;
     closes.push_back(call);
     return true;
   });
@@ -190,7 +190,7 @@ TEST_F(ChiefLaneMovesTest, RoundsAreLetGoOnByTheCoordinatorThatTheyHaveMovedTo) 
   crew_.AnswerCalls();
   EXPECT_EQ(crew_.machine.view().owners(0), 1u);
   const auto release = std::find_if(crew_.held.begin(), crew_.held.end(), [](const auto& call) {
-    const auto* hold = std::get_if<v1::HoldRoundsRequest>(&call.request);
+    const auto* hold = call.request.As<v1::HoldRoundsRequest>();
     return hold != nullptr && !hold->hold();
   });
   ASSERT_NE(release, crew_.held.end());

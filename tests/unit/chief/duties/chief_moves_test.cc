@@ -57,7 +57,7 @@ TEST_F(ChiefMovesTest, TheMoveIsNamedByTheViewThatOrdersItAndItsCopyByTheMove) {
     EXPECT_NE(ordered.owners(static_cast<int>(move.partition())), 2u);
   }
   const CallShard call = TakeMove(crew_, /*finish=*/false);
-  EXPECT_EQ(std::get<v1::MovePartitionsRequest>(call.request).id().n(), ordered.epoch().n());
+  EXPECT_EQ(call.request.Get<v1::MovePartitionsRequest>().id().n(), ordered.epoch().n());
   crew_.Answer(call);
   LetGo();
   for (const v1::PartitionCopy& copy : crew_.machine.view().copies()) {

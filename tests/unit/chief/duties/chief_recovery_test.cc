@@ -222,7 +222,7 @@ TEST(ChiefRecoveryTest, AShardThatDiesWhileItLoadsIsLoadedAgain) {
   crew.Answer(first[1]);
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RESTORING) << "the answer is a dead process's";
   ASSERT_THAT(crew.held, SizeIs(1));
-  EXPECT_EQ(std::get<v1::LoadPartitionsRequest>(crew.held[0].request).header().target_incarnation(),
+  EXPECT_EQ(crew.held[0].request.Get<v1::LoadPartitionsRequest>().header().target_incarnation(),
             77u);
   crew.Answer(crew.held[0]);
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);

@@ -9,7 +9,11 @@
 namespace capstan::chief {
 namespace {
 
+using testing::AllOf;
+using testing::Ge;
+using testing::Gt;
 using testing::IsEmpty;
+using testing::Le;
 using testing::SizeIs;
 
 TEST_F(ChiefReplicasTest, TheNextChiefKeepsThePairsAndTouchesNothing) {
@@ -74,8 +78,44 @@ TEST_F(ChiefReplicasTest, WhereAllWereStartedAnewTheyReturnToACheckpoint) {
   EXPECT_GT(next.machine.view().timeline(), timeline_);
 }
 
+TEST_F(ChiefReplicasTest, AChiefThatCannotFindOutWhetherItsTermIsOverGrantsNoMoreThanIsLeft) {
+  crew_.TakeCheckpoint();
+  crew_.Advance(absl::Seconds(1));
+  crew_.state_status = absl::UnavailableError("the store is away");
+  crew_.Advance(absl::Seconds(3));
+  EXPECT_THAT(crew_.ShardHeartbeat(0).lease_seconds(), AllOf(Gt(0), Le(8)));
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_FALSE(crew_.machine.superseded());
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 0);
+  EXPECT_TRUE(crew_.ShardHeartbeat(0).known());
+  crew_.state_status = absl::OkStatus();
+  crew_.Advance(absl::Seconds(6));
+  EXPECT_GT(crew_.ShardHeartbeat(0).lease_seconds(), 5);
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, AChiefThatWakesUpGrantsNothingBeforeItHasWritten) {
+  crew_.hold_states = true;
+  crew_.now += absl::Minutes(1);
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 0);
+  EXPECT_EQ(crew_.ShardHeartbeat(1).lease_seconds(), 0);
+  crew_.hold_states = false;
+  crew_.machine.OnStateStored(absl::AbortedError("another chief"), crew_.now);
+  EXPECT_TRUE(crew_.machine.superseded());
+}
+
+TEST_F(ChiefReplicasTest, AChiefWithNothingToWriteWritesForTheSakeOfLeases) {
+  crew_.Advance(absl::Seconds(10));
+  const size_t before = crew_.states.size();
+  for (int i = 0; i < 40; ++i) {
+    crew_.Advance(absl::Milliseconds(500));
+    EXPECT_GT(crew_.ShardHeartbeat(0).lease_seconds(), 6);
+  }
+  EXPECT_THAT(crew_.states.size() - before, AllOf(Ge(7u), Le(21u)));
+}
+
 TEST_F(ChiefReplicasTest, AChiefWhoseTermIsOverGrantsNothing) {
-  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 10);
+  EXPECT_GT(crew_.ShardHeartbeat(0).lease_seconds(), 6);
   crew_.state_status = absl::AbortedError("another chief");
   crew_.TakeCheckpoint();
   crew_.Advance(absl::Seconds(2));

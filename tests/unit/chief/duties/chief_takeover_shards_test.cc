@@ -66,6 +66,19 @@ TEST(ChiefTakeoverShardsTest, MoreShardsThatWereAllStartedAnewAreUsedAtOnce) {
   EXPECT_EQ(crew.loads.back().uri(), crew.manifests[0].uri);
 }
 
+TEST(ChiefTakeoverShardsTest, AShardThatHasShownItsNumberIsNotBelievedWithoutItByAnyLaterChief) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.machine.NoteNumbered(1);
+  before.Advance(absl::Seconds(2));
+  Crew next = Crew::Successor(TenTasks(), before);
+  EXPECT_FALSE(next.machine.MayBeUnnumbered(1));
+  EXPECT_TRUE(next.machine.MayBeUnnumbered(0));
+  next.RegisterShards();
+  next.Advance(absl::Seconds(2));
+  EXPECT_FALSE(Crew::Successor(TenTasks(), next).machine.MayBeUnnumbered(1));
+}
+
 TEST(ChiefTakeoverShardsTest, AllStartedAnewReturnsToTheCheckpoint) {
   Crew before(TenTasks());
   before.RegisterShards();

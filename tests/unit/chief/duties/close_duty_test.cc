@@ -20,15 +20,16 @@ class CloseDutyTest : public DutyTest {
   std::vector<uint32_t> Told() {
     std::vector<uint32_t> told;
     for (const CallShard& call : Calls()) {
-      const auto* close = std::get_if<v1::CloseStreamsRequest>(&call.request);
+      const auto* close = call.request.As<v1::CloseStreamsRequest>();
       if (close != nullptr && close->streams(0).stream() == 5) told.push_back(call.shard);
     }
     return told;
   }
 
   static ShardCalls::Answer Closed(uint32_t shard) {
-    return {
-        .purpose = Purpose::kClose, .shard = shard, .reply = ShardReply(v1::CloseStreamsReply())};
+    return {.request = v1::CloseStreamsRequest(),
+            .shard = shard,
+            .reply = ShardReply(v1::CloseStreamsReply())};
   }
 
   CloseDuty duty_{job_, orders_};
@@ -48,7 +49,7 @@ TEST_F(CloseDutyTest, WhatAShardAnswersToOthersClosesNothing) {
   duty_.Advance();
   for (uint32_t shard : {0u, 1u}) {
     duty_.OnAnswer(
-        {.purpose = Purpose::kFlush, .shard = shard, .reply = ShardReply(v1::FlushReply())});
+        {.request = v1::FlushRequest(), .shard = shard, .reply = ShardReply(v1::FlushReply())});
   }
   EXPECT_FALSE(job_.training.closes.complete());
 }

@@ -148,6 +148,15 @@ class DutyTest : public testing::Test {
     return job_.calls.TakeDue(job_.placement.gate.published(), job_.placement.shards, now_);
   }
 
+  // Returns true if the coordinator is told now to let rounds go on.
+  bool Releases() {
+    for (const CallShard& call : Calls()) {
+      const auto* const hold = call.request.As<v1::HoldRoundsRequest>();
+      if (hold != nullptr && call.shard == job_.placement.views.coordinator()) return !hold->hold();
+    }
+    return false;
+  }
+
   // What the job has asked for since the last call, of one kind.
   template <typename Kind>
   std::vector<Kind> Taken() {

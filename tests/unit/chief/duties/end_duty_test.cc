@@ -153,7 +153,7 @@ TEST_F(LaneEndDutyTest, TheOpenRoundIsFinishedBeforeItsLanesAreTakenBack) {
   job_.BeginEnd("");
   duty_.Advance(now_);
   EXPECT_TRUE(job_.training.work.Holds(trainer));
-  EXPECT_TRUE(job_.calls.Pending(Purpose::kHold));
+  EXPECT_TRUE(job_.calls.Pending<v1::HoldRoundsRequest>());
 
   job_.training.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
   ASSERT_TRUE(job_.training.barrier.OnCommitted(job_.calls));

@@ -28,7 +28,7 @@ class LoadDutyTest : public DutyTest {
   std::map<uint32_t, v1::LoadPartitionsRequest> Loads() {
     std::map<uint32_t, v1::LoadPartitionsRequest> loads;
     for (CallShard& call : Calls()) {
-      loads[call.shard] = std::get<v1::LoadPartitionsRequest>(call.request);
+      loads[call.shard] = call.request.Get<v1::LoadPartitionsRequest>();
     }
     return loads;
   }
@@ -80,7 +80,7 @@ TEST_F(LoadDutyTest, NobodyLoadsInATimelineThatIsNotPublished) {
   job_.placement.views.SetTimeline(job_.recovery.next_timeline++);
   Load({}, {0, 1});
   duty_.Send();
-  EXPECT_FALSE(job_.calls.Pending(Purpose::kLoad));
+  EXPECT_FALSE(job_.calls.Pending<v1::LoadPartitionsRequest>());
   Publish();
   duty_.Send();
   EXPECT_THAT(Loads(), testing::SizeIs(2));
@@ -124,7 +124,8 @@ TEST_F(LoadDutyTest, DamageThatAShardFindsLeadsToTheCheckpointBeforeAndNoFurther
   EXPECT_EQ(job_.checkpoints.catalog.Find("b"), nullptr);
   EXPECT_EQ(job_.recovery.restoration.phase(), Recovery::Phase::kReading);
   EXPECT_EQ(job_.recovery.restoration.source().id, "a");
-  EXPECT_FALSE(job_.calls.Pending(Purpose::kLoad)) << "what is loaded of the other is of no use";
+  EXPECT_FALSE(job_.calls.Pending<v1::LoadPartitionsRequest>())
+      << "what is loaded of the other is of no use";
 
   Load({}, {0, 1});
   duty_.Send();

@@ -61,7 +61,7 @@ TEST_F(ModelDutyTest, AllLoadTheModelInATimelineOfItsOwnWhereOneHasComeAnew) {
   const std::vector<CallShard> calls = Calls();
   ASSERT_THAT(calls, SizeIs(2));
   for (const CallShard& call : calls) {
-    const auto& load = std::get<v1::LoadPartitionsRequest>(call.request);
+    const auto& load = call.request.Get<v1::LoadPartitionsRequest>();
     EXPECT_EQ(load.uri(), kModel);
     EXPECT_TRUE(load.parameters_only()) << "nobody trains any more";
     EXPECT_EQ(load.header().timeline(), job_.placement.timeline());

@@ -32,9 +32,9 @@ class MoveDutyTest : public DutyTest {
   bool UnderWay() const { return job_.placement.moves.under_way(); }
   // Each source that is asked has done what it was asked for, and what it is asked for then.
   void AnswerMoves() {
-    while (job_.calls.Pending(Purpose::kMove)) {
+    while (job_.calls.Pending<v1::MovePartitionsRequest>()) {
       for (const CallShard& call : Calls()) {
-        if (!std::holds_alternative<v1::MovePartitionsRequest>(call.request)) continue;
+        if (!call.request.Is<v1::MovePartitionsRequest>()) continue;
         v1::MovePartitionsReply reply;
         reply.set_copied(true);
         reply.set_done(true);
@@ -86,7 +86,7 @@ TEST_F(MoveDutyTest, NoOwnerChangesWhileACheckpointIsTakenOrStreamsAreClosed) {
   EXPECT_TRUE(job_.placement.moves.copied());
   job_.training.closes.Send({0}, absl::Seconds(1), job_.calls);
   job_.training.closes.OnClosed(0);
-  job_.calls.Cancel(Purpose::kClose);
+  job_.calls.Cancel<v1::CloseStreamsRequest>();
   Advance();
   EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kFinishing);
 }
@@ -96,11 +96,11 @@ TEST_F(MoveDutyTest, WhatChangesWhileTheSwitchHasToWaitIsSentMeanwhile) {
   AnswerMoves();
   job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
   Advance();
-  EXPECT_FALSE(job_.calls.Pending(Purpose::kMove)) << "it has only just caught up";
+  EXPECT_FALSE(job_.calls.Pending<v1::MovePartitionsRequest>()) << "it has only just caught up";
   now_ += absl::Milliseconds(200);
   Advance();
   EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kCatchingUp);
-  EXPECT_TRUE(job_.calls.Pending(Purpose::kMove, 1));
+  EXPECT_TRUE(job_.calls.Pending<v1::MovePartitionsRequest>(1));
   job_.checkpoints.checkpointer.Abandon(absl::CancelledError(""), now_, job_.calls);
   Advance();
   EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kCatchingUp)
@@ -193,7 +193,7 @@ TEST_F(LaneMoveDutyTest, RoundsStandStillForTheSwitchAndGoOnAfterIt) {
   Advance();
   EXPECT_EQ(OwnerOf1(), 2u);
   EXPECT_FALSE(job_.training.barrier.reached());
-  EXPECT_TRUE(job_.calls.Pending(Purpose::kRelease, job_.placement.views.coordinator()));
+  EXPECT_TRUE(Releases());
 }
 
 TEST_F(PairedMoveDutyTest, WhatABackupHasIsHandedOverWithoutACopy) {

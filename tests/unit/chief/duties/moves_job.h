@@ -26,7 +26,7 @@ inline std::set<uint32_t> MembersOf(const v1::View& view) {
 // The first call that is held of a move in this phase; it is taken out.
 inline CallShard TakeMove(Crew& crew, bool finish) {
   const auto found = std::find_if(crew.held.begin(), crew.held.end(), [&](const CallShard& call) {
-    const auto* move = std::get_if<v1::MovePartitionsRequest>(&call.request);
+    const auto* move = call.request.As<v1::MovePartitionsRequest>();
     return move != nullptr && move->finish() == finish;
   });
   EXPECT_NE(found, crew.held.end());
@@ -40,7 +40,7 @@ inline CallShard TakeMove(Crew& crew, bool finish) {
 inline void AnswerUntilMove(Crew& crew, bool finish) {
   for (int i = 0; i < 100; ++i) {
     const auto is_it = [&](const CallShard& call) {
-      const auto* move = std::get_if<v1::MovePartitionsRequest>(&call.request);
+      const auto* move = call.request.As<v1::MovePartitionsRequest>();
       return move != nullptr && move->finish() == finish;
     };
     if (std::any_of(crew.held.begin(), crew.held.end(), is_it)) return;

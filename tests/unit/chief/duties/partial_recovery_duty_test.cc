@@ -82,7 +82,8 @@ TEST_F(PartialRecoveryDutyTest, ItsLossIsToldWhenItHasLoaded) {
   duty_.Begin(1, now_);
   v1::LoadPartitionsReply reply;
   reply.set_batches_lost(5);
-  ShardCalls::Answer answer{.purpose = Purpose::kLoad, .shard = 0, .reply = ShardReply(reply)};
+  ShardCalls::Answer answer{
+      .request = v1::LoadPartitionsRequest(), .shard = 0, .reply = ShardReply(reply)};
   duty_.OnLoaded(answer, now_);
   EXPECT_THAT(job_.recovery.losses, testing::IsEmpty()) << "shard 0 has lost nothing";
   answer.shard = 1;

@@ -247,13 +247,13 @@ TEST_F(PromotionDutyTest, WhatWasBeingFlushedIsFlushedAgainOnceTheNewOwnersArePu
   job_.placement.views.Update(job_.state, job_.placement.shards, job_.training.workers);
   duty_.OnView(now_);
   EXPECT_TRUE(duty_.under_way()) << "nobody has heard of the view";
-  EXPECT_FALSE(job_.calls.Pending(Purpose::kFlush));
+  EXPECT_FALSE(job_.calls.Pending<v1::FlushRequest>());
   Publish();
   duty_.OnView(now_);
   EXPECT_FALSE(duty_.under_way());
-  EXPECT_TRUE(job_.calls.Pending(Purpose::kFlush, 0));
-  EXPECT_FALSE(job_.calls.Pending(Purpose::kFlush, 1));
-  EXPECT_TRUE(job_.calls.Pending(Purpose::kFlush, 2));
+  EXPECT_TRUE(job_.calls.Pending<v1::FlushRequest>(0));
+  EXPECT_FALSE(job_.calls.Pending<v1::FlushRequest>(1));
+  EXPECT_TRUE(job_.calls.Pending<v1::FlushRequest>(2));
 }
 
 TEST_F(PromotionDutyTest, ForAShardThatWasStartedAnewItsBackupsTakeOver) {
@@ -326,8 +326,8 @@ TEST_F(LanePromotionDutyTest, TheNewCoordinatorIsAskedForTheBarrierAnew) {
   duty_.Promote(0, "it was started anew", now_);
   Publish();
   duty_.OnView(now_);
-  EXPECT_FALSE(job_.calls.Pending(Purpose::kHold, 0));
-  EXPECT_TRUE(job_.calls.Pending(Purpose::kHold, 1));
+  EXPECT_FALSE(job_.calls.Pending<v1::HoldRoundsRequest>(0));
+  EXPECT_TRUE(job_.calls.Pending<v1::HoldRoundsRequest>(1));
 }
 
 TEST_F(PromotionDutyTest, OfThoseLeftAtWorkTheBackupsAreWaitedForBeforeAllReturn) {

@@ -52,6 +52,21 @@ TEST_F(ShardDutyTest, WhoHasRegisteredIsToldTheJobTheKeyOfItsSealsAndWhatItBegan
   EXPECT_EQ(welcome.from(), "/models/other/checkpoints/c");
 }
 
+TEST_F(ShardDutyTest, ACertificateWithoutANumberIsBelievedUntilOneWithItWasShown) {
+  EXPECT_TRUE(duty_.MayBeUnnumbered(1));
+  duty_.NoteNumbered(1);
+  EXPECT_FALSE(duty_.MayBeUnnumbered(1));
+  EXPECT_TRUE(duty_.MayBeUnnumbered(0)) << "that is another shard";
+}
+
+TEST_F(ShardDutyTest, ACertificateWithoutANumberMayBeBelievedAlwaysOrNever) {
+  duty_.NoteNumbered(1);
+  job_.options.unnumbered_shards = UnnumberedShards::kAccept;
+  EXPECT_TRUE(duty_.MayBeUnnumbered(1));
+  job_.options.unnumbered_shards = UnnumberedShards::kRefuse;
+  EXPECT_FALSE(duty_.MayBeUnnumbered(0));
+}
+
 TEST_F(ShardDutyTest, OnlyTheProcessThatHasRegisteredIsHeard) {
   Run(2);
   now_ += absl::Seconds(1);

@@ -113,7 +113,7 @@ TEST_F(LaneStandstillDutyTest, RoundsStandStillUntilEveryShardHasMarkedTheCheckp
   job_.checkpoints.checkpointer.OnSaved(1, v1::SavePartitionsReply(), now_, job_.calls);
   duty_.Advance(now_);
   EXPECT_FALSE(job_.training.barrier.reached());
-  EXPECT_TRUE(job_.calls.Pending(Purpose::kRelease));
+  EXPECT_TRUE(Releases());
   EXPECT_TRUE(job_.checkpoints.checkpointer.running())
       << "what is marked is saved while rounds go on";
 }

@@ -133,6 +133,22 @@ TEST_F(StateDutyTest, TheNextMapOfABegunJobIsOverTheShardsThatItHadHoweverManyCh
       << "its map is that of before";
 }
 
+TEST_F(StateDutyTest, WhichShardsHaveShownTheirNumberIsKnownHoweverManyChiefsCome) {
+  for (const v1::JobState before :
+       {v1::JOB_STATE_PENDING, v1::JOB_STATE_RUNNING, v1::JOB_STATE_FAILED}) {
+    v1::ChiefState state = StateOfNow();
+    state.set_state(before);
+    state.add_numbered_shards(1);
+    Successor next(state, *this);
+    EXPECT_THAT(next.job.placement.shards.numbered(), testing::ElementsAre(1u));
+    next.job.placement.shards.NoteNumbered(0);
+    next.duty.RefreshView(now_);
+    const std::vector<v1::ChiefState> stored = next.Stored();
+    ASSERT_THAT(stored, testing::SizeIs(1));
+    EXPECT_THAT(stored[0].numbered_shards(), testing::ElementsAre(0u, 1u));
+  }
+}
+
 TEST_F(StateDutyTest, NobodyHearsOfOwnersBeforeTheyAreStored) {
   v1::ChiefState claimed;
   claimed.set_state(v1::JOB_STATE_PENDING);

@@ -95,7 +95,7 @@ TEST_F(LaneTakeoverDutyTest, RoundsThatTheChiefBeforeHeldBackGoOn) {
   const std::vector<CallShard> calls = Calls();
   ASSERT_THAT(calls, testing::SizeIs(1));
   EXPECT_EQ(calls[0].shard, job_.placement.views.coordinator());
-  EXPECT_FALSE(std::get<v1::HoldRoundsRequest>(calls[0].request).hold());
+  EXPECT_FALSE(calls[0].request.Get<v1::HoldRoundsRequest>().hold());
 }
 
 TEST_F(PartialTakeoverDutyTest, NobodyReturnsAloneWhileAnotherMayComeAnewAsWell) {

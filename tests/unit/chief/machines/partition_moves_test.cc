@@ -37,7 +37,7 @@ class PartitionMovesTest : public testing::Test {
   std::map<uint32_t, v1::MovePartitionsRequest> Due() {
     std::map<uint32_t, v1::MovePartitionsRequest> due;
     for (const CallShard& call : calls_.TakeDue(view_, ShardTable(0, 0), now_)) {
-      due[call.shard] = std::get<v1::MovePartitionsRequest>(call.request);
+      due[call.shard] = call.request.Get<v1::MovePartitionsRequest>();
     }
     return due;
   }
@@ -179,11 +179,13 @@ TEST_F(PartitionMovesTest, TheSwitchTakesFromTheOrderToTheView) {
   ASSERT_TRUE(moves_.done());
   moves_.Switch();
   EXPECT_FALSE(Publish()) << "the view that others know still names the moves";
+  EXPECT_TRUE(moves_.wants_quiet()) << "an order by that view would find the target without them";
   view_.clear_moves();
   view_.set_owners(0, 2);
   view_.set_owners(1, 2);
   now_ += absl::Milliseconds(4);
   EXPECT_TRUE(Publish());
+  EXPECT_FALSE(moves_.wants_quiet());
   EXPECT_NEAR(moves_.Status().seconds(), 0.010, 1e-9);
   EXPECT_EQ(moves_.Status().moved(), 2u);
   EXPECT_TRUE(moves_.planned()) << "the rest of the plan";
@@ -215,7 +217,7 @@ TEST_F(PartitionMovesTest, ARefusalOrNoProgressIsAFailure) {
   EXPECT_EQ(moves_.Failure(now_).message(), "shard 1: no room");
   moves_.Cancel(/*failed=*/true, now_, calls_);
   EXPECT_FALSE(moves_.planned());
-  EXPECT_FALSE(calls_.Pending(Purpose::kMove));
+  EXPECT_FALSE(calls_.Pending<v1::MovePartitionsRequest>());
   EXPECT_EQ(moves_.FailuresOf(1), 1);
   EXPECT_FALSE(moves_.MayBegin(now_)) << "not at once again";
   now_ += absl::Seconds(2);

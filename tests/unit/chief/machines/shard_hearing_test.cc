@@ -58,7 +58,7 @@ TEST_F(ShardHearingTest, WithoutReplicasAShardIsSilentAfterTheLeaseOfWorkers) {
 }
 
 TEST_F(ShardHearingTest, AProcessThatHasEndedIsLostAtOnceThoughItsLeaseIsNotOver) {
-  (void)hearing_.lease().Grant(100, now_);
+  (void)hearing_.lease().Grant(100, now_, now_);
   shards_.Find(0)->gone = true;
   EXPECT_TRUE(IsSilent(0));
   EXPECT_TRUE(IsLost(0));
@@ -67,7 +67,7 @@ TEST_F(ShardHearingTest, AProcessThatHasEndedIsLostAtOnceThoughItsLeaseIsNotOver
 
 TEST_F(ShardHearingTest, ASilentShardIsLostWhenItsLeaseIsOver) {
   Listen(5);
-  (void)hearing_.lease().Grant(100, now_);
+  (void)hearing_.lease().Grant(100, now_, now_);
   for (int second = 0; second < 10; ++second) {
     Hear(1);
     Listen(1);

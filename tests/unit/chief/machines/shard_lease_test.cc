@@ -9,7 +9,7 @@ constexpr absl::Time kLeaseStart = absl::UnixEpoch();
 
 TEST(ShardLeaseTest, ALeaseIsOverALittleLaterThanTheShardBelieves) {
   ShardLease leases(absl::Seconds(10));
-  EXPECT_EQ(leases.Grant(7, kLeaseStart), 10);
+  EXPECT_EQ(leases.Grant(7, kLeaseStart, kLeaseStart), 10);
   EXPECT_FALSE(leases.IsOver(7, kLeaseStart + absl::Seconds(10)));
   EXPECT_TRUE(leases.IsOver(7, kLeaseStart + absl::Seconds(10.3)));
   EXPECT_FALSE(leases.IsOver(7, kLeaseStart + leases.patience() - absl::Milliseconds(1)));
@@ -17,9 +17,34 @@ TEST(ShardLeaseTest, ALeaseIsOverALittleLaterThanTheShardBelieves) {
 
 TEST(ShardLeaseTest, EachHeartbeatBringsANewLease) {
   ShardLease leases(absl::Seconds(10));
-  (void)leases.Grant(7, kLeaseStart);
-  (void)leases.Grant(7, kLeaseStart + absl::Seconds(9));
+  (void)leases.Grant(7, kLeaseStart, kLeaseStart);
+  const absl::Time later = kLeaseStart + absl::Seconds(9);
+  (void)leases.Grant(7, later, later);
   EXPECT_FALSE(leases.IsOver(7, kLeaseStart + absl::Seconds(15)));
+}
+
+TEST(ShardLeaseTest, WhatIsGrantedIsWhatIsLeftSinceTheTermWasKnownToStand) {
+  ShardLease leases(absl::Seconds(10));
+  const auto after = [&leases](double seconds) {
+    return leases.Grant(7, kLeaseStart, kLeaseStart + absl::Seconds(seconds));
+  };
+  EXPECT_EQ(after(3), 7);
+  EXPECT_EQ(after(9.5), 0.5);
+  EXPECT_EQ(after(10), 0) << "another chief may have claimed the job a lease ago";
+  EXPECT_EQ(leases.Grant(7, absl::InfinitePast(), kLeaseStart), 0) << "it never stood";
+}
+
+TEST(ShardLeaseTest, WhatASupersededChiefGrantsEndsBeforeTheNextOneTakesItForOver) {
+  const absl::Time claimed = kLeaseStart + absl::Seconds(1);
+  v1::View view;
+  view.add_shards()->set_incarnation(7);
+  ShardLease next(absl::Seconds(10));
+  next.Inherit(view, claimed);
+  ShardLease superseded(absl::Seconds(10));
+  for (absl::Time now = kLeaseStart; now < claimed + absl::Minutes(1); now += absl::Seconds(1)) {
+    const absl::Time end = now + absl::Seconds(superseded.Grant(7, kLeaseStart, now));
+    EXPECT_TRUE(end <= now || !next.IsOver(7, end));
+  }
 }
 
 TEST(ShardLeaseTest, WhoeverWasGrantedNothingHasNoLease) {
@@ -29,8 +54,8 @@ TEST(ShardLeaseTest, WhoeverWasGrantedNothingHasNoLease) {
 
 TEST(ShardLeaseTest, OfAProcessThatHasEndedNobodyWaitsForTheLease) {
   ShardLease leases(absl::Seconds(10));
-  (void)leases.Grant(7, kLeaseStart);
-  (void)leases.Grant(8, kLeaseStart);
+  (void)leases.Grant(7, kLeaseStart, kLeaseStart);
+  (void)leases.Grant(8, kLeaseStart, kLeaseStart);
   leases.Forget(7);
   EXPECT_TRUE(leases.IsOver(7, kLeaseStart));
   EXPECT_FALSE(leases.IsOver(8, kLeaseStart));
@@ -50,7 +75,7 @@ TEST(ShardLeaseTest, WithoutReplicasNothingIsGranted) {
   view.add_shards()->set_incarnation(7);
   ShardLease leases(absl::ZeroDuration());
   leases.Inherit(view, kLeaseStart);
-  EXPECT_EQ(leases.Grant(7, kLeaseStart), 0);
+  EXPECT_EQ(leases.Grant(7, kLeaseStart, kLeaseStart), 0);
   EXPECT_TRUE(leases.IsOver(7, kLeaseStart));
 }
 

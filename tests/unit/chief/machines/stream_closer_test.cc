@@ -21,12 +21,12 @@ class StreamCloserTest : public testing::Test {
     int sent = 0;
     for (const CallShard& call : calls_.TakeDue(view, ShardTable(0, 0), absl::UnixEpoch())) {
       if (call.shard != to) continue;
-      sent = std::get<v1::CloseStreamsRequest>(call.request).streams_size();
+      sent = call.request.Get<v1::CloseStreamsRequest>().streams_size();
     }
     return sent;
   }
   void Confirm(uint32_t shard) {
-    calls_.Cancel(Purpose::kClose, shard);
+    calls_.Cancel<v1::CloseStreamsRequest>(shard);
     closer_.OnClosed(shard);
   }
 

@@ -41,12 +41,12 @@ class StreamClosesTest : public testing::Test {
     closes.Send({0, 1}, absl::Seconds(1), calls_);
     for (const CallShard& call : calls_.TakeDue(view, ShardTable(0, 0), now_)) {
       if (call.shard != 0) continue;
-      return StreamsOf(std::get<v1::CloseStreamsRequest>(call.request).streams());
+      return StreamsOf(call.request.Get<v1::CloseStreamsRequest>().streams());
     }
     return {};
   }
   void Confirm(StreamCloses& closes, uint32_t shard) {
-    calls_.Cancel(Purpose::kClose, shard);
+    calls_.Cancel<v1::CloseStreamsRequest>(shard);
     closes.OnClosed(shard);
   }
 

@@ -71,7 +71,7 @@ TEST(ChangeTextTest, KeysAndValuesAreThoseOfJobYaml) {
   EXPECT_THAT(text, HasSubstr("optimizer.sparse.kind: adagrad -> ftrl\n"));
   EXPECT_THAT(text, HasSubstr("update.dense.policy: async -> sync\n"));
   EXPECT_THAT(text, HasSubstr("data.schema.label: \"\" -> \"clicked\"\n"));
-  EXPECT_THAT(text, HasSubstr("checkpoint.every: 60 -> 30\n"));
+  EXPECT_THAT(text, HasSubstr("checkpoint.every: 1m -> 30s\n"));
 }
 
 TEST(ChangeTextTest, OfALongListOnlyTheFrontIsShown) {
@@ -92,7 +92,52 @@ TEST(ChangeTextTest, ColumnsThatComeAreCounted) {
   EXPECT_EQ(ChangeText(before, now), "data.schema.numeric: 1 entry -> 2 entries\n");
   now = before;
   now.mutable_data()->mutable_numeric(0)->set_transform(v1::NUMERIC_TRANSFORM_LOG);
-  EXPECT_EQ(ChangeText(before, now), "data.schema.numeric[0].transform: unspecified -> log\n");
+  EXPECT_EQ(ChangeText(before, now), "data.schema.numeric[0].transform: none -> log\n");
+}
+
+TEST(ChangeTextTest, ValuesAreWrittenAsAJobWritesThem) {
+  v1::JobSpec before = DeepJob();
+  before.mutable_lease()->set_heartbeat_seconds(0.5);
+  before.mutable_train()->set_sum_loss(false);
+  before.mutable_table_limits()->set_admission_count(1);
+  before.mutable_rebalance()->set_bytes_per_second(1);
+  v1::JobSpec now = before;
+  now.mutable_lease()->set_heartbeat_seconds(2);
+  now.mutable_train()->set_sum_loss(true);
+  now.mutable_rebalance()->set_automatic(true);
+  now.mutable_table_limits()->set_byte_budget(uint64_t{64} << 20);
+  now.mutable_data()->set_standardize_label(true);
+  now.mutable_data()->set_shuffle(true);
+  const std::string text = ChangeText(before, now);
+  EXPECT_THAT(text, HasSubstr("heartbeat: 500ms -> 2s\n"));
+  EXPECT_THAT(text, HasSubstr("train.gradient: mean -> sum\n"));
+  EXPECT_THAT(text, HasSubstr("rebalance: manual -> auto\n"));
+  EXPECT_THAT(text, HasSubstr("-> 64MiB\n"));
+  EXPECT_THAT(text, HasSubstr("data.label_transform: none -> standard\n"));
+  EXPECT_THAT(text, HasSubstr("data.shuffle: false -> true\n"));
+}
+
+TEST(ChangeTextTest, WhatUsersNameIsToldByItsName) {
+  v1::JobSpec before = DeepJob();
+  v1::FeatureSpec& feature = *before.mutable_data()->add_features();
+  feature.set_name("genres");
+  feature.set_most(5);
+  before.add_table_settings()->set_name("film");
+  before.mutable_data()->add_labels()->set_name("buy");
+  before.mutable_data()->mutable_weight()->set_name("old");
+  before.add_dense_groups()->add_match("*.bias");
+  v1::JobSpec now = before;
+  now.mutable_data()->mutable_features(0)->set_most(9);
+  now.mutable_table_settings(0)->mutable_limits()->set_admission_count(3);
+  now.mutable_data()->mutable_labels(0)->set_may_be_missing(true);
+  now.mutable_data()->mutable_weight()->set_name("new");
+  now.mutable_dense_groups(0)->set_match(0, "*.gain");
+  const std::string text = ChangeText(before, now);
+  EXPECT_THAT(text, HasSubstr("data.features.genres.most: 5 -> 9\n"));
+  EXPECT_THAT(text, HasSubstr("tables.film"));
+  EXPECT_THAT(text, HasSubstr("data.schema.labels.buy.optional: false -> true\n"));
+  EXPECT_THAT(text, HasSubstr("data.schema.weight: \"old\" -> \"new\"\n"));
+  EXPECT_THAT(text, HasSubstr("optimizer.dense.groups[0].match: [\"*.bias\"] -> [\"*.gain\"]\n"));
 }
 
 // Such as a table's seed in a job that an earlier version has begun.

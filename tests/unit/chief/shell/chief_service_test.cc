@@ -32,7 +32,7 @@ using ::testing::Not;
 // A chief on loopback whose job is not stored, and for which no time passes.
 class ChiefServiceTest : public testing::Test {
  protected:
-  ChiefServiceTest() { service_.Open(control_); }
+  ChiefServiceTest() { door_.Open(control_); }
 
   // `former`: the incarnation whose place it may take at once; 0: of none.
   absl::StatusCode RegisterWorker(const std::string& name, uint64_t incarnation,
@@ -134,7 +134,8 @@ class ChiefServiceTest : public testing::Test {
       *OpenCurveFile(PlanOf(options_).spec, /*anew=*/true, housekeeping_);
   ViewFeed views_{8};
   ModelIntake intake_{clock_};
-  ChiefService service_{views_, intake_, /*tls=*/nullptr};
+  ChiefDoor door_{{.views = views_, .models = intake_, .clock = clock_}};
+  ChiefService service_{door_, intake_, /*tls=*/nullptr};
   ControlLoop control_{
       ChiefMachine({.seal_key = "the key", .shards = 2}, PlanOf(options_), clock_.Now()),
       {.clock = clock_,

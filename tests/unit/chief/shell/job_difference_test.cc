@@ -30,7 +30,7 @@ TEST(JobChangeTest, AnotherMeaningOfProgressIsRefusedAndToldAlone) {
   wanted.mutable_checkpoint()->set_every_seconds(30);
   EXPECT_THAT(JobChange(CtrJob(), wanted),
               AllOf(StartsWith("refused"), HasSubstr("freshStart"), HasSubstr("chief.from"),
-                    HasSubstr("train.batch_size: 128 -> 256"), Not(HasSubstr("every_seconds"))));
+                    HasSubstr("train.batch_size: 128 -> 256"), Not(HasSubstr("checkpoint.every"))));
 }
 
 TEST(JobChangeTest, AnotherPaceOfCheckpointsAwaitsTheNextStart) {
@@ -38,7 +38,7 @@ TEST(JobChangeTest, AnotherPaceOfCheckpointsAwaitsTheNextStart) {
   wanted.mutable_checkpoint()->set_every_seconds(30);
   EXPECT_THAT(JobChange(CtrJob(), wanted),
               AllOf(StartsWith("taken up when the chief is started again"),
-                    HasSubstr("checkpoint.every: 60 -> 30")));
+                    HasSubstr("checkpoint.every: 1m -> 30s")));
 }
 
 TEST(JobChangeTest, OtherHeldOutRecordsAreTakenUpAndTheBestBeginsAnew) {
@@ -82,6 +82,19 @@ TEST(JobChangeTest, WhatWasMeasuredIsNoChangeOfTheFile) {
   wanted.mutable_data()->set_label_mean(1);
   wanted.mutable_data()->set_label_deviation(2);
   EXPECT_THAT(JobChange(running, wanted), HasSubstr("label_mean"));
+}
+
+TEST(JobDifferenceTest, KeysThatMayChangeAreNone) {
+  v1::JobSpec now = CtrJob();
+  now.mutable_checkpoint()->set_keep(7);
+  now.mutable_lease()->set_worker_lease_seconds(30);
+  now.mutable_data()->mutable_group()->set_name("user");
+  now.mutable_data()->add_eval_sets()->set_name("recent");
+  now.mutable_train()->mutable_early_stop()->set_metric("auc");
+  now.set_recovery(v1::RECOVERY_PARTIAL);
+  EXPECT_EQ(JobDifference(CtrJob(), now), "");
+  now.mutable_train()->set_epochs(2);
+  EXPECT_EQ(JobDifference(CtrJob(), now), "train.epochs: 0 -> 2\n");
 }
 
 TEST(ModelDifferenceTest, NamesTheFirstTableOrTensorThatDoesNotFit) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "capstan/checkpoint/sealed_json.h"
-#include "chief/state/state_format.h"
+#include "capstan/checkpoint/state_format.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
 #include "tests/lib/strangers_folder.h"
@@ -85,8 +85,7 @@ TEST_F(JobStoreTest, AStateOfALaterFormatIsRefusedWithWhoIsOlder) {
   EXPECT_EQ(second_.ReadState().status(),
             absl::FailedPreconditionError(
                 "state/chief.json: has format 2, expected at most 1: this chief is older than the "
-                "one that has written it; start the job with a version that is not older than that "
-                "one"));
+                "chief that has written it; use a version that is not older than that one"));
   later.set_format(kStateFormat);
   ASSERT_TRUE(first_.WriteState(later).ok());
   EXPECT_TRUE(second_.ReadState().ok());

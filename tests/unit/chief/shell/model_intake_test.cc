@@ -80,7 +80,8 @@ class ModelIntakeTest : public testing::Test {
   FakeClock clock_;
   ModelIntake intake_{clock_};
   ViewFeed views_{8};
-  ChiefService service_{views_, intake_, /*tls=*/nullptr};
+  ChiefDoor door_{{.views = views_, .models = intake_, .clock = clock_}};
+  ChiefService service_{door_, intake_, /*tls=*/nullptr};
   const std::unique_ptr<Server> server_ = *Server::Start({.listen = "127.0.0.1:0"}, {&service_});
   const std::unique_ptr<v1::Chief::Stub> stub_ =
       v1::Chief::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", server_->port())));

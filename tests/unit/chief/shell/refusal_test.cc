@@ -28,6 +28,14 @@ TEST(RefusedStatusTest, AStoreThatIsAwayOrRefusesTheKeysIsWaitedFor) {
   EXPECT_FALSE(MayPass(absl::NotFoundError("train.csv: no such file")));
 }
 
+TEST(RefusedStatusTest, AMessageThatQuotesAForeignTextMakesAStatusThatCanBeRead) {
+  const v1::GetStatusReply status =
+      RefusedStatus("ctr", absl::InvalidArgumentError("/data/caf\xE9: cannot be listed"));
+  EXPECT_EQ(status.reason(), "/data/caf\xEF\xBF\xBD: cannot be listed");
+  v1::GetStatusReply read;
+  EXPECT_TRUE(read.ParseFromString(status.SerializeAsString()));
+}
+
 TEST(RefusedStatusTest, AJobThatNobodyLeadsYetHasTheFieldsThatScriptsReadLater) {
   for (const v1::GetStatusReply& status :
        {LookingStatus("ctr"), RefusedStatus("ctr", absl::UnavailableError("away")),

@@ -62,8 +62,43 @@ TEST(StateWriterTest, StopsWhenAnotherChiefHasWritten) {
   EXPECT_FALSE(writer.TakeDue(kBegin + absl::Hours(1)));
 }
 
+TEST(StateWriterTest, TheTermStoodWhenTheLastWriteBeganThatHasSucceeded) {
+  StateWriter writer(/*durable=*/true);
+  const absl::Time later = kBegin + absl::Seconds(5);
+  EXPECT_EQ(writer.stood_at(kBegin), absl::InfinitePast());
+  (void)writer.Require();
+  ASSERT_TRUE(writer.TakeDue(kBegin));
+  EXPECT_EQ(writer.stood_at(later), absl::InfinitePast()) << "nobody knows yet";
+  writer.OnStored(absl::OkStatus(), later);
+  EXPECT_EQ(writer.stood_at(later), kBegin) << "another chief may have written since";
+  (void)writer.Require();
+  ASSERT_TRUE(writer.TakeDue(later));
+  writer.OnStored(absl::UnavailableError("away"), later);
+  EXPECT_EQ(writer.stood_at(later), kBegin);
+}
+
+TEST(StateWriterTest, ATermIsRenewedByAWriteThoughNothingHasChanged) {
+  StateWriter writer(/*durable=*/true);
+  const absl::Duration age = absl::Seconds(2);
+  writer.Renew(kBegin, age);
+  ASSERT_TRUE(writer.TakeDue(kBegin)) << "it was never known to stand";
+  writer.Renew(kBegin + absl::Seconds(9), age);
+  writer.OnStored(absl::OkStatus(), kBegin);
+  EXPECT_TRUE(writer.settled()) << "a write was under way";
+  writer.Renew(kBegin + absl::Seconds(1), age);
+  EXPECT_TRUE(writer.settled());
+  writer.Renew(kBegin + age, age);
+  writer.Renew(kBegin + age, age);
+  ASSERT_TRUE(writer.TakeDue(kBegin + age));
+  writer.OnStored(absl::OkStatus(), kBegin + age);
+  EXPECT_TRUE(writer.settled()) << "one write is enough";
+  EXPECT_EQ(writer.stood_at(kBegin + age), kBegin + age);
+}
+
 TEST(StateWriterTest, WithoutAStoreEverythingStandsAtOnce) {
   StateWriter writer(/*durable=*/false);
+  EXPECT_EQ(writer.stood_at(kBegin), kBegin);
+  writer.Renew(kBegin, absl::Seconds(1));
   EXPECT_TRUE(writer.IsStored(writer.Require()));
   EXPECT_FALSE(writer.TakeDue(kBegin));
 }

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/sealed_json.h"
+#include "capstan/checkpoint/state_format.h"
 #include "capstan/objectstore/object_store.h"
 #include "capstan/v1/chief_state.pb.h"
 #include "tests/lib/test_folder.h"
@@ -88,6 +89,20 @@ TEST_F(StoredJobTest, TellsThatNobodyTrainsAJobThatHasNotEndedAndWhereItsChiefWa
   EXPECT_EQ(status.examples_expected(), 2000u);
   EXPECT_THAT(status.reason(), HasSubstr("nobody trains it now"));
   EXPECT_EQ(stored->chief, "here:7000");
+}
+
+TEST_F(StoredJobTest, AStateOfALaterFormatIsRefusedByNameWhateverIsAskedOfIt) {
+  state_.set_format(kStateFormat + 1);
+  Store();
+  Save(folder_, "7", 7);
+  const std::string why =
+      "state/chief.json: has format 2, expected at most 1: this program is older than the chief";
+  for (const absl::Status& refused :
+       {ReadStoredJob(folder_, absl::Now()).status(), StoredSpec(folder_).status(),
+        ModelIn(folder_).status(), CheckpointsInUse(CheckpointsOf(folder_)).status()}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr(why));
+  }
 }
 
 TEST_F(StoredJobTest, CountsTheRecordsOfFilesByTheTasksThatWereKept) {

@@ -67,6 +67,21 @@ TEST(LocalFilesTest, SaysWhatIsWrongWithAPath) {
   EXPECT_EQ(files->List("s3://bucket/a.csv").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(LocalFilesTest, AFileWhoseNameIsNotUtf8IsRefusedWithItsNameEscaped) {
+  TestFolder folder;
+  folder.Write("a.csv", "1");
+  folder.Write("caf\xE9.csv", "1");
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  const absl::Status refused = files->List(folder.Path("*.csv")).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr(folder.Path("caf\\xe9.csv") + ": the name is not UTF-8"));
+  EXPECT_TRUE(absl::IsInvalidArgument(files->Find(folder.Path("caf\xE9.csv")).status()));
+  EXPECT_EQ(files->List(folder.Path("a*.csv"))->size(), 1u) << "nobody has asked for the other";
+  folder.Write("caf\xC3\xA9.csv", "1");
+  EXPECT_EQ(files->List(folder.Path("caf\xC3\xA9.csv"))->size(), 1u);
+}
+
 TEST(LocalFilesTest, ListsAGlobInOrderAndTakesFileUris) {
   TestFolder folder;
   folder.Write("b.csv", "22");

@@ -182,6 +182,17 @@ TEST_F(ObjectFilesTest, HiddenNamesAreLeftOutWhereAWildcardFindsThem) {
               HasSubstr("no object matches but 1 with a name that begins with _ or ."));
 }
 
+TEST_F(ObjectFilesTest, AnObjectWhoseNameIsNotUtf8IsRefusedWithItsNameEscaped) {
+  bucket_ = MakeForeignObjectStore({{"pq/a.csv", "1"}, {"pq/caf\xE9.csv", "1"}});
+  EXPECT_THAT(Paths("s3://ads/pq/a*"), ElementsAre("s3://ads/pq/a.csv"));
+  for (const char* name : {"s3://ads/pq/*.csv", "s3://ads/pq/caf\xE9.csv"}) {
+    const absl::Status refused = files_->List(name).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("pq/caf\\xe9.csv: the name is not UTF-8"));
+  }
+}
+
 // The workers' keys may read objects, and not list them.
 TEST_F(ObjectFilesTest, FindsTheObjectOfANameWithoutListing) {
   const std::unique_ptr<ObjectStore> stored =

@@ -276,6 +276,16 @@ TEST_F(ImageReaderTest, SortedFoldersAreToldOf) {
               HasSubstr("lie in the order of their labels"));
 }
 
+TEST_F(ImageReaderTest, AFolderWhoseNameNoTaskCouldTellIsRefused) {
+  std::filesystem::create_directories(folder_.Path("odd/caf\xE9"));
+  folder_.Write("odd/caf\xE9/1.png", Png(1));
+  const v1::DataSpec data = Spec(v1::DATA_FORMAT_FOLDER, folder_.Path("odd"));
+  const auto refused = PlanTasks(*files_, data, {.batch_size = 4});
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("caf\\xe9/1.png: the name is not UTF-8"));
+}
+
 uint64_t ResidentBytes() {
   uint64_t pages = 0;
   uint64_t resident = 0;

@@ -230,6 +230,15 @@ class CountedBucket {
   std::unique_ptr<const Source> files_;
 };
 
+TEST(PlanTasksTest, AFileWhoseNameNoTaskCouldTellIsRefused) {
+  TestFolder folder;
+  folder.Write("caf\xE9.csv", NumberedRows(4));
+  const auto refused = PlanTasks(*NewDataFiles(), CsvSpec(folder.Path("*.csv"), {1}, {}), {});
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("caf\\xe9.csv: the name is not UTF-8"));
+}
+
 TEST(StillFitTest, AStoredPlanOfAnyFilesIsCheckedByTheirListingAlone) {
   CountedBucket bucket;
   for (const auto& [format, name] :

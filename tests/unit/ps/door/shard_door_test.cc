@@ -11,8 +11,10 @@
 #include "capstan/base/check.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/message/rpc_method.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/rpc/event_loop.h"
+#include "capstan/security/role.h"
 #include "ps/partition/shard_metrics.h"
 
 namespace capstan::ps {
@@ -86,11 +88,14 @@ class ShardDoorTest : public ::testing::Test {
     *request.mutable_header() = header;
     return request;
   }
-  absl::Status Flush(const ShardDoor& door, const v1::RequestHeader& header) {
+  static absl::Status Order(const ShardDoor& door, const AnyMessage& order) {
     std::optional<absl::Status> told;
-    door.Flush(WithHeader<v1::FlushRequest>(header),
-               [&told](const absl::StatusOr<v1::FlushReply>& reply) { told = reply.status(); });
+    door.Order(order, absl::Seconds(20),
+               [&told](const absl::StatusOr<AnyMessage>& reply) { told = reply.status(); });
     return told.value_or(absl::UnknownError("there was no answer"));
+  }
+  static absl::Status Flush(const ShardDoor& door, const v1::RequestHeader& header) {
+    return Order(door, WithHeader<v1::FlushRequest>(header));
   }
 
   FakeClock clock_;
@@ -112,17 +117,29 @@ TEST_F(ShardDoorTest, WhileItsJobIsNotKnownEachCallIsToBeMadeAgain) {
   EXPECT_TRUE(absl::IsUnavailable(closed.ForOrder(Header()).status()));
   EXPECT_TRUE(absl::IsUnavailable(closed.ReadPull(grpc::ByteBuffer()).status()));
   EXPECT_TRUE(absl::IsUnavailable(closed.ReadPush(grpc::ByteBuffer()).status()));
-  EXPECT_TRUE(absl::IsUnavailable(closed.Load({}).status()));
-  EXPECT_TRUE(absl::IsUnavailable(Flush(closed, Header())));
+  EXPECT_TRUE(absl::IsUnavailable(closed.ForLoad(Header()).status()));
+}
+
+// By their proto: an RPC that is forgotten at the door is found here.
+TEST_F(ShardDoorTest, WhatTheChiefMayCallAreTheOrdersThatTheShardKnows) {
+  const ShardDoor closed(nullptr);
+  const google::protobuf::ServiceDescriptor& service =
+      *MethodOf(*v1::PullRequest::descriptor()).service();
+  for (int i = 0; i < service.method_count(); ++i) {
+    const google::protobuf::MethodDescriptor& rpc = *service.method(i);
+    const absl::Status told = Order(closed, AnyMessage(NewMessage(*rpc.input_type())));
+    EXPECT_EQ(told.code(), MayCall(Role::kChief, PathOf(rpc)) ? absl::StatusCode::kUnavailable
+                                                              : absl::StatusCode::kUnimplemented)
+        << rpc.name();
+  }
 }
 
 TEST_F(ShardDoorTest, OnlyALoadIsCarriedOutBeforeTheTimelineIsServed) {
   EXPECT_TRUE(absl::IsUnavailable(door().ForData(Header()).status()));
   EXPECT_TRUE(absl::IsUnavailable(Flush(door(), Header())));
-  EXPECT_TRUE(
-      absl::IsUnavailable(door().Save(WithHeader<v1::SavePartitionsRequest>(Header())).status()));
+  EXPECT_TRUE(absl::IsUnavailable(Order(door(), WithHeader<v1::SavePartitionsRequest>(Header()))));
   CAPSTAN_CHECK(shard_->contents().BeginLoad(kTimeline).ok());
-  EXPECT_TRUE(door().Load(WithHeader<v1::LoadPartitionsRequest>(Header())).ok());
+  EXPECT_TRUE(Order(door(), WithHeader<v1::LoadPartitionsRequest>(Header())).ok());
 }
 
 TEST_F(ShardDoorTest, AnOrderOfAnEarlierChiefIsRefusedAndARequestForParametersIsNot) {

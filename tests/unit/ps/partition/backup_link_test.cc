@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ps/partition/catalog.h"
+#include "ps/partition/told_push.h"
 #include "tests/unit/ps/shard/parsed.h"
 
 namespace capstan::ps {
@@ -102,12 +103,11 @@ TEST_F(BackupLinkTest, EveryOperationNamesItsPartitionAndItsPair) {
 }
 
 TEST_F(BackupLinkTest, APushIsToldWithWhatItCarriedAndWhatItCameTo) {
-  v1::PushOperation result;
-  result.set_progress_examples(100);
-  result.set_dense(v1::OUTCOME_APPLIED);
-  result.set_sparse(v1::OUTCOME_DROPPED);
-  result.set_dense_version(11);
-  result.set_sparse_version(12);
+  const PushResult result = {.progress_examples = 100,
+                             .dense = v1::OUTCOME_APPLIED,
+                             .sparse = v1::OUTCOME_DROPPED,
+                             .dense_version = 11,
+                             .sparse_version = 12};
   link_.TellPush(result, {PushTo({3, 4}), /*place=*/1}, wait_);
   const v1::ReplicateRequest sent = Sent();
   ASSERT_EQ(sent.pushes_size(), 1);
@@ -169,6 +169,7 @@ TEST_F(BackupLinkTest, WhoIsToHearOfItWaitsUntilTheBackupHasAllOfIt) {
 TEST_F(BackupLinkTest, WhatNobodyWaitsForIsSentAtOnce) {
   link_.TellHeld(true);
   EXPECT_EQ(woken_, 1);
+  Take(1);
   link_.TellExpired({{{{1}}, {}}});
   EXPECT_EQ(woken_, 2);
 }

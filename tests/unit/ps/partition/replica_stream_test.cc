@@ -12,6 +12,7 @@
 
 #include "ps/partition/replica_wait.h"
 #include "ps/partition/replicate_message.h"
+#include "ps/partition/told_push.h"
 #include "ps/shard/replica_streams.h"
 #include "tests/unit/ps/shard/parsed.h"
 
@@ -52,11 +53,11 @@ std::shared_ptr<const PushMessage> PushOf(uint32_t partitions) {
   return *PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog, nullptr);
 }
 
-v1::Operation Push(uint32_t partition) {
-  v1::Operation operation;
-  operation.set_partition(partition);
-  operation.mutable_push()->set_dense_version(partition);
-  return operation;
+ToldPush Told(uint32_t partition, const std::shared_ptr<const PushMessage>& push, size_t place) {
+  return {.partition = static_cast<PartitionIndex>(partition),
+          .pair = kPair,
+          .result = {.dense_version = partition},
+          .gradient = {push, place}};
 }
 
 v1::ReplicateRequest Next(const ReplicaStream& stream, size_t max_bytes) {
@@ -95,6 +96,42 @@ TEST_F(ReplicaStreamTest, WhatIsNotTakenIsSentAgainFromThere) {
   EXPECT_EQ(request.first(), 2u);
   EXPECT_EQ(request.operations_size(), 1);
   EXPECT_EQ(Next(*stream_, 0).operations_size(), 1) << "one at the least";
+}
+
+TEST_F(ReplicaStreamTest, IsIdleUntilSomebodyAsksForMoreToBeSentThanTheBackupHas) {
+  stream_->Wake();
+  EXPECT_TRUE(stream_->idle()) << "there is nothing";
+  stream_->Append(Flush(kFirst));
+  EXPECT_TRUE(stream_->idle()) << "whoever has done it is at work still";
+  EXPECT_EQ(Next(*stream_, 1 << 20).operations_size(), 1) << "it goes with what others wait for";
+  stream_->Wake();
+  EXPECT_FALSE(stream_->idle());
+  stream_->Append(Flush(kFirst));
+  stream_->Taken(Taken(1));
+  EXPECT_TRUE(stream_->idle());
+  stream_->Wake();
+  EXPECT_FALSE(stream_->idle());
+  stream_->Taken(Taken(2));
+  EXPECT_TRUE(stream_->idle());
+}
+
+TEST_F(ReplicaStreamTest, TheSenderIsNotWokenForMoreWhileItHasSomethingToSend) {
+  stream_->Wake();
+  EXPECT_EQ(woken_, 0) << "there is nothing to send";
+  stream_->Append(Flush(kFirst));
+  stream_->Wake();
+  EXPECT_EQ(woken_, 1);
+  stream_->Append(Flush(kFirst));
+  stream_->Wake();
+  EXPECT_EQ(woken_, 1) << "it looks again when it has heard of the first one";
+  stream_->Taken(Taken(1));
+  stream_->Append(Flush(kFirst));
+  stream_->Wake();
+  EXPECT_EQ(woken_, 1) << "the second one is there still";
+  stream_->Taken(Taken(3));
+  stream_->Append(Flush(kFirst));
+  stream_->Wake();
+  EXPECT_EQ(woken_, 2);
 }
 
 TEST_F(ReplicaStreamTest, ARequestHasNoMoreOperationsThanItsReceiverAccepts) {
@@ -172,10 +209,10 @@ TEST_F(ReplicaStreamTest, AStreamIsFullAboveItsLimitUntilTheBackupHasTakenSometh
 
 TEST_F(ReplicaStreamTest, OperationsOfOnePushShareWhatIsSentOfIt) {
   const std::shared_ptr<const PushMessage> one = PushOf(4), other = PushOf(2);
-  stream_->Append(Push(3), {one, 3});
-  stream_->Append(Push(1), {other, 1});
+  stream_->Append(Told(3, one, 3));
+  stream_->Append(Told(1, other, 1));
   stream_->Append(Flush(kFirst));
-  stream_->Append(Push(0), {one, 0});
+  stream_->Append(Told(0, one, 0));
   const v1::ReplicateRequest request = Next(*stream_, 1 << 20);
   ASSERT_EQ(request.pushes_size(), 2);
   for (const int i : {0, 1, 3}) {
@@ -193,8 +230,8 @@ TEST_F(ReplicaStreamTest, OperationsOfOnePushShareWhatIsSentOfIt) {
 TEST_F(ReplicaStreamTest, WhatAPushKeepsInMemoryCountsUntilItIsTaken) {
   const std::shared_ptr<const PushMessage> one = PushOf(1000), other = PushOf(500);
   for (const size_t place : {0, 1, 2}) {
-    stream_->Append(Push(0), {one, place});
-    stream_->Append(Push(1), {other, place});
+    stream_->Append(Told(0, one, place));
+    stream_->Append(Told(1, other, place));
   }
   EXPECT_EQ(stream_->bytes(), one->size() + other->size()) << "each is kept once";
   EXPECT_EQ(Next(*stream_, other->size()).operations_size(), 6) << "little is sent";
@@ -222,9 +259,9 @@ TEST_F(ReplicaStreamTest, TheNextPairOfAPartitionGoesOnWhereTheOneBeforeEndsLate
 
 TEST_F(ReplicaStreamTest, APairThatHasEndedKeepsNothingInMemory) {
   const std::shared_ptr<const PushMessage> push = PushOf(8);
-  v1::Operation operation = Push(1);
-  operation.mutable_pair()->set_term(1);
-  stream_->Append(operation, {push, 1});
+  stream_->Append(Told(1, push, 1));
+  stream_->Release(PartitionIndex{1}, kNextPair, absl::OkStatus());
+  EXPECT_GT(stream_->bytes(), 0u) << "it is of another pair";
   stream_->Release(PartitionIndex{1}, kPair, absl::OkStatus());
   EXPECT_EQ(stream_->bytes(), 0u);
   EXPECT_EQ(Next(*stream_, 1 << 20).pushes_size(), 0);
@@ -240,12 +277,14 @@ TEST_F(ReplicaStreamTest, AllThatOneRequestHasDoneIsSentTogether) {
   std::move(wait).Then([](const absl::Status&) {});
   EXPECT_EQ(woken_, 1);
   { ReplicaWait nobody; }
+  stream_->Taken(Taken(2));
   EXPECT_EQ(woken_, 1);
   {
     ReplicaWait nobody;
     nobody.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
   }
   EXPECT_EQ(woken_, 2) << "also what nobody waits for";
+  stream_->Taken(Taken(3));
   ReplicaWait overwritten;
   overwritten.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
   overwritten = {};
@@ -284,6 +323,46 @@ TEST_F(ReplicaStreamTest, WhoWaitsForOperationsOfSeveralPairsIsToldIfOneOfThemHa
   EXPECT_FALSE(told.has_value());
   stream_->Release(kSecond, kPair, absl::UnavailableError("another owner"));
   EXPECT_EQ(*told, absl::UnavailableError("another owner"));
+}
+
+// Most who wait are looked at as a whole, by their first and last operation: not so where something
+// has been refused, or has been settled before they ask.
+TEST_F(ReplicaStreamTest, WhoWaitsForSeveralIsToldOnceAllOfThemAreTakenAndNoneIsRefused) {
+  for (int i = 0; i < 5; ++i) stream_->Append(Flush(i < 3 ? kFirst : kSecond));
+  int told = 0;
+  const auto await = [&](std::vector<ReplicaStream::Awaited> operations) {
+    stream_->Await(std::move(operations), [&told](const absl::Status& status) {
+      EXPECT_EQ(status, absl::OkStatus());
+      ++told;
+    });
+  };
+  await({{kFirst, 3}, {kFirst, 1}});
+  EXPECT_TRUE(stream_->Taken(Taken(2)));
+  EXPECT_EQ(told, 0);
+  await({{kFirst, 1}, {kFirst, 2}});
+  EXPECT_EQ(told, 1) << "it asks when both are taken";
+  await({{kFirst, 2}, {kFirst, 3}});
+  EXPECT_EQ(told, 1) << "it asks when one of both is taken";
+  EXPECT_TRUE(stream_->Taken(Taken(4, /*refused=*/{4})));
+  EXPECT_EQ(told, 3);
+  await({{kFirst, 3}, {kSecond, 4}});
+  await({{kSecond, 5}});
+  EXPECT_TRUE(stream_->Taken(Taken(5)));
+  EXPECT_EQ(told, 4) << "what was refused before does not matter to the last one";
+  stream_->Release(kSecond, kPair, absl::OkStatus());
+  EXPECT_EQ(told, 5);
+  await({});
+  EXPECT_EQ(told, 6) << "there is nothing to wait for";
+}
+
+TEST_F(ReplicaStreamTest, WhoAsksForWhatAPairHasLeftBehindIsToldHowItEnded) {
+  for (int i = 0; i < 2; ++i) stream_->Append(Flush(kFirst));
+  stream_->Append(Flush(kSecond));
+  stream_->Release(kFirst, kPair, absl::UnavailableError("another owner"));
+  EXPECT_TRUE(absl::IsUnavailable(**Await(kFirst, 2))) << "nothing of it has been taken";
+  EXPECT_FALSE(Await(kSecond, 3)->has_value());
+  stream_->Append(Flush(kFirst, kNextPair));
+  EXPECT_FALSE(Await(kFirst, 4)->has_value());
 }
 
 TEST_F(ReplicaStreamTest, WhoWaitsIsToldThatTheShardEnds) {

@@ -237,6 +237,22 @@ TEST_F(UpdateApplierTest, AGradientIsFreedOnceItHasBeenAddedAppliedOrDiscarded) 
   EXPECT_EQ(waits.use_count(), 2);
 }
 
+TEST_F(UpdateApplierTest, WhatWasKeptLastWaitsAsTheOthersDo) {
+  Use(AsyncJob());
+  const GradientHandle first = KeepRow(/*key=*/3, -1), second = KeepRow(3, -20);
+  EXPECT_TRUE(CarryOut(UpdateOf(Part::kSparse, {{.handle = first}})));
+  const PushPointer third = ReadRow(3, -300), fourth = ReadRow(3, -4000);
+  const GradientHandle of_third = Keep(third);
+  EXPECT_TRUE(CarryOut(UpdateOf(Part::kSparse, {{.handle = second}})));
+  Keep(fourth);
+  EXPECT_TRUE(CarryOut(UpdateOf(Part::kSparse, {{.handle = of_third}})));
+  EXPECT_EQ(Row(3), 321);
+  Keep(third);
+  const UpdateApplier::Gradients dropped = applier_->Begin(store_.get(), /*observed=*/true);
+  EXPECT_EQ(dropped.size(), 2u);
+  EXPECT_EQ(fourth.use_count(), 2) << "the caller frees it";
+}
+
 TEST_F(UpdateApplierTest, AnotherStoreBeginsWithoutWhatWaitedAndWhatWasAdded) {
   Use(AsyncJob());
   const PushPointer waits = ReadRow(3, -1);

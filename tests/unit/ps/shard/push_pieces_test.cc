@@ -45,7 +45,7 @@ class PushPiecesTest : public testing::Test {
   size_t held() const { return memory_.of(MemoryUse::kPushPieces).held(); }
 
   MemoryBudget memory_;
-  PushPieces pieces_{memory_};
+  PushPieces pieces_{memory_, kMaxPushBytes};
 };
 
 TEST_F(PushPiecesTest, GivesThePushWithItsLastPieceAndKeepsNothing) {
@@ -108,6 +108,20 @@ TEST_F(PushPiecesTest, RefusesWhatCanBeNoPiece) {
         << piece.DebugString();
   }
   EXPECT_EQ(held(), 0u);
+}
+
+TEST_F(PushPiecesTest, WhatABackupIsToldMayBeLargerByTheOutcomeOfThePush) {
+  const v1::PushPieceRequest piece = Piece(0, 1, uint64_t{kMaxPushBytes} + 1000, 0, "ab");
+  PushPieces told(memory_, kMaxReplicateBytes);
+  EXPECT_TRUE(told.Take(kSender, piece, kNow).ok());
+}
+
+// Owners would wait for their backups for ever, where clients always push something.
+TEST_F(PushPiecesTest, WhatABackupIsToldFitsHoweverMuchClientsPush) {
+  SetLimit(2 * kMiB);
+  PushPieces told(memory_, kMaxReplicateBytes);
+  ASSERT_TRUE(pieces_.Take(kOther, Piece(1, 1, 2 * kMiB, 0, "a"), kNow).ok());
+  EXPECT_TRUE(told.Take(kSender, Piece(0, 1, 4 * kMiB, 0, "a"), kNow).ok());
 }
 
 TEST_F(PushPiecesTest, APushDoesNotGrowBeyondTheRoomThatWasMadeForIt) {

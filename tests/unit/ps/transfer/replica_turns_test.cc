@@ -21,10 +21,16 @@ class ReplicaTurnsTest : public ::testing::Test {
     return std::make_shared<ReplicaStream>(ReplicaTarget{address, Incarnation{5}},
                                            ReplicaStreamName{number, 2}, /*limit=*/1000, [] {});
   }
-  static void AppendTo(ReplicaStream& stream) {
+  // A request is at work, and has done one thing.
+  static void Begin(ReplicaStream& stream) {
     v1::Operation operation;
     operation.mutable_flush();
     stream.Append(std::move(operation));
+  }
+  // A request has done one thing, and waits for the backup.
+  static void AppendTo(ReplicaStream& stream) {
+    Begin(stream);
+    stream.Wake();
   }
   static v1::ReplicateReply TakenUpTo(uint64_t number) {
     v1::ReplicateReply reply;
@@ -51,6 +57,20 @@ TEST_F(ReplicaTurnsTest, OneRequestIsUnderWayAtATimeAndTheNextFollowsItAtOnce) {
   AppendTo(*stream_);
   EXPECT_THAT(turns_.Take({stream_}, now_), IsEmpty());
   EXPECT_EQ(turns_.Hear(*stream_, TakenUpTo(1), now_).wait, absl::ZeroDuration());
+  EXPECT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
+}
+
+// Otherwise a push of many partitions would be sent in as many pieces as there are answers
+// meanwhile.
+TEST_F(ReplicaTurnsTest, WhatARequestAtWorkHasDoneGoesWithWhatIsWaitedFor) {
+  Begin(*stream_);
+  EXPECT_THAT(turns_.Take({stream_}, now_), IsEmpty());
+  AppendTo(*stream_);
+  ASSERT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
+  Begin(*stream_);
+  EXPECT_EQ(turns_.Hear(*stream_, TakenUpTo(2), now_).wait, absl::ZeroDuration());
+  EXPECT_THAT(turns_.Take({stream_}, now_), IsEmpty()) << "nobody waits for it yet";
+  stream_->Wake();
   EXPECT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
 }
 

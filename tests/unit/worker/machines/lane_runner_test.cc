@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 #include "tests/unit/worker/machines/testing.h"
 
 namespace capstan::worker {
@@ -57,18 +60,19 @@ TEST(LaneRunnerTest, OffersTheBatchesOfItsLaneRoundAfterRound) {
   EXPECT_EQ(runner.progress().examples, 8u);
 }
 
-TEST(LaneRunnerTest, EveryRequestOfARoundCarriesTheRoundCommit) {
+TEST(LaneRunnerTest, EveryRequestOfARoundCarriesTheRoundCommitOfWhichThereIsOne) {
   Driver runner(NewLaneRunner(LeaseOfLane()));
   OpenRound(runner, 5, 0);
   runner.Read(9);
   const std::vector<SendPull> pulls = runner.TakeAll<SendPull>();
   EXPECT_EQ(pulls.at(0).lane->round, 5u);
-  EXPECT_EQ(pulls.at(0).lane->closed.round, 4u);
+  const std::shared_ptr<const RoundCommit> closed = pulls.at(0).lane->closed;
+  EXPECT_EQ(closed->round, 4u);
   for (const SendPull& pull : pulls) runner.Feed(PullDone{pull.ticket, {}, {}});
   runner.ComputeAll();
   const std::vector<SendPush> stages = runner.TakeAll<SendPush>();
   ASSERT_EQ(stages.size(), 2u);
-  EXPECT_EQ(stages[1].stage->closed.round, 4u);
+  for (const SendPush& stage : stages) EXPECT_EQ(stage.stage->closed, closed);
   EXPECT_FALSE(stages[1].stream.has_value());
 }
 

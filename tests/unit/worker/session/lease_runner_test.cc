@@ -20,6 +20,7 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 constexpr uint64_t kTwoLanesAtATime = uint64_t{1} << 30;  // Bytes of the dense parameters.
+constexpr uint64_t kBatchBytes = 1000;                    // So many may be read ahead.
 
 // What a shell was asked for. It outlives the shell.
 struct Asked {
@@ -75,7 +76,8 @@ class FakeShell final : public LeaseShell {
   // Answers the read of `batch`, which has parameters on the shards `on`.
   void Answer(uint64_t batch, std::set<ShardIndex> on) {
     shards[batch] = on;
-    events_->Deliver(BatchRead{.batch = batch, .examples = 4, .shards = {on.begin(), on.end()}});
+    events_->Deliver(BatchRead{
+        .batch = batch, .examples = 4, .shards = {on.begin(), on.end()}, .bytes = kBatchBytes});
   }
   // Opens round 1 for the lane, which computes batch 0 in it.
   void AnswerOpen() {
@@ -154,14 +156,30 @@ class LeaseRunnerTest : public ::testing::Test {
   TrainerClock clock_;
   LaneTurns turns_{kTwoLanesAtATime, LaneTurns::Order::kOfAsking};
   WaitingTurns waiting_opens_{1};
-  const SharedByLeases shared_{.clock = clock_, .turns = turns_, .waiting_opens = waiting_opens_};
+  ReadAhead read_ahead_{kBatchBytes};
+  const SharedByLeases shared_{
+      .clock = clock_, .turns = turns_, .waiting_opens = waiting_opens_, .read_ahead = read_ahead_};
 };
 
 TEST_F(LeaseRunnerTest, ATaskIsReadAtOnceAndPulledFromTheShardsOfItsBatch) {
   const auto work = BeginTask();
-  ASSERT_THAT(work->asked.reads, ElementsAre(0, 1)) << "the second is read ahead";
+  ASSERT_THAT(work->asked.reads, ElementsAre(0));
   work->shell->Answer(0, {ShardIndex{1}});
   EXPECT_THAT(PulledFrom(*work), ElementsAre(ShardIndex{1}));
+  EXPECT_THAT(work->asked.reads, ElementsAre(0, 1)) << "the second is read ahead";
+}
+
+TEST_F(LeaseRunnerTest, LeasesReadAheadTogetherAsMuchAsMayBeAndEachWhatItNeeds) {
+  const auto first = BeginPulling(0);
+  EXPECT_THAT(first->asked.reads, ElementsAre(0, 1));
+  auto second = BeginPulling(1);
+  EXPECT_THAT(second->asked.reads, ElementsAre(0)) << "another lane reads ahead";
+  const auto task = BeginTask();
+  EXPECT_THAT(task->asked.reads, ElementsAre(0)) << "what it needs is read";
+  first->runner->Deliver(Revoked());
+  EXPECT_THAT(second->asked.reads, ElementsAre(0, 1));
+  second.reset();
+  EXPECT_THAT(task->asked.reads, ElementsAre(0, 1));
 }
 
 TEST_F(LeaseRunnerTest, ALanePullsWhenItsTurnComesAndEndsItWithItsReport) {

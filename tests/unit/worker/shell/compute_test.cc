@@ -35,7 +35,7 @@ class ComputeTest : public testing::Test {
                        {.offsets = {0, 0, 2}, .keys = {6, 6}, .weights = {}}};
     step_ = pool_->Take(std::move(batch), std::vector<uint32_t>(4, 0));
     step_->stream = {};
-    pool_->LendDense(*step_, Timeline{1});
+    pool_->Lend(*step_, Timeline{1});
   }
 
   v1::JobSpec job_ = SpecOfFeatures("lr", 0, 0, 0);

@@ -70,12 +70,13 @@ TEST_F(StepRequestsTest, APullFillsTheStepAndLeavesOutWhatEarlierOnesHaveBrought
 
 TEST_F(StepRequestsTest, ALanesPullNamesItsRoundAndWhatTheLastOneConsistedOf) {
   SendPull action;
-  action.lane = LaneName{.round = 4, .closed = {.round = 3}};
+  action.lane =
+      LaneName{.round = 4, .closed = std::make_shared<const RoundCommit>(RoundCommit{.round = 3})};
   const StepPull pull(job_, step_, action, /*frozen=*/false);
-  action.lane->closed.round = 9;
+  action.lane->closed.reset();
   ASSERT_TRUE(pull.options().round.has_value());
   EXPECT_EQ(pull.options().round->round, 4u);
-  EXPECT_EQ(pull.options().round->closed->round, 3u) << "of a copy of its own";
+  EXPECT_EQ(pull.options().round->closed->round, 3u) << "the pull keeps it";
 }
 
 TEST_F(StepRequestsTest, VersionsOfRowsArePulledWhereGradientsAreJudgedByThemAndNotToEvaluate) {
@@ -125,9 +126,10 @@ TEST_F(StepRequestsTest, APushHasTheNamesThatItsPartsNeed) {
   EXPECT_EQ(streamed.options().stream->stream, StreamId::Task(1, 2));
   EXPECT_EQ(streamed.options().stream->seq, 6u);
   SendPush action;
-  action.stage = LaneName{LaneIndex{8}, {.count = 2}, 4, {.round = 3}};
+  action.stage = LaneName{
+      LaneIndex{8}, {.count = 2}, 4, std::make_shared<const RoundCommit>(RoundCommit{.round = 3})};
   const StepPush staged = PushOf(action);
-  action.stage->closed.round = 9;
+  action.stage->closed.reset();
   ASSERT_TRUE(staged.options().stage.has_value());
   EXPECT_EQ(staged.options().stage->lane, LaneIndex{8});
   EXPECT_EQ(staged.options().stage->generation.count, 2u);

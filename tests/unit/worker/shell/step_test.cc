@@ -44,29 +44,29 @@ class StepPoolTest : public testing::Test {
 TEST_F(StepPoolTest, ABatchThatIsReadAheadHoldsNoCopyOfTheModel) {
   const std::shared_ptr<Step> step = Take();
   EXPECT_TRUE(step->parameters.empty());
-  pool_.LendDense(*step, kTimeline);
+  pool_.Lend(*step, kTimeline);
   EXPECT_EQ(step->parameters.size(), 1000u);
 }
 
 TEST_F(StepPoolTest, RoomThatWasLentGoesToTheNextThatNeedsIt) {
   std::shared_ptr<Step> first = Take(), waiting = Take();
-  pool_.LendDense(*first, kTimeline);
+  pool_.Lend(*first, kTimeline);
   const float* const room = first->parameters.data();
   first->parameter_gradients.resize(1000);
   const float* const gradients = first->parameter_gradients.data();
   first.reset();
   const std::shared_ptr<Step> again = Take();
   EXPECT_TRUE(again->parameters.empty()) << "steps that are used again hold no copy either";
-  pool_.LendDense(*waiting, kTimeline);
+  pool_.Lend(*waiting, kTimeline);
   EXPECT_EQ(waiting->parameters.data(), room);
   EXPECT_EQ(waiting->parameter_gradients.data(), gradients);
 }
 
 TEST_F(StepPoolTest, AStepIsLentRoomOnce) {
   const std::shared_ptr<Step> step = Take();
-  pool_.LendDense(*step, kTimeline);
+  pool_.Lend(*step, kTimeline);
   step->parameters[7] = 5;
-  pool_.LendDense(*step, kTimeline);
+  pool_.Lend(*step, kTimeline);
   EXPECT_EQ(step->parameters[7], 5);
 }
 
@@ -82,46 +82,46 @@ class FrozenStepPoolTest : public StepPoolTest {
 
 TEST_F(FrozenStepPoolTest, OneStepOfATimelinePullsThemAndOthersHaveCopies) {
   std::shared_ptr<Step> first = Take(), other = Take();
-  pool_.LendDense(*first, kTimeline);
+  pool_.Lend(*first, kTimeline);
   EXPECT_TRUE(Wants(*first));
-  pool_.LendDense(*other, kTimeline);
+  pool_.Lend(*other, kTimeline);
   EXPECT_TRUE(Wants(*other)) << "nobody has pulled them yet";
   first->parameters[7] = 5;
   pool_.OnPulled(*first, kTimeline);
   EXPECT_FALSE(Wants(*first)) << "it may be pulled for again";
-  pool_.LendDense(*other, kTimeline);
+  pool_.Lend(*other, kTimeline);
   EXPECT_FALSE(Wants(*other));
   EXPECT_EQ(other->parameters[7], 5);
 }
 
 TEST_F(FrozenStepPoolTest, RoomThatHasThemIsNotFilledAgain) {
   std::shared_ptr<Step> step = Take();
-  pool_.LendDense(*step, kTimeline);
+  pool_.Lend(*step, kTimeline);
   pool_.OnPulled(*step, kTimeline);
   step->parameters[7] = 5;
   step.reset();
   const std::shared_ptr<Step> again = Take();
-  pool_.LendDense(*again, kTimeline);
+  pool_.Lend(*again, kTimeline);
   EXPECT_FALSE(Wants(*again));
   EXPECT_EQ(again->parameters[7], 5);
 }
 
 TEST_F(FrozenStepPoolTest, InAnotherTimelineTheyArePulledAgain) {
   const std::shared_ptr<Step> step = Take(), other = Take();
-  pool_.LendDense(*step, kTimeline);
+  pool_.Lend(*step, kTimeline);
   pool_.OnPulled(*step, kTimeline);
-  pool_.LendDense(*step, kLater);
+  pool_.Lend(*step, kLater);
   EXPECT_TRUE(Wants(*step, kLater));
   step->parameters[7] = 6;
   pool_.OnPulled(*step, kLater);
-  pool_.LendDense(*other, kLater);
+  pool_.Lend(*other, kLater);
   EXPECT_FALSE(Wants(*other, kLater));
   EXPECT_EQ(other->parameters[7], 6);
 }
 
 TEST_F(StepPoolTest, AModelWithoutFrozenTensorsAsksForNone) {
   const std::shared_ptr<Step> step = Take();
-  pool_.LendDense(*step, kTimeline);
+  pool_.Lend(*step, kTimeline);
   EXPECT_EQ(step->frozen_of, kTimeline);
 }
 
@@ -145,7 +145,7 @@ TEST(StepTablesTest, TheKeysOfATablesFeaturesAreDistinctTogether) {
                      {.offsets = {0, 2, 3}, .keys = {5, 6, 5}},
                      {.offsets = {0, 1, 2}, .keys = {6, 8}}};
   const std::vector<uint32_t> owners(4, 0);
-  const std::shared_ptr<Step> step = pool.Take(batch, owners);
+  std::shared_ptr<Step> step = pool.Take(batch, owners);
   using Keys = std::vector<uint64_t>;
   using Index = std::vector<uint32_t>;
   ASSERT_EQ(step->tables.size(), 2u);
@@ -154,18 +154,27 @@ TEST(StepTablesTest, TheKeysOfATablesFeaturesAreDistinctTogether) {
   EXPECT_EQ(step->tables[1].keys.unique, (Keys{5, 6, 8}));
   EXPECT_EQ(step->tables[1].keys.index, (Index{0, 1, 0, 1, 2}));
   EXPECT_EQ(step->feature_begin, (std::vector<size_t>{0, 0, 3}));
+  EXPECT_TRUE(step->tables[1].rows.empty()) << "it is only read ahead";
+  pool.Lend(*step, kTimeline);
   EXPECT_EQ(step->tables[0].rows.size(), 2u);
   EXPECT_EQ(step->tables[1].rows.size(), 9u);
   EXPECT_EQ(step->plan.keys().size(), 4u) << "each key travels once";
 
   auto with_negatives = std::make_shared<Batch>(*batch);
   with_negatives->negatives = {.feature = 1, .keys = {8, 9, 9}};
+  step->tables[1].row_gradients.resize(100);
+  const float* const gradients = step->tables[1].row_gradients.data();
+  step.reset();
   const std::shared_ptr<Step> next = pool.Take(with_negatives, owners);
   EXPECT_EQ(next->tables[0].keys.unique, (Keys{7}));
   EXPECT_EQ(next->tables[1].keys.unique, (Keys{5, 6, 8, 9}));
   EXPECT_EQ(next->tables[1].keys.index, (Index{0, 1, 0, 1, 2, 2, 3, 3}));
   EXPECT_EQ(next->negatives_begin, 5u) << "behind those of the records";
+  EXPECT_TRUE(next->tables[1].rows.empty() && next->tables[1].row_gradients.empty())
+      << "steps that are used again hold no rows either";
+  pool.Lend(*next, kTimeline);
   EXPECT_EQ(next->tables[1].rows.size(), 12u);
+  EXPECT_EQ(next->tables[1].row_gradients.data(), gradients) << "room goes to the next";
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
                              NewDataFiles({.patience = absl::ZeroDuration()}));
   StepPool steps(parameters);
   WaitingTurns waiting_opens(1);
+  ReadAhead read_ahead(1 << 20);
   GroupedExamples grouped;
   const JobProgress progress;
   metrics::Registry registry;
@@ -72,6 +73,7 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
                               .prefetcher = prefetcher,
                               .steps = steps,
                               .waiting_opens = waiting_opens,
+                              .read_ahead = read_ahead,
                               .grouped = grouped,
                               .progress = progress,
                               .metrics = metrics};

@@ -25,7 +25,7 @@ class UserComputeTest : public testing::Test {
     auto batch = std::make_shared<Batch>();
     batch->offsets = {0};
     std::shared_ptr<Step> step = pool_->Take(std::move(batch), owners_);
-    pool_->LendDense(*step, Timeline{1});
+    pool_->Lend(*step, Timeline{1});
     step->seq = seq;
     return step;
   }

@@ -1,6 +1,6 @@
 // A peer that watches the chief's views, without a server.
-#ifndef CAPSTAN_TESTS_FUZZ_WATCH_CALL_H_
-#define CAPSTAN_TESTS_FUZZ_WATCH_CALL_H_
+#ifndef CAPSTAN_TESTS_UNIT_CHIEF_WATCH_CALL_H_
+#define CAPSTAN_TESTS_UNIT_CHIEF_WATCH_CALL_H_
 
 #include <grpcpp/support/server_callback.h>
 
@@ -19,9 +19,11 @@ namespace capstan::chief {
 class WatchCall final : public grpc::ServerCallbackWriter<v1::View> {
  public:
   WatchCall(ViewFeed& feed, const ViewFeed::Caller& caller)
-      : is_shard_(caller.process.incarnation != 0),
-        differences_(caller.differences),
-        reactor_(feed.Watch(caller)) {
+      : WatchCall(feed.Watch(caller), caller.process.incarnation != 0, caller.differences) {}
+  // `reactor` is what the feed has returned for the call: of a shard's process, or of another
+  // watcher.
+  WatchCall(grpc::ServerWriteReactor<v1::View>* reactor, bool is_shard, bool differences)
+      : is_shard_(is_shard), differences_(differences), reactor_(reactor) {
     BindReactor(reactor_);
   }
   ~WatchCall() override {
@@ -30,6 +32,9 @@ class WatchCall final : public grpc::ServerCallbackWriter<v1::View> {
     CAPSTAN_CHECK(over_);
     reactor_->OnDone();  // Deletes it.
   }
+
+  // Returns true if the call has ended: nobody watches.
+  bool over() const { return over_; }
 
   // The peer has got all that was written.
   void TakeWrites() {
@@ -77,4 +82,4 @@ class WatchCall final : public grpc::ServerCallbackWriter<v1::View> {
 
 }  // namespace capstan::chief
 
-#endif  // CAPSTAN_TESTS_FUZZ_WATCH_CALL_H_
+#endif  // CAPSTAN_TESTS_UNIT_CHIEF_WATCH_CALL_H_

@@ -1,0 +1,215 @@
+-------------------------------- MODULE Leases --------------------------------
+(* How the end of a lease is measured. One partition on a primary, shard 1, and its backup, shard 2. The primary       *)
+(* answers pulls on leases that the answers to its heartbeats bring; the chief, or its successor, promotes the backup  *)
+(* when the lease is over. Time goes by in ticks. Each process has a clock of its own, which may miss a tick now and   *)
+(* then: what is measured is counted down or up by the clock of whoever measures. Whoever does nothing for a while is   *)
+(* frozen; a heartbeat and its answer may be late or lost. What Replicas shows of pushes and views is taken from there. *)
+EXTENDS Naturals, FiniteSets
+
+CONSTANTS
+  Lease,           \* ticks; of any Lease + 1 ticks that follow each other clocks miss one at most
+  Allowance,       \* so many ticks longer the chief waits; 1 is the protocol, 0 breaks it
+  P,               \* pushes
+  Chiefs,          \* chiefs that may start; an older one goes on as a zombie, or stops anywhere
+  Deaths,          \* the primary may die
+  Both,            \* the leases of shard 2 are modelled, too
+  Calms,           \* faults end some time, for liveness
+  \* The rules. TRUE is the protocol; FALSE breaks it on purpose.
+  SelfFence,       \* a shard whose lease is over by its own clock answers no pull
+  FromSending,     \* a shard counts its lease from when it has sent the heartbeat (FALSE: from the answer)
+  ClockRuns,       \* the clock of a process that stands still goes on (FALSE: that of shard 1 may stop as well)
+  WaitLease,       \* the backup is promoted when the primary's lease is over by the chief's clock
+  WaitOld,         \* ... also the lease that an earlier chief may have granted
+  Stands,          \* a chief grants what is left of a lease since its last write of the state, which showed that its term stood
+  FromBegin,       \* ... since the beginning of that write (FALSE: since its end)
+  OnlyDead         \* a lease is not waited for only where its process is known to have ended
+
+Shards == {1, 2}
+Terms == 1..Chiefs
+Leased == IF Both THEN Shards ELSE {1}
+Patience == Lease + Allowance
+NoView == [e |-> 0, own |-> 0, bak |-> 0]
+View1 == [e |-> 100, own |-> 1, bak |-> 2]
+NoBeat == [k |-> "none", age |-> 0, len |-> 0]
+NoWrite == [k |-> "none", age |-> 0]
+
+VARIABLES
+  store,     \* chief.json: term and view
+  mem,       \* term -> the view that chief holds, NoView = not started
+  views,     \* published
+  seen,      \* shard -> its view
+  dead,      \* shards that have died
+  has,       \* shard -> how many pushes its copy has
+  acked,     \* how many are acknowledged
+  left,      \* shard -> ticks of its clock until its lease is over, 0 = it has none
+  beat,      \* shard -> its heartbeat under way: sent or granted; ticks of its clock since it was sent, length of the lease
+  wait,      \* term -> ticks of that chief's clock until the lease of shard 1 is over for it
+  stood,     \* term -> ticks of its clock since the write that showed last that its term stood; no more than Lease are counted
+  write,     \* term -> the write of the state under way: begun, landed or refused; ticks of its clock since it began
+  over,      \* terms of chiefs that know that they are superseded
+  since,     \* ticks since a clock missed one
+  calm       \* no more faults: messages arrive before the next tick, and only the last chief acts
+vars == <<store, mem, views, seen, dead, has, acked, left, beat, wait, stood, write, over, since, calm>>
+
+Init ==
+  /\ store = [term |-> 1, view |-> View1]
+  /\ mem = [t \in Terms |-> IF t = 1 THEN View1 ELSE NoView]
+  /\ views = {View1}
+  /\ seen = [s \in Shards |-> View1]
+  /\ dead = {}
+  /\ has = [s \in Shards |-> 0] /\ acked = 0
+  /\ left = [s \in Shards |-> 0]
+  /\ beat = [s \in Shards |-> NoBeat]
+  /\ wait = [t \in Terms |-> 0]
+  /\ stood = [t \in Terms |-> IF t = 1 THEN 0 ELSE Lease]
+  /\ write = [t \in Terms |-> NoWrite]
+  /\ over = {}
+  /\ since = Lease
+  /\ calm = FALSE
+
+Owns(s) == s \notin dead /\ seen[s].own = s
+Serves(s) == Owns(s) /\ (SelfFence /\ s \in Leased => left[s] > 0)
+Leads(t) == mem[t] # NoView /\ t \notin over /\ (calm => t = store.term)
+Most(a, b) == IF a > b THEN a ELSE b
+Less(a, b) == IF a > b THEN a - b ELSE 0
+
+(* ---- time ---- *)
+\* When all is calm nothing that can be done is left for the next tick.
+Due ==
+  \/ \E s \in Leased : Owns(s) /\ (beat[s] # NoBeat \/ left[s] < Lease)
+  \/ LET t == store.term IN stood[t] > 0 \/ write[t] # NoWrite \/ mem[t] \notin views
+                            \/ \E s \in Shards \ dead : seen[s].e < mem[t].e
+
+\* A chief whose clock is slow waits longer, and harms nobody; but its clock also says how long its term has stood.
+Tick == \E slow \in SUBSET {<<"shard", 1>>, <<"chief", 1>>} : LET
+    stops == ~ClockRuns /\ slow = {<<"shard", 1>>}
+    Late(kind, i) == <<kind, i>> \in slow
+    Older(kind, i, n) == IF Late(kind, i) \/ n >= Lease THEN n ELSE n + 1
+    Shorter(kind, i, n) == IF Late(kind, i) \/ n = 0 THEN n ELSE n - 1 IN
+  /\ slow = {} \/ stops \/ since >= Lease
+  /\ calm => ~Due
+  /\ since' = IF slow = {} \/ stops THEN (IF since < Lease THEN since + 1 ELSE since) ELSE 0
+  /\ left' = [s \in Shards |-> Shorter("shard", s, left[s])]
+  /\ beat' = [s \in Shards |-> IF beat[s] = NoBeat THEN NoBeat ELSE [beat[s] EXCEPT !.age = Older("shard", s, @)]]
+  /\ wait' = [t \in Terms |-> Shorter("chief", t, wait[t])]
+  /\ stood' = [t \in Terms |-> Older("chief", t, stood[t])]
+  /\ write' = [t \in Terms |-> IF write[t] = NoWrite THEN NoWrite ELSE [write[t] EXCEPT !.age = Older("chief", t, @)]]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, over, calm>>
+
+(* ---- leases ---- *)
+Beat(s) ==
+  /\ s \in Leased /\ Owns(s) /\ beat[s] = NoBeat /\ left[s] < Lease
+  /\ beat' = [beat EXCEPT ![s] = [NoBeat EXCEPT !.k = "sent"]]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, wait, stood, write, over, since, calm>>
+
+\* The heartbeat or its answer is lost, or the shard has given it up: what the chief has granted it goes on waiting for.
+Lose(s) ==
+  /\ ~calm /\ beat[s] # NoBeat
+  /\ beat' = [beat EXCEPT ![s] = NoBeat]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, wait, stood, write, over, since, calm>>
+
+\* Only a process that the published view names has a lease.
+Grant(t, s) == LET len == IF Stands THEN Lease - stood[t] ELSE Lease IN
+  /\ Leads(t) /\ mem[t] \in views /\ s \in {mem[t].own, mem[t].bak}
+  /\ beat[s].k = "sent" /\ len > 0
+  /\ beat' = [beat EXCEPT ![s].k = "granted", ![s].len = len]
+  /\ wait' = [wait EXCEPT ![t] = IF s = 1 THEN Patience ELSE @]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, stood, write, over, since, calm>>
+
+Take(s) ==
+  /\ s \notin dead /\ beat[s].k = "granted"
+  /\ left' = [left EXCEPT ![s] = Most(@, IF FromSending THEN Less(beat[s].len, beat[s].age) ELSE beat[s].len)]
+  /\ beat' = [beat EXCEPT ![s] = NoBeat]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, wait, stood, write, over, since, calm>>
+
+(* ---- the store ---- *)
+Write(t) ==
+  /\ Stands /\ Leads(t) /\ write[t] = NoWrite /\ stood[t] > 0
+  /\ write' = [write EXCEPT ![t].k = "begun"]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, wait, stood, over, since, calm>>
+
+\* Conditional on the write before. It may never land, and the chief may never hear that it has.
+Land(t) ==
+  /\ write[t].k = "begun"
+  /\ write' = [write EXCEPT ![t].k = IF store.term = t THEN "landed" ELSE "refused"]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, wait, stood, over, since, calm>>
+
+Hear(t) ==
+  /\ write[t].k \in {"landed", "refused"}
+  /\ stood' = [stood EXCEPT ![t] = IF write[t].k = "refused" THEN @ ELSE IF FromBegin THEN write[t].age ELSE 0]
+  /\ over' = IF write[t].k = "refused" THEN over \cup {t} ELSE over
+  /\ write' = [write EXCEPT ![t] = NoWrite]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, wait, since, calm>>
+
+\* The next chief. What the one before may have granted is waited for; it grants nothing before its first own write.
+Claim == LET t == store.term + 1  v == [store.view EXCEPT !.e = t * 100] IN
+  /\ ~calm /\ t <= Chiefs
+  /\ store' = [term |-> t, view |-> v]
+  /\ mem' = [mem EXCEPT ![t] = v]
+  /\ wait' = [wait EXCEPT ![t] = IF WaitOld THEN Patience ELSE 0]
+  /\ UNCHANGED <<views, seen, dead, has, acked, left, beat, stood, write, over, since, calm>>
+
+(* ---- the chief ---- *)
+\* The chief may be wrong about who is silent, so this can happen at any time. A view is stored before it is published.
+Promote(t) == LET v == mem[t]  w == [e |-> v.e + 1, own |-> v.bak, bak |-> 0] IN
+  /\ Leads(t) /\ v.bak # 0 /\ store.term = t
+  /\ WaitLease => wait[t] = 0
+  /\ calm => v.own \in dead
+  /\ mem' = [mem EXCEPT ![t] = w]
+  /\ store' = [store EXCEPT !.view = w]
+  /\ UNCHANGED <<views, seen, dead, has, acked, left, beat, wait, stood, write, over, since, calm>>
+
+Publish(t) ==
+  /\ Leads(t) /\ mem[t] \notin views
+  /\ views' = views \cup {mem[t]}
+  /\ UNCHANGED <<store, mem, seen, dead, has, acked, left, beat, wait, stood, write, over, since, calm>>
+
+\* The process of shard 1 has ended: its port refuses connections, or another process registers in its place.
+Forget(t) ==
+  /\ Leads(t) /\ wait[t] > 0 /\ (OnlyDead => 1 \in dead)
+  /\ wait' = [wait EXCEPT ![t] = 0]
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, stood, write, over, since, calm>>
+
+(* ---- shards ---- *)
+Learn(s) == \E v \in views :
+  /\ s \notin dead /\ v.e > seen[s].e
+  /\ seen' = [seen EXCEPT ![s] = v]
+  /\ UNCHANGED <<store, mem, views, dead, has, acked, left, beat, wait, stood, write, over, since, calm>>
+
+\* Acknowledged is what the pair of a view has; it needs no lease.
+Push(s) == LET b == seen[s].bak IN
+  /\ Owns(s) /\ acked < P /\ has[s] = acked
+  /\ b = 0 \/ (b \notin dead /\ seen[b] = seen[s])
+  /\ acked' = acked + 1
+  /\ has' = [r \in Shards |-> IF r \in {s, b} THEN acked + 1 ELSE has[r]]
+  /\ UNCHANGED <<store, mem, views, seen, dead, left, beat, wait, stood, write, over, since, calm>>
+
+Die ==
+  /\ ~calm /\ Deaths /\ dead = {}
+  /\ dead' = {1}
+  /\ UNCHANGED <<store, mem, views, seen, has, acked, left, beat, wait, stood, write, over, since, calm>>
+
+Calm ==
+  /\ Calms /\ ~calm /\ calm' = TRUE
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, wait, stood, write, over, since>>
+
+(* ---- specification ---- *)
+ChiefStep(t) == Write(t) \/ Land(t) \/ Hear(t) \/ Promote(t) \/ Publish(t) \/ Forget(t)
+ShardStep(s) == Beat(s) \/ Take(s) \/ Learn(s) \/ Push(s) \/ \E t \in Terms : Grant(t, s)
+Next ==
+  \/ Tick \/ Claim \/ Die \/ Calm
+  \/ \E t \in Terms : ChiefStep(t)
+  \/ \E s \in Shards : ShardStep(s) \/ Lose(s)
+Spec ==
+  /\ Init /\ [][Next]_vars /\ WF_vars(Tick)
+  /\ \A t \in Terms : WF_vars(Write(t)) /\ WF_vars(Land(t)) /\ WF_vars(Hear(t)) /\ WF_vars(Promote(t)) /\ WF_vars(Publish(t))
+  /\ \A s \in Shards : WF_vars(Beat(s)) /\ WF_vars(\E t \in Terms : Grant(t, s)) /\ WF_vars(Take(s)) /\ WF_vars(Learn(s))
+
+(* ---- invariants ---- *)
+\* A shard that answers a pull has all that was acknowledged before.
+FreshPull == \A s \in Shards : Serves(s) => has[s] = acked
+\* No two answer pulls at one time.
+OneServes == Cardinality({s \in Shards : Serves(s)}) <= 1
+\* When faults have ended, pulls are answered, and go on being answered.
+PullsGoOn == calm ~> [](\E s \in Shards : Serves(s))
+=============================================================================

@@ -1,0 +1,47 @@
+"""Which lines of a traceback the user has written: whoever is told of a failure looks there first."""
+
+import inspect
+import os
+import pathlib
+import sys
+import sysconfig
+
+INSTALLED = {"site-packages", "dist-packages"}  # Of Debian, of an environment, or of the user.
+ELSEWHERE = ("numpy", "torch")  # They may lie in any folder, as with `pip install --target`.
+
+
+def place_in(frames, function=None):
+    """file.py:line of the innermost of `frames` (traceback.FrameSummary, the outermost first) that is the user's own code. Where none is: of
+    `function`, which the user has written, or else of the innermost frame."""
+    own = [frame for frame in frames if is_users(frame.filename)]
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if not own and code is not None:
+        return _place(code.co_filename, code.co_firstlineno)
+    if not own and not frames:
+        return "capstan_ps"
+    frame = (own or frames)[-1]
+    return _place(frame.filename, frame.lineno)
+
+
+def is_users(filename):
+    """Whether the user has written the file: it is no part of this package, of PyTorch or NumPy, of Python, or of an installed package."""
+    if filename.startswith("<"):  # "<string>", "<frozen importlib._bootstrap>", "<__array_function__ internals>": code that no file holds.
+        return filename.startswith("<ipython-input-")  # A cell of a notebook.
+    folders = _folders_of_libraries()
+    # Both, as either the file or the folder may be named through a link.
+    return not any(INSTALLED.intersection(path.parts) or folders.intersection(path.parents)
+                   for path in (pathlib.Path(os.path.abspath(filename)), pathlib.Path(os.path.realpath(filename))))
+
+
+def _folders_of_libraries():
+    # Not the prefix of the installation: the user's program may lie below it, as in a project that is its own virtual environment.
+    paths = sysconfig.get_paths()
+    folders = {os.path.dirname(__file__), os.path.dirname(os.__file__), *(paths[of] for of in ("stdlib", "platstdlib", "purelib", "platlib"))}
+    for name in ELSEWHERE:
+        if file := getattr(sys.modules.get(name), "__file__", None):
+            folders.add(os.path.dirname(file))
+    return {pathlib.Path(resolved(folder)) for folder in folders for resolved in (os.path.abspath, os.path.realpath)}
+
+
+def _place(filename, line):
+    return f"{pathlib.Path(filename).name}:{line}"

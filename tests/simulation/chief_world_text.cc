@@ -1,0 +1,117 @@
+// ChiefWorld: what a move is called, and the line by which states are compared.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/chief_text.h"
+#include "tests/simulation/chief_world.h"
+
+namespace capstan::simulation {
+
+std::string ChiefWorld::Describe(const Move& move) const {
+  static constexpr const char* kNames[] = {"the store does what the chief asked for",
+                                           "a shard answers",
+                                           "a heartbeat of worker",
+                                           "",
+                                           "a second passes",
+                                           "the answer is lost to a heartbeat of worker",
+                                           "a heartbeat comes again of worker",
+                                           "a call is lost",
+                                           "the answer of a shard is lost",
+                                           "a call will come again",
+                                           "a call comes late",
+                                           "nothing is heard any more of worker",
+                                           "death of worker",
+                                           "death of shard",
+                                           "death of the chief"};
+  if (move.kind == Move::Kind::kStep) return SmallWorld::Describe(move.step);
+  std::string text = absl::StrCat(kNames[static_cast<int>(move.kind)], " ", move.index);
+  const bool call = move.kind == Move::Kind::kAnswer || move.kind == Move::Kind::kLoseCall ||
+                    move.kind == Move::Kind::kLoseAnswer || move.kind == Move::Kind::kRepeatCall ||
+                    move.kind == Move::Kind::kLateCall;
+  if (call) AppendOrder(orders_[move.index], text);
+  return text;
+}
+
+std::string ChiefWorld::Text() const {
+  std::string text =
+      absl::StrCat("arrived ", arrived_, "\n",
+                   chief_ ? simulation::TextOf(*chief_, ChiefTime()) : std::string("no chief"),
+                   "\nstored ", simulation::TextOf(store_.state));
+  for (const auto& [folder, saved] : store_.checkpoints) {
+    absl::StrAppend(&text, "\ncheckpoint ",
+                    saved.manifest ? saved.manifest->progress().ShortDebugString() : "incomplete");
+    for (const auto& [index, partition] : saved.partitions) AppendPartition(partition, text);
+  }
+  for (const chief::Action& action : to_store_) {
+    absl::StrAppend(&text, "\nto store ", action.index());
+    if (const auto* store = std::get_if<chief::StoreState>(&action)) {
+      absl::StrAppend(&text, " ", simulation::TextOf(store->state));
+    }
+  }
+  AppendShards(text);
+  AppendWorkers(text);
+  std::vector<std::string> lines;
+  for (const Message& message : messages_) {
+    const Runner& runner = runners_[message.runner];
+    lines.push_back(absl::StrCat("message of ", runner.work, " g", runner.generation.term, ".",
+                                 runner.generation.count, message.orphan ? "o" : "",
+                                 message.parked ? "p" : "", " ", TextOf(message.request)));
+  }
+  std::sort(lines.begin(), lines.end());
+  for (const std::string& line : lines) absl::StrAppend(&text, "\n", line);
+  return text;
+}
+
+void ChiefWorld::AppendOrder(const Order& order, std::string& text) {
+  absl::StrAppend(&text, " of shard ", order.call.shard, " i", order.call.incarnation, " call ",
+                  order.call.request.index(), order.orphan ? "o" : "", order.parked ? "p" : "");
+  std::visit(
+      [&](auto request) {
+        request.mutable_header()->mutable_epoch()->clear_n();
+        absl::StrAppend(&text, " {", request.ShortDebugString(), "}");
+      },
+      order.call.request);
+}
+
+void ChiefWorld::AppendShards(std::string& text) const {
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    const Shard& shard = shards_[i];
+    const ShardProcess& process = processes_[i];
+    absl::StrAppend(&text, "\nS", process.life, process.alive, shard.serves, " t",
+                    Raw(shard.timeline), " heard ", process.heard_term, ",", process.heard_timeline,
+                    " l", shard.log.last_round());
+    for (const Partition& partition : shard.partitions) AppendPartition(partition, text);
+  }
+  absl::StrAppend(&text, "\n", coordinator_ ? coordinator_->DebugString() : "no coordinator");
+  std::vector<std::string> lines;
+  for (const Order& order : orders_) AppendOrder(order, lines.emplace_back());
+  std::sort(lines.begin(), lines.end());
+  for (const std::string& line : lines) absl::StrAppend(&text, "\norder", line);
+}
+
+void ChiefWorld::AppendWorkers(std::string& text) const {
+  for (const WorkerProcess& process : workers_) {
+    absl::StrAppend(&text, "\n", process.name, " ", process.life, process.alive, process.due,
+                    process.mute_seconds, " of ", process.former, " t", process.timeline,
+                    process.placed, " term ", process.epoch.term);
+    if (process.session) {
+      worker::SessionMachine session = *process.session;
+      absl::StrAppend(&text, " ", session.BeginHeartbeat(now_).ShortDebugString());
+    }
+    if (process.last) absl::StrAppend(&text, " last ", process.last->ShortDebugString());
+    for (const v1::Lease& lease : process.waiting) {
+      absl::StrAppend(&text, " waits ", lease.ShortDebugString());
+    }
+    for (const Held& held : process.held) {
+      const Runner& runner = runners_[held.runner];
+      absl::StrAppend(&text, " H", runner.work, "g", runner.generation.term, ".",
+                      runner.generation.count, runner.alive ? " " : " gone ", runner.open_round,
+                      ",", runner.cursor, " ", runner.machine->DebugString());
+    }
+  }
+}
+
+}  // namespace capstan::simulation
