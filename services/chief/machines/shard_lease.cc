@@ -1,18 +1,20 @@
 #include "chief/machines/shard_lease.h"
 
+#include <algorithm>
+
 namespace capstan::chief {
 
 void ShardLease::Inherit(const v1::View& view, absl::Time now) {
   if (lease_ <= absl::ZeroDuration()) return;
-  for (const v1::ShardInfo& shard : view.shards()) until_[shard.incarnation()] = now + patience();
+  for (const v1::ShardInfo& shard : view.shards()) until_[shard.incarnation()] = now + WithAllowance(term());
 }
 
 double ShardLease::Grant(uint64_t incarnation, absl::Time stood_at, absl::Time now) {
-  const absl::Duration left = lease_ - (now - stood_at);
-  if (left <= absl::ZeroDuration()) return 0;
+  const absl::Duration granted = std::min(lease_, term() - (now - stood_at));
+  if (lease_ <= absl::ZeroDuration() || granted <= absl::ZeroDuration()) return 0;
   ForgetThoseOver(now);
   until_[incarnation] = now + patience();
-  return absl::ToDoubleSeconds(left);
+  return absl::ToDoubleSeconds(granted);
 }
 
 bool ShardLease::IsOver(uint64_t incarnation, absl::Time now) const {

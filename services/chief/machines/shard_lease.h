@@ -15,20 +15,24 @@ namespace capstan::chief {
 // Thread-compatible.
 class ShardLease {
  public:
+  // A chief takes its term to stand for a lease and so much longer from when it last began to write
+  // its state with success. While the store is away for less, leases are granted as ever; in turn
+  // the next chief waits for so much longer.
+  static constexpr absl::Duration kStoreAway = absl::Seconds(10);
+
   // `lease` is zero if there are no replicas: then nothing is ever granted.
   explicit ShardLease(absl::Duration lease) : lease_(lease) {}
 
   // Assumes that a predecessor has granted leases to all shards of `view` just before `now`.
   void Inherit(const v1::View& view, absl::Time now);
 
-  // Grants the process what is left of a lease since `stood_at`, when the term of this chief was
-  // last known to stand: the next chief waits for a whole one from when it claims its term. Returns
-  // the length in seconds; 0: none. The process counts it from when it has asked, which is earlier
-  // than `now`.
+  // Grants the process a lease, or what is left of this chief's term since `stood_at`, when the term
+  // was last known to stand, if that is less: the next chief waits for all of it from when it claims
+  // its own. Returns the length in seconds; 0: none. The process counts it from when it has asked,
+  // which is earlier than `now`.
   double Grant(uint64_t incarnation, absl::Time stood_at, absl::Time now);
-  // So often a chief finds out whether its term stands, so that most of a lease is left even where
-  // a write takes long.
-  absl::Duration renewal() const { return lease_ / 8; }
+  // So often a chief finds out whether its term stands.
+  absl::Duration renewal() const { return kStoreAway / 4; }
 
   // Returns true if the process cannot believe any more that it has a lease.
   bool IsOver(uint64_t incarnation, absl::Time now) const;
@@ -36,11 +40,12 @@ class ShardLease {
   void Forget(uint64_t incarnation) { until_.erase(incarnation); }
 
   // A process that has been silent for so long has no lease.
-  absl::Duration patience() const { return lease_ + Margin(); }
+  absl::Duration patience() const { return WithAllowance(lease_); }
 
  private:
   // Allows for two clocks that do not go at quite the same speed.
-  absl::Duration Margin() const { return lease_ / 50; }
+  static absl::Duration WithAllowance(absl::Duration time) { return time + time / 50; }
+  absl::Duration term() const { return lease_ + kStoreAway; }
   void ForgetThoseOver(absl::Time now);
 
   absl::Duration lease_;
