@@ -31,7 +31,7 @@ TEST_F(ChiefReplicasTest, TheNextChiefKeepsThePairsAndTouchesNothing) {
 TEST_F(ChiefReplicasTest, TheNextChiefWaitsForLeasesOfTheOneBefore) {
   crew_.Stop(1);
   Crew next = Crew::Successor(options_, crew_);
-  next.Advance(absl::Seconds(10));
+  next.Advance(absl::Seconds(20));
   EXPECT_EQ(OwnedBy(next.machine.view(), 1), 3);
   next.Advance(absl::Seconds(1));
   EXPECT_EQ(OwnedBy(next.machine.view(), 1), 0);
