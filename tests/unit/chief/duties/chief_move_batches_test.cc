@@ -189,10 +189,11 @@ TEST_F(ChiefLaneMovesTest, RoundsAreLetGoOnByTheCoordinatorThatTheyHaveMovedTo) 
   crew_.Answer(finish);
   crew_.AnswerCalls();
   EXPECT_EQ(crew_.machine.view().owners(0), 1u);
-  const auto release = std::find_if(crew_.held.begin(), crew_.held.end(), [](const auto& call) {
+  const auto lets_go_on = [](const CallShard& call) {
     const auto* hold = call.request.As<v1::HoldRoundsRequest>();
     return hold != nullptr && !hold->hold();
-  });
+  };
+  const auto release = std::find_if(crew_.held.begin(), crew_.held.end(), lets_go_on);
   ASSERT_NE(release, crew_.held.end());
   EXPECT_EQ(release->shard, 1u);
 }

@@ -30,7 +30,7 @@ inline CallShard TakeMove(Crew& crew, bool finish) {
     return move != nullptr && move->finish() == finish;
   });
   EXPECT_NE(found, crew.held.end());
-  if (found == crew.held.end()) return {};
+  if (found == crew.held.end()) return {.request = v1::MovePartitionsRequest()};
   CallShard call = *found;
   crew.held.erase(found);
   return call;
