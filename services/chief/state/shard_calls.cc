@@ -113,7 +113,8 @@ std::optional<ShardCalls::Answer> ShardCalls::OnReply(uint64_t attempt,
                   .callee = key.callee,
                   .shard = key.shard,
                   .incarnation = call.incarnation,
-                  .reply = std::move(reply)};
+                  .reply = absl::StatusOr<ShardReply>()};
+    answer.reply = std::move(reply);  // GCC 12 warns of a reply that is made of another.
     calls_.erase(found);
     return answer;
   }
