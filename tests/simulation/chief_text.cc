@@ -1,6 +1,5 @@
 #include "tests/simulation/chief_text.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <set>
 
@@ -9,11 +8,6 @@
 
 namespace capstan::simulation {
 namespace {
-
-constexpr chief::Purpose kPurposes[] = {
-    chief::Purpose::kHold,  chief::Purpose::kCommit, chief::Purpose::kRelease,
-    chief::Purpose::kFlush, chief::Purpose::kClose,  chief::Purpose::kSave,
-    chief::Purpose::kLoad,  chief::Purpose::kJoin,   chief::Purpose::kMove};
 
 constexpr int kSecondsAhead = 8;  // More than any patience of a small world.
 
@@ -48,16 +42,8 @@ void AppendShards(const chief::JobContext& job, absl::Time now, std::string& tex
     absl::StrAppend(&text, "\n shard ", index, " i", Raw(shard.incarnation), " heard ",
                     Age(shard.heard, now), shard.present ? "" : " absent", " t",
                     shard.loaded_timeline, job.recovery.restoration.Awaits(index) ? " loads" : "");
-    for (const chief::Purpose purpose : kPurposes) {
-      if (job.calls.Pending(purpose, index)) {
-        absl::StrAppend(&text, " ", chief::NameOf(purpose), static_cast<int>(purpose));
-      }
-    }
   }
-  for (const chief::Purpose purpose : kPurposes) {
-    const absl::Time due = job.calls.NextDue(purpose);
-    if (due < absl::InfiniteFuture()) absl::StrAppend(&text, " due ", Age(std::max(due, now), now));
-  }
+  absl::StrAppend(&text, "\n calls ", job.calls.DebugString(now));
 }
 
 void AppendTraining(const chief::JobContext& job, std::string& text) {

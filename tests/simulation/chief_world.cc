@@ -260,7 +260,7 @@ std::vector<Move> ChiefWorld::Others() const {
     add(Move::Kind::kAnswer, i);
     add(Move::Kind::kLoseCall, i);
     add(Move::Kind::kRepeatCall, i);
-    const bool holds = std::holds_alternative<v1::HoldRoundsRequest>(orders_[i].call.request);
+    const bool holds = orders_[i].call.request.Is<v1::HoldRoundsRequest>();
     if (!holds) add(Move::Kind::kLoseAnswer, i);
   }
   for (size_t i = 0; i < workers_.size(); ++i) {

@@ -22,6 +22,7 @@
 #include "absl/time/time.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/chief_state.pb.h"
+#include "capstan/v1/ps.pb.h"
 #include "chief/duties/chief_machine.h"
 #include "tests/simulation/world.h"
 #include "worker/session/session_machine.h"

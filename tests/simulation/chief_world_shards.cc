@@ -4,10 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/base/overloaded.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/consistency/round_commit.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "ps/shard/coordinator_start.h"
 #include "tests/simulation/chief_world.h"
 
@@ -15,8 +16,10 @@ namespace capstan::simulation {
 namespace {
 
 const v1::RequestHeader& HeaderOf(const chief::ShardRequest& request) {
-  return std::visit(
-      [](const auto& message) -> const v1::RequestHeader& { return message.header(); }, request);
+  const google::protobuf::FieldDescriptor* const field =
+      request->GetDescriptor()->FindFieldByName("header");
+  return dynamic_cast<const v1::RequestHeader&>(
+      request->GetReflection()->GetMessage(*request, field));
 }
 
 // Returns whether the state says that task `task` is done.
@@ -112,7 +115,7 @@ absl::Status ChiefWorld::CheckOrder(const chief::CallShard& call) {
     return absl::FailedPreconditionError("the order is of an earlier chief");
   }
   process.heard_term = header.epoch().term();
-  if (std::holds_alternative<v1::LoadPartitionsRequest>(call.request)) {
+  if (call.request.Is<v1::LoadPartitionsRequest>()) {
     if (header.timeline() >= process.heard_timeline) return absl::OkStatus();
     return absl::FailedPreconditionError("a later timeline has begun");
   }
@@ -125,22 +128,17 @@ ChiefWorld::Answered ChiefWorld::ServeOrder(const Order& order) {
   const chief::CallShard& call = order.call;
   if (absl::Status may = CheckOrder(call); !may.ok()) return may;
   const size_t shard = call.shard;
-  return std::visit(
-      Overloaded{
-          [&](const v1::HoldRoundsRequest& hold) { return Hold(hold, call.deadline); },
-          [&](const v1::CommitRoundRequest& commit) -> Answered { return Commit(shard, commit); },
-          [&](const v1::CloseStreamsRequest& close) -> Answered { return CloseAll(shard, close); },
-          [&](const v1::FlushRequest&) -> Answered {
-            for (Partition& each : shards_[shard].partitions) Note(each, each.machine.Flush());
-            return chief::ShardReply(v1::FlushReply());
-          },
-          [&](const v1::SavePartitionsRequest& save) -> Answered { return Save(shard, save); },
-          [&](const v1::LoadPartitionsRequest& load) -> Answered { return Load(shard, load); },
-          [&](const v1::MovePartitionsRequest&) -> Answered {
-            return absl::UnimplementedError("partitions do not move in this world");
-          },
-      },
-      call.request);
+  const chief::ShardRequest& request = call.request;
+  if (const auto* hold = request.As<v1::HoldRoundsRequest>()) return Hold(*hold, call.deadline);
+  if (const auto* commit = request.As<v1::CommitRoundRequest>()) return Commit(shard, *commit);
+  if (const auto* close = request.As<v1::CloseStreamsRequest>()) return CloseAll(shard, *close);
+  if (request.Is<v1::FlushRequest>()) {
+    for (Partition& each : shards_[shard].partitions) Note(each, each.machine.Flush());
+    return chief::ShardReply(v1::FlushReply());
+  }
+  if (const auto* save = request.As<v1::SavePartitionsRequest>()) return Save(shard, *save);
+  if (const auto* load = request.As<v1::LoadPartitionsRequest>()) return Load(shard, *load);
+  return absl::UnimplementedError("partitions do not move in this world");
 }
 
 ChiefWorld::Answered ChiefWorld::Hold(const v1::HoldRoundsRequest& request,

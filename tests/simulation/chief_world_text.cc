@@ -1,10 +1,13 @@
 // ChiefWorld: what a move is called, and the line by which states are compared.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "tests/simulation/chief_text.h"
 #include "tests/simulation/chief_world.h"
 
@@ -65,15 +68,19 @@ std::string ChiefWorld::Text() const {
   return text;
 }
 
+// Without the view's number, which rises although nothing else may have changed.
 void ChiefWorld::AppendOrder(const Order& order, std::string& text) {
+  const chief::ShardRequest& request = order.call.request;
+  const std::unique_ptr<google::protobuf::Message> told(request->New());
+  told->CopyFrom(*request);
+  const google::protobuf::FieldDescriptor* const header =
+      told->GetDescriptor()->FindFieldByName("header");
+  dynamic_cast<v1::RequestHeader&>(*told->GetReflection()->MutableMessage(told.get(), header))
+      .mutable_epoch()
+      ->clear_n();
   absl::StrAppend(&text, " of shard ", order.call.shard, " i", order.call.incarnation, " call ",
-                  order.call.request.index(), order.orphan ? "o" : "", order.parked ? "p" : "");
-  std::visit(
-      [&](auto request) {
-        request.mutable_header()->mutable_epoch()->clear_n();
-        absl::StrAppend(&text, " {", request.ShortDebugString(), "}");
-      },
-      order.call.request);
+                  request->GetDescriptor()->name(), order.orphan ? "o" : "",
+                  order.parked ? "p" : "", " {", told->ShortDebugString(), "}");
 }
 
 void ChiefWorld::AppendShards(std::string& text) const {

@@ -19,6 +19,7 @@ namespace {
 constexpr absl::Duration kLeavesGather = absl::Milliseconds(100);
 
 }  // namespace
+
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   InheritClaim(state);
   job_->recovery.losses.assign(state.losses().begin(), state.losses().end());

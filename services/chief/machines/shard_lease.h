@@ -23,13 +23,14 @@ class ShardLease {
   // `lease` is zero if there are no replicas: then nothing is ever granted.
   explicit ShardLease(absl::Duration lease) : lease_(lease) {}
 
-  // Assumes that a predecessor has granted leases to all shards of `view` just before `now`.
+  // Assumes that a predecessor, whose term was last known to stand just before `now`, goes on
+  // granting leases to all shards of `view` for as long as it may, whatever this chief grants them.
   void Inherit(const v1::View& view, absl::Time now);
 
-  // Grants the process a lease, or what is left of this chief's term since `stood_at`, when the term
-  // was last known to stand, if that is less: the next chief waits for all of it from when it claims
-  // its own. Returns the length in seconds; 0: none. The process counts it from when it has asked,
-  // which is earlier than `now`.
+  // Grants the process a lease, or what is left of this chief's term since `stood_at`, when the
+  // term was last known to stand, if that is less: the next chief waits for all of it from when it
+  // claims its own. Returns the length in seconds; 0: none. The process counts it from when it has
+  // asked, which is earlier than `now`.
   double Grant(uint64_t incarnation, absl::Time stood_at, absl::Time now);
   // So often a chief finds out whether its term stands.
   absl::Duration renewal() const { return kStoreAway / 4; }

@@ -143,4 +143,17 @@ absl::Status ShardCalls::Refusal() const {
   return absl::OkStatus();
 }
 
+std::string ShardCalls::DebugString(absl::Time now) const {
+  std::string text;
+  for (const auto& [key, call] : calls_) {
+    const bool registered = key.callee == Callee::kRegistered;
+    absl::StrAppend(&text, text.empty() ? "" : " ", MethodOf(*call.request->GetDescriptor()).name(),
+                    registered ? " to newcomer " : " to ", key.shard);
+    if (call.attempt != 0) continue;
+    const absl::Duration left = std::max(call.options.due - now, absl::ZeroDuration());
+    absl::StrAppend(&text, " in ", absl::FormatDuration(left));
+  }
+  return text;
+}
+
 }  // namespace capstan::chief

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -105,6 +106,10 @@ class ShardCalls {
   // Returns why a shard keeps refusing a call that may not be refused; OK if none does. That a
   // shard is away is no refusal: the chief waits for it.
   [[nodiscard]] absl::Status Refusal() const;
+
+  // Returns the calls that have not been answered, and in how long those are due that are not under
+  // way. The explorer of states (tests) tells by it which states are equal.
+  std::string DebugString(absl::Time now) const;
 
  private:
   struct Key {

@@ -47,6 +47,21 @@ TEST(ShardLeaseTest, WhatASupersededChiefGrantsEndsBeforeTheNextOneTakesItForOve
   }
 }
 
+TEST(ShardLeaseTest,
+     AShardThatGoesBackToTheSupersededChiefIsWaitedForThoughTheNextOneHasHeardOfIt) {
+  v1::View view;
+  view.add_shards()->set_incarnation(7);
+  ShardLease superseded(absl::Seconds(10));
+  ShardLease next(absl::Seconds(10));
+  next.Inherit(view, kLeaseStart);
+  (void)next.Grant(7, kLeaseStart, kLeaseStart + absl::Seconds(1));
+  const absl::Time back = kLeaseStart + absl::Seconds(8);
+  const absl::Time end = back + absl::Seconds(superseded.Grant(7, kLeaseStart, back));
+  EXPECT_EQ(end, kLeaseStart + absl::Seconds(18));
+  EXPECT_FALSE(next.IsOver(7, end));
+  EXPECT_TRUE(next.IsOver(7, kLeaseStart + absl::Seconds(21)));
+}
+
 TEST(ShardLeaseTest, WhoeverWasGrantedNothingHasNoLease) {
   ShardLease leases(absl::Seconds(10));
   EXPECT_TRUE(leases.IsOver(7, kLeaseStart));

@@ -169,5 +169,16 @@ TEST_F(ShardCallsTest, OneThatHurriesComesAgainSooner) {
   EXPECT_THAT(Taken(), ElementsAre("MovePartitions to shard-0"));
 }
 
+TEST_F(ShardCallsTest, TellsWhatHasNotBeenAnsweredAndWhenItIsDue) {
+  calls_.Send(1, v1::FlushRequest(), kPlain);
+  (void)Take();
+  calls_.Send(0, v1::SavePartitionsRequest(),
+              {.deadline = kDeadline, .due = now_ + absl::Seconds(2)});
+  calls_.Send(2, v1::LoadPartitionsRequest(),
+              {.deadline = kDeadline, .callee = Callee::kRegistered});
+  EXPECT_EQ(calls_.DebugString(now_),
+            "Flush to 1 SavePartitions to 0 in 2s LoadPartitions to newcomer 2 in 0");
+}
+
 }  // namespace
 }  // namespace capstan::chief
