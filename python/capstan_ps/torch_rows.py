@@ -5,33 +5,46 @@ import operator
 
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 
 from capstan_ps import _capstan
 
 _KIND = operator.attrgetter("dtype", "layout", "is_cpu")
 _ROWS, _PLACES = (torch.float32, torch.strided, True), (torch.int64, torch.strided, True)
-# What follows a program's operations has to find PyTorch's own; the first is there in all versions.
-_FOLLOWERS = [found for found in (torch.jit.is_tracing, getattr(torch._C, "_are_functorch_transforms_active", None),
-                                  getattr(getattr(torch, "compiler", None), "is_compiling", None)) if found]
+# What follows a program's operations has to find PyTorch's own; not all versions can tell of each. The compiler's is the first, as it cannot follow
+# the others.
+_is_compiled, _is_transformed, _count_modes = (found or (lambda: False) for found in (
+    getattr(getattr(torch, "compiler", None), "is_compiling", None), getattr(torch._C, "_are_functorch_transforms_active", None),
+    getattr(torch._C, "_len_torch_dispatch_stack", None)))
 
 
 def take(rows, places):
     """rows[places]: [places, dim]."""
-    if not _is_quicker(rows, places):
+    if _is_followed() or not _is_quicker(rows, places):
         return nn.functional.embedding(places, rows)
     return _Take.apply(rows, places)
 
 
 def add(values, places, count):
     """Of each of `count` places the sum of the values there, [places, dim], in their order: [count, dim]."""
-    if not _is_quicker(values, places):
+    if _is_followed() or not _is_quicker(values, places):
         return values.new_zeros(count, values.shape[1]).index_add(0, places, values)
+    if len(values) != len(places):
+        raise IndexError(f"there are {len(values)} values, and {len(places)} places for them")
     return _Add.apply(values, places, count)
 
 
+def _is_followed():
+    """Whether something notes or changes what operations do, which would see nothing of ours: a compiler or tracer, a transform as vmap, a mode as that of
+    make_fx, or derivatives that are computed forward."""
+    return _is_compiled() or torch.jit.is_tracing() or _is_transformed() or _count_modes() > 0 or forward_ad._current_level >= 0
+
+
 def _is_quicker(rows, places):
-    """Ours is one thread's: PyTorch takes some 50 ns a row beside what copying it takes, and shares both among its threads."""
-    if _KIND(rows) != _ROWS or _KIND(places) != _PLACES or rows.dim() != 2 or places.dim() != 1 or any(follows() for follows in _FOLLOWERS):
+    """Ours is one thread's: PyTorch takes some 50 ns a row beside what copying it takes, and shares both among its threads. What has no memory of its own,
+    as many gradients that are computed at once, is PyTorch's, too."""
+    if (_KIND(rows) != _ROWS or _KIND(places) != _PLACES or rows.dim() != 2 or places.dim() != 1
+            or not (torch._C._has_storage(rows) and torch._C._has_storage(places))):
         return False
     dim = rows.shape[1]
     return torch.get_num_threads() * (dim + 10) < dim + 100
@@ -50,7 +63,7 @@ class _Take(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return _Add.apply(gradient, *ctx.saved_tensors, ctx.count), None
+        return add(gradient, *ctx.saved_tensors, ctx.count), None
 
 
 class _Add(torch.autograd.Function):
@@ -65,7 +78,7 @@ class _Add(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return _Take.apply(gradient, *ctx.saved_tensors), None, None
+        return take(gradient, *ctx.saved_tensors), None, None
 
 
 def _whole(tensor):

@@ -3,6 +3,7 @@
 import os
 import sys
 import unittest
+from unittest import mock
 
 from python_data import skip_if_lacking
 
@@ -12,6 +13,8 @@ if __name__ == "__main__":
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
+from torch.autograd import forward_ad  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
 try:
     from torch.func import grad as grad_of
@@ -102,6 +105,42 @@ class RowsTest(unittest.TestCase):
         torch.set_num_threads(2)
         self.assertTrue(torch_rows._is_quicker(torch.ones(2, 64), places))
         self.assertFalse(torch_rows._is_quicker(torch.ones(2, 128), places))
+
+    def test_a_compiler_is_asked_about_before_what_it_cannot_follow(self):
+        def unknown(*_):
+            raise AssertionError("a compiler would give up here")
+        with mock.patch.multiple(torch_rows, _is_compiled=lambda: True, _is_transformed=unknown, _count_modes=unknown, _KIND=unknown):
+            self.assertEqual(torch_rows.take(torch.ones(2, 2), torch.tensor([1])).tolist(), [[1, 1]])
+            self.assertEqual(torch_rows.add(torch.ones(1, 2), torch.tensor([1]), 2).tolist(), [[0, 0], [1, 1]])
+
+    def test_what_a_mode_notes_are_pytorchs_own_operations(self):
+        graph = make_fx(lambda rows: torch_rows.add(torch_rows.take(rows, torch.tensor([1, 0])), torch.tensor([0, 0]), 1))(torch.rand(2, 2))
+        self.assertRegex(graph.code, r"aten\.embedding(?s:.)*aten\.index_add")
+        self.assertEqual(graph(torch.tensor([[1., 2.], [3., 4.]])).tolist(), [[4, 6]])
+
+    def test_derivatives_may_be_computed_forward(self):
+        places = torch.tensor([1, 1, 0])
+        with forward_ad.dual_level():
+            rows = forward_ad.make_dual(torch.ones(2, 2), torch.tensor([[1., 2.], [3., 4.]]))
+            out = torch_rows.add(torch_rows.take(rows, places), torch.tensor([0, 0, 1]), 2)
+            self.assertEqual(forward_ad.unpack_dual(out).tangent.tolist(), [[6, 8], [1, 2]])
+
+    def test_many_gradients_may_be_computed_at_once(self):
+        places, rows = torch.tensor([1, 1, 0]), torch.ones(2, 2, requires_grad=True)
+        taken = torch_rows.take(rows, places)
+        added = torch_rows.add(taken, torch.tensor([0, 0, 1]), 2)
+        for out in (taken.sum(0), added[0]):
+            gradient, = torch.autograd.grad(out, rows, torch.eye(2), is_grads_batched=True, retain_graph=True)
+            for weights, found in zip(torch.eye(2), gradient):
+                self.assertEqual(found.tolist(), torch.autograd.grad(out, rows, weights, retain_graph=True)[0].tolist())
+
+    def test_bags_of_other_sizes_than_their_offsets_say_are_an_index_error(self):
+        index, rows = torch.tensor([0, 1, 2]), torch.ones(3, 2)
+        for offsets in ([0, 2, 200], [0, 2], [1, 3]):
+            with self.assertRaises(IndexError):
+                ct.Bags(torch.tensor(offsets, dtype=torch.int32), index, rows).sums()
+        with self.assertRaises(IndexError):
+            ct.Bags(torch.tensor([0, 4], dtype=torch.int32), index[:0], rows).sums()
 
     def test_bags_share_the_rows_of_a_table_with_all_others_of_it(self):
         rows, others = (draw(5, 4).requires_grad_() for _ in range(2))

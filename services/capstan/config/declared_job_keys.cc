@@ -55,9 +55,11 @@ constexpr DeclaredKey kJobKeys[] = {
      .may_change = true},
     {.key = "shard_lease",
      .help = "With `replicas: 1`: a shard that has not heard from the chief for so long answers "
-             "no pull, and its backups take over; at least 1s. A shard whose process ends is "
-             "replaced at once, as soon as its port refuses connections; the lease matters where "
-             "a machine or the network is lost.",
+             "no pull, and its backups take over; at least 1s. The chief renews leases only "
+             "while it can write its state, so training waits where the store is away for "
+             "longer than this and ten seconds. A shard whose process ends is replaced at once, "
+             "as soon as its port refuses connections; the lease matters where a machine or the "
+             "network is lost.",
      .fields = "lease.shard_lease_seconds",
      .may_change = true},
     {.key = "data_stall",

@@ -46,8 +46,8 @@ constexpr DeclaredKey kTrainKeys[] = {
      .may_change = true},
     {.key = "train.wire_dtype", .help = "How values travel: `float32` or `bfloat16`."},
     {.key = "train.prefetch_batches",
-     .help = "Batches that each thread, or each lane, has ready ahead of time; as many again are "
-             "cut, as long as those of a whole worker are less than 64 MiB.",
+     .help = "Batches that each thread, or each lane, has ready ahead of time, as long as those of "
+             "a whole worker are less than 64 MiB; as many again are cut, with the same bound.",
      .may_change = true},
     {.key = "train.push_window",
      .help = "Steps of a compute thread whose pushes may be unacknowledged when it pulls for the "
