@@ -160,17 +160,17 @@ ShardNeeds NeedsOfShard(const v1::JobSpec& job, const Traffic& traffic, const Sc
 }
 
 // Returns how many batches the runners of a worker, whose threads, or lanes, are `feeds`, have
-// asked for ahead of time, beside the one that each of them works on.
+// asked for ahead of time, beside those at work.
 uint64_t BatchesAhead(const v1::JobSpec& job, uint64_t feeds, uint64_t batch_bytes) {
   const uint64_t most = kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1;
   return std::min<uint64_t>(feeds * job.train().prefetch_batches(), most);
 }
 
-// Returns how many batches a worker holds whose threads, or lanes, are `feeds`: of each the one at
-// work, those that runners have asked for ahead of time, and what the prefetcher cuts beyond. Each
-// of the latter two is bounded for the worker as a whole.
-uint64_t BatchesHeld(const v1::JobSpec& job, uint64_t feeds, uint64_t batch_bytes) {
-  return feeds + 2 * BatchesAhead(job, feeds, batch_bytes);
+// Returns how many batches the runner of a thread, or of one of its `lanes` (0: no rounds), holds
+// that are not ahead of time. A lane works on one until its round has it. On a task a batch is held
+// until its push is answered, as the steps under way are, and the one after these is read at once.
+uint64_t BatchesAtWork(const v1::JobSpec& job, uint64_t lanes) {
+  return lanes > 0 ? 1 : 2 + uint64_t{job.train().push_window()};
 }
 
 // Returns what steps take for the keys of their batch, beside the batch and before anything is
@@ -201,6 +201,9 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
   const uint64_t messages = std::min<uint64_t>(traffic.worker.pulled_bytes, calls) +
                             std::min<uint64_t>(traffic.worker.pushed_bytes, calls);
   const uint64_t batch = job.train().batch_size() * facts.record_bytes;
+  // What the prefetcher cuts beyond what runners have asked for has the same bound as that.
+  const uint64_t ahead = BatchesAhead(job, feeds, batch);
+  const uint64_t read = feeds * BatchesAtWork(job, lanes) + ahead;
   // A program may write to what was pulled, and a push that is compensated says what that was.
   const uint64_t copies = !job.model().user().empty() && Compensates(job) ? 1 : 0;
   ProcessMemory memory;
@@ -210,9 +213,8 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
       {"gradient being computed", trainers * GradientsOfABatch(job) * (dense + rows)},
       {"messages on their way, at most", trainers * steps * messages},
       {"tasks being read", feeds * facts.task_bytes},
-      {"batches read ahead", BatchesHeld(job, feeds, batch) * batch},
-      {"keys of batches",
-       (feeds + BatchesAhead(job, feeds, batch)) * StepKeyBytes(job, traffic.worker.rows)}};
+      {"batches read ahead", (read + ahead) * batch},
+      {"keys of batches", read * StepKeyBytes(job, traffic.worker.rows)}};
   return memory;
 }
 

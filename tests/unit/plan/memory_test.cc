@@ -96,6 +96,23 @@ TEST(WorkerMemoryTest, LanesHaveBatchesReadyAndCutOthersWithinABoundForEachOfBot
   EXPECT_EQ(batches(1'000), 1u + 2 + 2);
 }
 
+// While one is computed, the pushes of those before it are not answered, and the next one is read.
+TEST(WorkerMemoryTest, ATaskHoldsTheBatchesOfItsStepsUnderWayAndTheNextOne) {
+  const Scale scale = {.workers = 1, .shards = 1};
+  constexpr uint64_t kBatch = 100'000'000;  // One is ready beyond these, and one is cut.
+  v1::JobSpec job = DenseJob(0);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  job.mutable_train()->set_prefetch_batches(2);
+  job.mutable_train()->set_compute_threads(8);
+  const auto batches = [&] {
+    const DataFacts facts = {.record_bytes = kBatch / job.train().batch_size()};
+    return PartOf(SizesFor(job, scale, facts).worker, "batches read ahead") / kBatch;
+  };
+  EXPECT_EQ(batches(), 8u * 3 + 1 + 1);
+  job.mutable_train()->set_push_window(4);
+  EXPECT_EQ(batches(), 8u * 6 + 1 + 1);
+}
+
 TEST(WorkerMemoryTest, EachBatchAtWorkOrReadAheadHasItsKeysOnceMore) {
   const Scale scale = {.workers = 1, .shards = 1};
   v1::JobSpec job = DenseJob(25);
