@@ -119,7 +119,7 @@ uint64_t CallsInFlight(uint64_t call_bytes) {
 // process (tests/bench/RESULTS.md, section crowd, 2026-11-30), in the policy with the most.
 constexpr uint64_t kShardConnectionBytes = uint64_t{72} << 10;
 constexpr uint64_t kWorkerConnectionBytes = uint64_t{480} << 10;  // With its channel and stubs.
-constexpr uint64_t kChiefConnectionBytes = uint64_t{112} << 10;   // With what it knows of the peer.
+constexpr uint64_t kChiefConnectionBytes = uint64_t{136} << 10;   // With what it knows of the peer.
 
 // Returns the memory that a shard may take; if it is not known, a number without bound.
 uint64_t ShardMemoryOf(const Scale& scale) {
