@@ -179,7 +179,7 @@ Learn(s) == \E v \in views :
 \* Acknowledged is what the pair of a view has; it needs no lease.
 Push(s) == LET b == seen[s].bak IN
   /\ Owns(s) /\ acked < P /\ has[s] = acked
-  /\ b = 0 \/ (b \notin dead /\ seen[b] = seen[s])
+  /\ IF b = 0 THEN TRUE ELSE b \notin dead /\ seen[b] = seen[s]
   /\ acked' = acked + 1
   /\ has' = [r \in Shards |-> IF r \in {s, b} THEN acked + 1 ELSE has[r]]
   /\ UNCHANGED <<store, mem, views, seen, dead, left, beat, wait, stood, write, over, since, calm>>

@@ -65,12 +65,15 @@ Alive(tab) == {k \in KeySet : Has(tab, k) /\ ~Expired(tab, k)}
 \* What a pull reads. An expired row reads as missing, whether it is swept or not.
 Reads(tab) == [k \in KeySet |-> IF k \in Alive(tab) THEN tab.rows[k].v ELSE 0]
 
+\* Of a set of one. TLC computes what is bound so once, and a definition again wherever it is used.
+One(of) == CHOOSE x \in of : TRUE
+
 NotedErased(tab, ks) == IF ~tab.known THEN tab
   ELSE IF Cardinality(tab.er \cup ks) > Few THEN [tab EXCEPT !.er = {}, !.known = ~WholeIfMany]
   ELSE [tab EXCEPT !.er = @ \cup ks]
-Erase(tab, ks) == LET gone == {k \in ks : Has(tab, k)} IN
+Erase(tab, ks) == One({
   [NotedErased(tab, gone) EXCEPT !.rows = [k \in KeySet |-> IF k \in gone THEN NoRow ELSE @[k]],
-                                 !.fresh = @ \ gone, !.marked = @ \ gone]
+                                 !.fresh = @ \ gone, !.marked = @ \ gone] : gone \in {{k \in ks : Has(tab, k)}}})
 
 AllExpired(tab) == {k \in KeySet : Expired(tab, k)}
 \* The least frequently pushed, then the longest untouched, then the lowest key.
@@ -78,31 +81,32 @@ Before(tab, a, b) == LET x == tab.rows[a] y == tab.rows[b] IN
   x.f < y.f \/ (x.f = y.f /\ (x.t < y.t \/ (x.t = y.t /\ a < b)))
 Least(tab) == CHOOSE k \in Alive(tab) : \A o \in Alive(tab) \ {k} : Before(tab, k, o)
 
-Create(tab, k) ==
-  LET room == Erase(tab, IF Cardinality({o \in KeySet : Has(tab, o)}) + 1 > Budget THEN AllExpired(tab) ELSE {})
-      free == IF Cardinality(Alive(room)) + 1 > Budget THEN Erase(room, {Least(room)}) ELSE room
-  IN [free EXCEPT !.er = IF NotAgain THEN @ \ {k} ELSE @]
+Swept(tab) == Erase(tab, IF Cardinality({o \in KeySet : Has(tab, o)}) + 1 > Budget THEN AllExpired(tab) ELSE {})
+Evicted(tab) == IF Cardinality(Alive(tab)) + 1 > Budget THEN Erase(tab, {Least(tab)}) ELSE tab
+Create(tab, k) == One({[free EXCEPT !.er = IF NotAgain THEN @ \ {k} ELSE @] : free \in {Evicted(swept) : swept \in {Swept(tab)}}})
 
-Apply(tab, k, prog, v) ==
-  LET now == [tab EXCEPT !.prog = IF prog > @ THEN prog ELSE @]
-      lapsed == IF Expired(now, k) THEN Erase(now, {k}) ELSE now
-      there == IF Has(lapsed, k) THEN lapsed ELSE Create(lapsed, k)
-  IN [there EXCEPT !.rows[k] = [f |-> @.f + 1, t |-> there.prog, v |-> v], !.fresh = @ \cup {k}]
+Advanced(tab, prog) == [tab EXCEPT !.prog = IF prog > @ THEN prog ELSE @]
+Lapsed(tab, k) == IF Expired(tab, k) THEN Erase(tab, {k}) ELSE tab
+Made(tab, k) == IF Has(tab, k) THEN tab ELSE Create(tab, k)
+Apply(tab, k, prog, v) == One({
+  [there EXCEPT !.rows[k] = [f |-> @.f + 1, t |-> there.prog, v |-> v], !.fresh = @ \cup {k}] :
+    there \in {Made(lapsed, k) : lapsed \in {Lapsed(now, k) : now \in {Advanced(tab, prog)}}}})
 
 \* A file is read as of its mark. What changes afterwards goes with the next one.
 ChangesKnown(tab, parent) == parent # <<>> /\ (NamesParent => tab.base = parent) /\ tab.known
 Mark(tab) == [tab EXCEPT !.marked = @ \cup tab.fresh, !.fresh = {}, !.erm = tab.er, !.knownm = tab.known,
                          !.er = {}, !.known = TRUE]
-FileOf(tab, parent) == LET m == Mark(tab)  whole == ~ChangesKnown(tab, parent) IN
+FileOf(tab, parent) == One({
   [whole |-> whole, prog |-> m.prog, erased |-> IF whole \/ ~NamesErased THEN {} ELSE m.erm,
-   held |-> IF whole THEN {k \in KeySet : Has(m, k)} ELSE {k \in m.marked : Has(m, k)}, rows |-> m.rows]
+   held |-> IF whole THEN {k \in KeySet : Has(m, k)} ELSE {k \in m.marked : Has(m, k)}, rows |-> m.rows] :
+     m \in {Mark(tab)}, whole \in {~ChangesKnown(tab, parent)}})
 \* safe: the target has the file.
 Settle(tab, safe, name) ==
   IF safe THEN [tab EXCEPT !.marked = {}, !.erm = {}, !.base = name, !.er = IF ErasedTracked THEN @ ELSE {}]
-  ELSE LET back == [tab EXCEPT !.fresh = @ \cup tab.marked, !.marked = {}, !.erm = {}] IN
-       IF ~GivesBack THEN back
-       ELSE IF ~tab.knownm THEN [back EXCEPT !.known = FALSE, !.er = {}]
-       ELSE NotedErased(back, {k \in tab.erm : ~Has(tab, k)})
+  ELSE One({IF ~GivesBack THEN back
+            ELSE IF ~tab.knownm THEN [back EXCEPT !.known = FALSE, !.er = {}]
+            ELSE NotedErased(back, {k \in tab.erm : ~Has(tab, k)}) :
+              back \in {[tab EXCEPT !.fresh = @ \cup tab.marked, !.marked = {}, !.erm = {}]}})
 
 \* A file over what the files before have brought.
 Took(f, k) == IF WorthSent THEN f.rows[k] ELSE [f.rows[k] EXCEPT !.f = 1, !.t = f.prog]
@@ -140,8 +144,9 @@ Owns(s) == data[s].here # 0 /\ data[s].froz = 0 /\ seen[s].own = s
 Push(s) == \E k \in KeySet, prog \in {ref.prog, ref.prog + 1} :
   /\ Owns(s) /\ p < P /\ prog <= T
   /\ p' = p + 1
-  /\ data' = [data EXCEPT ![s].tab = Apply(@, k, prog, p + 1)]
-  /\ ref' = [Table(NoRows, 0) EXCEPT !.rows = Apply(ref, k, prog, p + 1).rows, !.prog = Apply(ref, k, prog, p + 1).prog]
+  /\ \E tab \in {Apply(data[s].tab, k, prog, p + 1)}, stays \in {Apply(ref, k, prog, p + 1)} :
+       /\ data' = [data EXCEPT ![s].tab = tab]
+       /\ ref' = [Table(NoRows, 0) EXCEPT !.rows = stays.rows, !.prog = stays.prog]
   /\ UNCHANGED <<views, seen, stg, files, disk, fails, saves>>
 
 \* Expired rows are swept when there is time.
@@ -155,7 +160,7 @@ Sweep(s) == \E k \in KeySet :
 Send(s, rest) == LET d == data[s]  parent == IF d.n = 0 THEN <<>> ELSE <<"move", d.mov, d.n - 1>> IN
   /\ d.mov # 0 /\ seen[s].mov = d.mov /\ d.open = "none" /\ d.froz = 0
   /\ IF rest THEN d.n > 0 ELSE d.n <= Deltas
-  /\ files' = files \cup {[mov |-> d.mov, n |-> d.n, rest |-> rest, f |-> FileOf(d.tab, parent)]}
+  /\ \E f \in {FileOf(d.tab, parent)} : files' = files \cup {[mov |-> d.mov, n |-> d.n, rest |-> rest, f |-> f]}
   /\ data' = [data EXCEPT ![s].tab = Mark(@), ![s].open = IF rest THEN "rest" ELSE "file", ![s].froz = IF rest THEN d.mov ELSE 0]
   /\ UNCHANGED <<views, seen, stg, disk, ref, p, fails, saves>>
 
@@ -182,8 +187,8 @@ TakeFile(s) == \E f \in files : LET g == stg[s] IN
 
 (* ---- checkpoints ---- *)
 \* Not while a move is under way. `safe`: the manifest is written; otherwise it comes to nothing.
-Save(s) == \E safe \in BOOLEAN :
-  LET d == data[s]  f == FileOf(d.tab, IF disk.id = 0 THEN <<>> ELSE <<"save", disk.id>>) IN
+Save(s) == \E safe \in BOOLEAN, f \in {FileOf(data[s].tab, IF disk.id = 0 THEN <<>> ELSE <<"save", disk.id>>)} :
+  LET d == data[s] IN
   /\ Owns(s) /\ d.mov = 0 /\ Now.mov = 0 /\ saves < Saves
   /\ saves' = saves + 1
   /\ data' = [data EXCEPT ![s].tab = Settle(Mark(@), safe, <<"save", saves + 1>>)]
@@ -195,8 +200,7 @@ Save(s) == \E safe \in BOOLEAN :
 ShardStep(s) ==
   \/ Learn(s) \/ Push(s) \/ Sweep(s) \/ Sent(s) \/ TakeFile(s) \/ Save(s)
   \/ \E rest \in BOOLEAN : Send(s, rest)
-Progress == Switch \/ Cancel \/ \E s \in Shards : ShardStep(s)
-Next == Progress \/ OrderMove \/ \E s \in Shards : Fail(s)
+Next == OrderMove \/ Switch \/ Cancel \/ \E s \in Shards : ShardStep(s) \/ Fail(s)
 Spec == Init /\ [][Next]_vars
 
 (* ---- invariants ---- *)
@@ -207,6 +211,4 @@ SentWhole == \A s \in Shards : (stg[s].rest /\ stg[s].mov = data[3 - s].froz) =>
   Reads(Table(stg[s].rows, stg[s].prog)) = Reads(data[3 - s].tab)
 \* And so has a checkpoint, as of when it was taken.
 SavedRows == Reads(Table(disk.rows, disk.prog)) = disk.was
-\* Every behaviour is finite: the job goes on until every push is applied.
-NeverStuck == p = P \/ ENABLED <<Progress>>_vars
 =============================================================================
