@@ -15,6 +15,7 @@ class Runner final : public RunnerMachine {
   Actions On(const Event&, const RunnerContext&) override { return {}; }
   absl::Time NextWake() const override { return absl::InfiniteFuture(); }
   RunnerProgress progress() const override { return progress_; }
+  uint64_t needed_batch() const override { return progress_.batches_done; }
   bool finished() const override { return false; }
   std::unique_ptr<RunnerMachine> Clone() const override { return nullptr; }
   std::string DebugString() const override { return ""; }
