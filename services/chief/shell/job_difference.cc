@@ -44,6 +44,22 @@ v1::JobSpec WhatMatters(v1::JobSpec spec) {
   return spec;
 }
 
+// Adds the sections that only one of two jobs has to the other, so that what differs is told by the
+// settings within.
+void AddMissingSections(v1::JobSpec& one, v1::JobSpec& other) {
+  const google::protobuf::Reflection& reflection = *one.GetReflection();
+  for (int i = 0; i < one.GetDescriptor()->field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *one.GetDescriptor()->field(i);
+    if (field.is_repeated() ||
+        field.cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE ||
+        reflection.HasField(one, &field) == reflection.HasField(other, &field)) {
+      continue;
+    }
+    (void)reflection.MutableMessage(&one, &field);
+    (void)reflection.MutableMessage(&other, &field);
+  }
+}
+
 std::string Difference(const v1::JobSpec& before, const v1::JobSpec& now) {
   return ChangeText(before, AsBegun(before, now));
 }
@@ -79,7 +95,10 @@ v1::JobSpec AsBegun(const v1::JobSpec& before, v1::JobSpec now) {
 }
 
 std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now) {
-  return Difference(WhatMatters(before), WhatMatters(now));
+  v1::JobSpec one = WhatMatters(before);
+  v1::JobSpec other = WhatMatters(now);
+  AddMissingSections(one, other);
+  return Difference(one, other);
 }
 
 bool WantsMoreEpochs(const v1::JobSpec& before, const v1::JobSpec& now) {

@@ -32,11 +32,16 @@ std::string Within(const std::string& folder, absl::string_view name) {
   return absl::StrCat(absl::StripSuffix(folder, "/"), "/", name);
 }
 
-absl::StatusOr<v1::ChiefState> ReadState(const std::string& folder) {
+absl::StatusOr<v1::ChiefState> ReadStateOfAnyFormat(const std::string& folder) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(folder));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, store->Get(kState));
   v1::ChiefState state;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, text, state));
+  return state;
+}
+
+absl::StatusOr<v1::ChiefState> ReadState(const std::string& folder) {
+  CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, ReadStateOfAnyFormat(folder));
   CAPSTAN_RETURN_IF_ERROR(CheckStateFormat(kState, state, "program"));
   return state;
 }
@@ -179,11 +184,11 @@ std::string IdOf(const std::string& model_uri) {
 // the folder holds no job. FAILED_PRECONDITION: a later version has stored the state, which may
 // name another model than this program would find.
 absl::StatusOr<std::optional<std::string>> ModelEndedWith(const std::string& job) {
-  const absl::StatusOr<v1::ChiefState> state = ReadState(job);
-  if (HasNotAnswered(job, state.status()) || absl::IsDeadlineExceeded(state.status()) ||
-      absl::IsFailedPrecondition(state.status())) {
+  const absl::StatusOr<v1::ChiefState> state = ReadStateOfAnyFormat(job);
+  if (HasNotAnswered(job, state.status()) || absl::IsDeadlineExceeded(state.status())) {
     return state.status();
   }
+  if (state.ok()) CAPSTAN_RETURN_IF_ERROR(CheckStateFormat(kState, *state, "program"));
   const std::string id = state.ok() ? IdOf(state->model_uri()) : "";
   if (id.empty()) return std::optional<std::string>();
   std::string folder = Within(Within(job, kCheckpoints), id);

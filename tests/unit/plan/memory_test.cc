@@ -125,6 +125,7 @@ TEST(WorkerMemoryTest, EachBatchAtWorkOrReadAheadHasItsKeysOnceMore) {
   v1::TableSpec& table = *job.add_tables();
   table.set_name("t");
   table.set_dim(8);
+  table.add_segments()->set_width(8);
   table.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
   job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_ASYNC);
   EXPECT_EQ(keys(5000), 25u * 3 * (5000 * 28 + 16 * (28 + 20)));
@@ -150,7 +151,7 @@ TEST(MemoryTest, EveryConnectionTakesMemoryAtBothOfItsEnds) {
   scale.shards = 10;
   const Sizes sizes = SizesFor(DenseJob(100), scale);
   EXPECT_EQ(PartOf(sizes.shard, "connections"), 110 * (uint64_t{72} << 10));
-  EXPECT_EQ(PartOf(sizes.chief, "connections"), 110 * (uint64_t{112} << 10));
+  EXPECT_EQ(PartOf(sizes.chief, "connections"), 110 * (uint64_t{136} << 10));
   EXPECT_EQ(PartOf(sizes.worker, "connections"), 11 * (uint64_t{480} << 10));
 }
 

@@ -109,7 +109,7 @@ TEST_F(ShardCallsTest, OneThatHasOnlyRegisteredIsCalledBesidesThoseThatTheViewNa
   v1::RegisterShardRequest registration;
   registration.set_wire_version(kWireVersion);
   registration.set_index(1);
-  registration.set_address("newcomer");
+  registration.set_address("newcomer:1");
   registration.set_incarnation(7);
   ASSERT_TRUE(shards_.Register(registration, now_).ok());
   calls_.Send(1, v1::LoadPartitionsRequest(), kRefusable);
@@ -118,7 +118,7 @@ TEST_F(ShardCallsTest, OneThatHasOnlyRegisteredIsCalledBesidesThoseThatTheViewNa
   const std::vector<CallShard> calls = Take();
   ASSERT_THAT(calls, SizeIs(2));
   EXPECT_EQ(calls[0].address, "shard-1");
-  EXPECT_EQ(calls[1].address, "newcomer");
+  EXPECT_EQ(calls[1].address, "newcomer:1");
   EXPECT_EQ(calls[1].request.Get<v1::LoadPartitionsRequest>().header().target_incarnation(), 7u);
   const auto answer = calls_.OnReply(calls[1].call, ShardReply(v1::LoadPartitionsReply()), now_);
   ASSERT_TRUE(answer);
