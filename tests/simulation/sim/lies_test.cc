@@ -14,8 +14,8 @@ namespace {
 using ::testing::ContainsRegex;
 
 // Where the search of a lie begins, which goes through all seeds in a circle. Those that only a few
-// seeds find, or that break another rule first in seed 1, begin where theirs was found when this was
-// written.
+// seeds find, or that break another rule first in seed 1, begin where theirs was found when this
+// was written.
 uint64_t FirstSeedOf(Lie lie) {
   switch (lie) {
     case Lie::kClockOfAnyView:
