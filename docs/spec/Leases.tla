@@ -7,20 +7,24 @@
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS
-  Lease,           \* ticks; of any Lease + 1 ticks that follow each other clocks miss one at most
+  Lease,           \* ticks
+  Term,            \* ticks for which a chief takes its term to stand; of any Term + 1 that follow each other clocks miss one at most
   Allowance,       \* so many ticks longer the chief waits; 1 is the protocol, 0 breaks it
   P,               \* pushes
   Chiefs,          \* chiefs that may start; an older one goes on as a zombie, or stops anywhere
   Deaths,          \* the primary may die
   Both,            \* the leases of shard 2 are modelled, too
   Calms,           \* faults end some time, for liveness
+  LastWrites,      \* the last chief has to write, too. FALSE: it grants whole leases at any time, which is more than it may; no chief comes after it
   \* The rules. TRUE is the protocol; FALSE breaks it on purpose.
   SelfFence,       \* a shard whose lease is over by its own clock answers no pull
   FromSending,     \* a shard counts its lease from when it has sent the heartbeat (FALSE: from the answer)
   ClockRuns,       \* the clock of a process that stands still goes on (FALSE: that of shard 1 may stop as well)
   WaitLease,       \* the backup is promoted when the primary's lease is over by the chief's clock
   WaitOld,         \* ... also the lease that an earlier chief may have granted
-  Stands,          \* a chief grants what is left of a lease since its last write of the state, which showed that its term stood
+  WaitTerm,        \* ... for as long as that chief may take its term to stand (FALSE: for a lease)
+  WaitLonger,      \* ... and where this chief grants one itself, until the later end of both (FALSE: until the end of its own)
+  Stands,          \* a chief grants no more than what is left of its term since its last write of the state, which showed that it stood
   FromBegin,       \* ... since the beginning of that write (FALSE: since its end)
   OnlyDead         \* a lease is not waited for only where its process is known to have ended
 
@@ -44,8 +48,8 @@ VARIABLES
   left,      \* shard -> ticks of its clock until its lease is over, 0 = it has none
   beat,      \* shard -> its heartbeat under way: sent or granted; ticks of its clock since it was sent, length of the lease
   wait,      \* term -> ticks of that chief's clock until the lease of shard 1 is over for it
-  stood,     \* term -> ticks of its clock since the write that showed last that its term stood; no more than Lease are counted
-  write,     \* term -> the write of the state under way: begun, landed or refused; ticks of its clock since it began
+  stood,     \* term -> ticks of its clock since the write that showed last that its term stood; no more than Term are counted
+  write,     \* term -> the write of the state under way: begun, landed or refused; ticks of its clock since it began (until it is refused)
   over,      \* terms of chiefs that know that they are superseded
   since,     \* ticks since a clock missed one
   calm       \* no more faults: messages arrive before the next tick, and only the last chief acts
@@ -61,17 +65,22 @@ Init ==
   /\ left = [s \in Shards |-> 0]
   /\ beat = [s \in Shards |-> NoBeat]
   /\ wait = [t \in Terms |-> 0]
-  /\ stood = [t \in Terms |-> IF t = 1 THEN 0 ELSE Lease]
+  /\ stood = [t \in Terms |-> IF t = 1 THEN 0 ELSE Term]
   /\ write = [t \in Terms |-> NoWrite]
   /\ over = {}
-  /\ since = Lease
+  /\ since = Term
   /\ calm = FALSE
 
 Owns(s) == s \notin dead /\ seen[s].own = s
 Serves(s) == Owns(s) /\ (SelfFence /\ s \in Leased => left[s] > 0)
+\* A chief that another one has followed can store no view, so it does not matter what it waits for.
+Decides(t) == store.term = t /\ mem[t].bak # 0
 Leads(t) == mem[t] # NoView /\ t \notin over /\ (calm => t = store.term)
 Most(a, b) == IF a > b THEN a ELSE b
 Less(a, b) == IF a > b THEN a - b ELSE 0
+Least(a, b) == IF a < b THEN a ELSE b
+
+Writes(t) == Stands /\ (LastWrites \/ t < Chiefs)
 
 (* ---- time ---- *)
 \* When all is calm nothing that can be done is left for the next tick.
@@ -84,16 +93,16 @@ Due ==
 Tick == \E slow \in SUBSET {<<"shard", 1>>, <<"chief", 1>>} : LET
     stops == ~ClockRuns /\ slow = {<<"shard", 1>>}
     Late(kind, i) == <<kind, i>> \in slow
-    Older(kind, i, n) == IF Late(kind, i) \/ n >= Lease THEN n ELSE n + 1
+    Older(kind, i, n, most) == IF Late(kind, i) \/ n >= most THEN n ELSE n + 1
     Shorter(kind, i, n) == IF Late(kind, i) \/ n = 0 THEN n ELSE n - 1 IN
-  /\ slow = {} \/ stops \/ since >= Lease
+  /\ slow = {} \/ stops \/ since >= Term
   /\ calm => ~Due
-  /\ since' = IF slow = {} \/ stops THEN (IF since < Lease THEN since + 1 ELSE since) ELSE 0
+  /\ since' = IF slow = {} \/ stops THEN (IF since < Term THEN since + 1 ELSE since) ELSE 0
   /\ left' = [s \in Shards |-> Shorter("shard", s, left[s])]
-  /\ beat' = [s \in Shards |-> IF beat[s] = NoBeat THEN NoBeat ELSE [beat[s] EXCEPT !.age = Older("shard", s, @)]]
+  /\ beat' = [s \in Shards |-> IF beat[s] = NoBeat THEN NoBeat ELSE [beat[s] EXCEPT !.age = Older("shard", s, @, Lease)]]
   /\ wait' = [t \in Terms |-> Shorter("chief", t, wait[t])]
-  /\ stood' = [t \in Terms |-> Older("chief", t, stood[t])]
-  /\ write' = [t \in Terms |-> IF write[t] = NoWrite THEN NoWrite ELSE [write[t] EXCEPT !.age = Older("chief", t, @)]]
+  /\ stood' = [t \in Terms |-> Older("chief", t, stood[t], Term)]
+  /\ write' = [t \in Terms |-> IF write[t] = NoWrite THEN NoWrite ELSE [write[t] EXCEPT !.age = Older("chief", t, @, Term)]]
   /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, over, calm>>
 
 (* ---- leases ---- *)
@@ -108,12 +117,12 @@ Lose(s) ==
   /\ beat' = [beat EXCEPT ![s] = NoBeat]
   /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, wait, stood, write, over, since, calm>>
 
-\* Only a process that the published view names has a lease.
-Grant(t, s) == LET len == IF Stands THEN Lease - stood[t] ELSE Lease IN
+\* Only a process that the published view names has a lease. What an earlier chief may yet grant it ends later perhaps.
+Grant(t, s) == LET len == IF Writes(t) THEN Least(Lease, Term - stood[t]) ELSE Lease IN
   /\ Leads(t) /\ mem[t] \in views /\ s \in {mem[t].own, mem[t].bak}
   /\ beat[s].k = "sent" /\ len > 0
   /\ beat' = [beat EXCEPT ![s].k = "granted", ![s].len = len]
-  /\ wait' = [wait EXCEPT ![t] = IF s = 1 THEN Patience ELSE @]
+  /\ wait' = [wait EXCEPT ![t] = IF s # 1 \/ ~Decides(t) THEN @ ELSE IF WaitLonger THEN Most(@, Patience) ELSE Patience]
   /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, stood, write, over, since, calm>>
 
 Take(s) ==
@@ -124,19 +133,19 @@ Take(s) ==
 
 (* ---- the store ---- *)
 Write(t) ==
-  /\ Stands /\ Leads(t) /\ write[t] = NoWrite /\ stood[t] > 0
+  /\ Writes(t) /\ Leads(t) /\ write[t] = NoWrite /\ stood[t] > 0
   /\ write' = [write EXCEPT ![t].k = "begun"]
   /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, wait, stood, over, since, calm>>
 
 \* Conditional on the write before. It may never land, and the chief may never hear that it has.
 Land(t) ==
   /\ write[t].k = "begun"
-  /\ write' = [write EXCEPT ![t].k = IF store.term = t THEN "landed" ELSE "refused"]
+  /\ write' = [write EXCEPT ![t] = IF store.term = t THEN [@ EXCEPT !.k = "landed"] ELSE [NoWrite EXCEPT !.k = "refused"]]
   /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, wait, stood, over, since, calm>>
 
 Hear(t) ==
   /\ write[t].k \in {"landed", "refused"}
-  /\ stood' = [stood EXCEPT ![t] = IF write[t].k = "refused" THEN @ ELSE IF FromBegin THEN write[t].age ELSE 0]
+  /\ stood' = [stood EXCEPT ![t] = IF write[t].k = "refused" THEN Term ELSE IF FromBegin THEN write[t].age ELSE 0]
   /\ over' = IF write[t].k = "refused" THEN over \cup {t} ELSE over
   /\ write' = [write EXCEPT ![t] = NoWrite]
   /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, wait, since, calm>>
@@ -146,18 +155,19 @@ Claim == LET t == store.term + 1  v == [store.view EXCEPT !.e = t * 100] IN
   /\ ~calm /\ t <= Chiefs
   /\ store' = [term |-> t, view |-> v]
   /\ mem' = [mem EXCEPT ![t] = v]
-  /\ wait' = [wait EXCEPT ![t] = IF WaitOld THEN Patience ELSE 0]
+  /\ wait' = [u \in Terms |-> IF u # t THEN 0 ELSE IF ~WaitOld THEN 0 ELSE IF WaitTerm THEN Term + Allowance ELSE Patience]
   /\ UNCHANGED <<views, seen, dead, has, acked, left, beat, stood, write, over, since, calm>>
 
 (* ---- the chief ---- *)
 \* The chief may be wrong about who is silent, so this can happen at any time. A view is stored before it is published.
 Promote(t) == LET v == mem[t]  w == [e |-> v.e + 1, own |-> v.bak, bak |-> 0] IN
-  /\ Leads(t) /\ v.bak # 0 /\ store.term = t
+  /\ Leads(t) /\ Decides(t)
   /\ WaitLease => wait[t] = 0
   /\ calm => v.own \in dead
   /\ mem' = [mem EXCEPT ![t] = w]
   /\ store' = [store EXCEPT !.view = w]
-  /\ UNCHANGED <<views, seen, dead, has, acked, left, beat, wait, stood, write, over, since, calm>>
+  /\ wait' = [wait EXCEPT ![t] = 0]
+  /\ UNCHANGED <<views, seen, dead, has, acked, left, beat, stood, write, over, since, calm>>
 
 Publish(t) ==
   /\ Leads(t) /\ mem[t] \notin views
@@ -166,15 +176,18 @@ Publish(t) ==
 
 \* The process of shard 1 has ended: its port refuses connections, or another process registers in its place.
 Forget(t) ==
-  /\ Leads(t) /\ wait[t] > 0 /\ (OnlyDead => 1 \in dead)
+  /\ Leads(t) /\ Decides(t) /\ wait[t] > 0 /\ (OnlyDead => 1 \in dead)
   /\ wait' = [wait EXCEPT ![t] = 0]
   /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, stood, write, over, since, calm>>
 
 (* ---- shards ---- *)
+\* Of what owns nothing no lease is of use.
 Learn(s) == \E v \in views :
   /\ s \notin dead /\ v.e > seen[s].e
   /\ seen' = [seen EXCEPT ![s] = v]
-  /\ UNCHANGED <<store, mem, views, dead, has, acked, left, beat, wait, stood, write, over, since, calm>>
+  /\ left' = [left EXCEPT ![s] = IF v.own = s THEN @ ELSE 0]
+  /\ beat' = [beat EXCEPT ![s] = IF v.own = s THEN @ ELSE NoBeat]
+  /\ UNCHANGED <<store, mem, views, dead, has, acked, wait, stood, write, over, since, calm>>
 
 \* Acknowledged is what the pair of a view has; it needs no lease.
 Push(s) == LET b == seen[s].bak IN
