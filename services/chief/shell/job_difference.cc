@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,22 +17,16 @@
 namespace capstan::chief {
 namespace {
 
-// Clears a field by its path, and what is around it if that is empty then.
+// Clears a field by its path. The messages on the way are there afterwards, so that two jobs of
+// which only one had them do not differ by that.
 void ClearPath(const std::string& path, google::protobuf::Message& message) {
   const size_t point = path.find('.');
   const google::protobuf::FieldDescriptor* const field =
       message.GetDescriptor()->FindFieldByName(path.substr(0, point));
   CAPSTAN_CHECK(field != nullptr);
   const google::protobuf::Reflection& reflection = *message.GetReflection();
-  if (point != path.npos) {
-    if (!reflection.HasField(message, field)) return;
-    google::protobuf::Message& inner = *reflection.MutableMessage(&message, field);
-    ClearPath(path.substr(point + 1), inner);
-    std::vector<const google::protobuf::FieldDescriptor*> left;
-    inner.GetReflection()->ListFields(inner, &left);
-    if (!left.empty()) return;
-  }
-  reflection.ClearField(&message, field);
+  if (point == path.npos) return reflection.ClearField(&message, field);
+  ClearPath(path.substr(point + 1), *reflection.MutableMessage(&message, field));
 }
 
 // Returns `spec` without the settings that may change while the job exists: where it is stored, how
@@ -42,22 +35,6 @@ v1::JobSpec WhatMatters(v1::JobSpec spec) {
   ClearPath("checkpoint.uri", spec);
   for (const std::string& field : FieldsThatMayChange()) ClearPath(field, spec);
   return spec;
-}
-
-// Adds the sections that only one of two jobs has to the other, so that what differs is told by the
-// settings within.
-void AddMissingSections(v1::JobSpec& one, v1::JobSpec& other) {
-  const google::protobuf::Reflection& reflection = *one.GetReflection();
-  for (int i = 0; i < one.GetDescriptor()->field_count(); ++i) {
-    const google::protobuf::FieldDescriptor& field = *one.GetDescriptor()->field(i);
-    if (field.is_repeated() ||
-        field.cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE ||
-        reflection.HasField(one, &field) == reflection.HasField(other, &field)) {
-      continue;
-    }
-    (void)reflection.MutableMessage(&one, &field);
-    (void)reflection.MutableMessage(&other, &field);
-  }
 }
 
 std::string Difference(const v1::JobSpec& before, const v1::JobSpec& now) {
@@ -95,10 +72,7 @@ v1::JobSpec AsBegun(const v1::JobSpec& before, v1::JobSpec now) {
 }
 
 std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now) {
-  v1::JobSpec one = WhatMatters(before);
-  v1::JobSpec other = WhatMatters(now);
-  AddMissingSections(one, other);
-  return Difference(one, other);
+  return Difference(WhatMatters(before), WhatMatters(now));
 }
 
 bool WantsMoreEpochs(const v1::JobSpec& before, const v1::JobSpec& now) {
