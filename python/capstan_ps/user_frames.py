@@ -13,14 +13,13 @@ ELSEWHERE = ("numpy", "torch")  # They may lie in any folder, as with `pip insta
 def place_in(frames, function=None):
     """file.py:line of the innermost of `frames` (traceback.FrameSummary, the outermost first) that is the user's own code. Where none is: of
     `function`, which the user has written, or else of the innermost frame."""
-    own = [frame for frame in frames if is_users(frame.filename)]
+    for frame in reversed(frames):
+        if is_users(frame.filename):
+            return _place(frame.filename, frame.lineno)
     code = getattr(inspect.unwrap(function), "__code__", None)
-    if not own and code is not None:
+    if code is not None:
         return _place(code.co_filename, code.co_firstlineno)
-    if not own and not frames:
-        return "capstan_ps"
-    frame = (own or frames)[-1]
-    return _place(frame.filename, frame.lineno)
+    return _place(frames[-1].filename, frames[-1].lineno) if frames else "capstan_ps"
 
 
 def is_users(filename):

@@ -98,7 +98,7 @@ JobKey DescribeWholes(WholeRange range) {
 
 std::string TextInUnit(KeyUnit unit, double value) {
   if (unit == KeyUnit::kSeconds) return SecondsText(value);
-  if (unit == KeyUnit::kNone) return absl::StrCat(value);
+  if (unit == KeyUnit::kNone) return NumberText(value);
   const auto bytes = static_cast<uint64_t>(value);
   std::string text = SizeText(bytes);
   return ParseByteSize(text) == bytes ? text : absl::StrCat(bytes);

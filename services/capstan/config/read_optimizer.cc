@@ -50,7 +50,7 @@ std::string DefaultsText(std::vector<OneDefault> defaults) {
   std::stable_partition(defaults.begin(), defaults.end(), is_of_most);
   std::vector<std::string> texts;
   for (const OneDefault& of : defaults) {
-    const std::string value = DescribeNumber({}, of.value).default_value;
+    const std::string value = TextInUnit(KeyUnit::kNone, of.value);
     texts.push_back(is_of_most(of) ? value
                                    : absl::StrCat(absl::StrJoin(of.kinds, ", "), ": ", value));
   }

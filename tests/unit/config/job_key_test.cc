@@ -68,6 +68,7 @@ TEST(JobKeyTest, ANumberOfAJobIsToldAsItsKeyIsWritten) {
   EXPECT_EQ(TextInUnit(KeyUnit::kBytes, (1 << 20) + 1), "1048577")
       << "another size is told otherwise";
   EXPECT_EQ(TextInUnit(KeyUnit::kNone, 0.5), "0.5");
+  EXPECT_EQ(TextInUnit(KeyUnit::kNone, 1e-8), "1e-8");
 }
 
 }  // namespace
