@@ -13,26 +13,13 @@
 #include "ps/partition/replica_wait.h"
 #include "ps/partition/replicate_message.h"
 #include "ps/partition/told_push.h"
-#include "ps/shard/replica_streams.h"
+#include "tests/unit/ps/partition/told_operations.h"
 #include "tests/unit/ps/shard/parsed.h"
 
 namespace capstan::ps {
 namespace {
 
-constexpr Incarnation kSource{7};
-constexpr PartitionIndex kFirst{1};
-constexpr PartitionIndex kSecond{2};
-constexpr ViewEpoch kPair{1, 0};
 constexpr ViewEpoch kNextPair{1, 7};
-
-v1::Operation Flush(PartitionIndex partition, ViewEpoch pair = kPair) {
-  v1::Operation operation;
-  operation.set_partition(static_cast<uint32_t>(Raw(partition)));
-  operation.mutable_pair()->set_term(pair.term);
-  operation.mutable_pair()->set_n(pair.n);
-  operation.mutable_flush();
-  return operation;
-}
 
 v1::ReplicateReply Taken(uint64_t number, const std::vector<uint64_t>& refused = {}) {
   v1::ReplicateReply reply;
@@ -58,10 +45,6 @@ ToldPush Told(uint32_t partition, const std::shared_ptr<const PushMessage>& push
           .pair = kPair,
           .result = {.dense_version = partition},
           .gradient = {push, place}};
-}
-
-v1::ReplicateRequest Next(const ReplicaStream& stream, size_t max_bytes) {
-  return Parsed<v1::ReplicateRequest>(stream.Next(kSource, max_bytes));
 }
 
 class ReplicaStreamTest : public testing::Test {
@@ -371,57 +354,6 @@ TEST_F(ReplicaStreamTest, WhoWaitsIsToldThatTheShardEnds) {
   stream_->Close();
   EXPECT_TRUE(absl::IsUnavailable(**told));
   EXPECT_TRUE(absl::IsUnavailable(**Await(kFirst, 1)));
-}
-
-TEST(ReplicaStreamsTest, ThereIsOneForEachProcessAndTimelineAndLaterOnesHaveHigherNumbers) {
-  ReplicaStreams streams;
-  const ReplicaTarget target = {"here", Incarnation{5}};
-  const auto first = streams.To(target, 1, ClosedLog());
-  EXPECT_EQ(streams.To(target, 1, ClosedLog()), first);
-  const auto second = streams.To(target, 2, ClosedLog());
-  EXPECT_NE(second, first);
-  EXPECT_GT(second->name().number, first->name().number);
-  streams.KeepOnly({});
-  EXPECT_TRUE(streams.All().empty());
-  EXPECT_GT(streams.To(target, 2, ClosedLog())->name().number, second->name().number);
-}
-
-TEST(ReplicaStreamsTest, WhatIsNotTakenIsToldOfAllAndOfTheOneThatHasMost) {
-  ReplicaStreams streams;
-  EXPECT_EQ(streams.most_bytes(), 0u);
-  const auto one = streams.To({"here", Incarnation{5}}, 1, ClosedLog());
-  const auto two = streams.To({"there", Incarnation{6}}, 1, ClosedLog());
-  one->Append(Flush(kFirst));
-  two->Append(Flush(kFirst));
-  two->Append(Flush(kSecond));
-  EXPECT_EQ(streams.most_bytes(), two->bytes());
-  EXPECT_EQ(streams.bytes(), one->bytes() + two->bytes());
-  EXPECT_GT(two->bytes(), one->bytes());
-}
-
-TEST(ReplicaStreamsTest, EveryBackupIsToldOfEveryRound) {
-  ReplicaStreams streams;
-  int woken = 0;
-  streams.SetWake([&woken] { ++woken; });
-  const auto stream = streams.To({"here", Incarnation{5}}, 1, ClosedLog());
-  streams.TellClosed({9, {}});
-  EXPECT_EQ(woken, 1);
-  EXPECT_EQ(Next(*stream, 100).operations(0).closed().round(), 9u);
-  EXPECT_GT(streams.bytes(), 0u);
-  streams.TellFinished(TrainerId{4}, 17);
-  EXPECT_EQ(Next(*stream, 100).operations(1).clock().clock(), 17u);
-}
-
-TEST(ReplicaStreamsTest, AStreamThatBeginsTellsFirstOfTheRoundsThatAreKept) {
-  ReplicaStreams streams;
-  ClosedLog kept(/*passed=*/6);
-  for (const uint64_t round : {7, 8}) kept.Learn({round, {}});
-  const auto stream = streams.To({"here", Incarnation{5}}, 1, kept);
-  streams.TellClosed({9, {}});
-  (void)streams.To({"here", Incarnation{5}}, 1, kept);
-  const v1::ReplicateRequest request = Next(*stream, 100);
-  ASSERT_EQ(request.operations_size(), 3) << "once";
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(request.operations(i).closed().round(), 7u + i);
 }
 
 }  // namespace
