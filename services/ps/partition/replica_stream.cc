@@ -201,11 +201,17 @@ void ReplicaStream::Release(PartitionIndex partition, ViewEpoch pair, const absl
   for (Waiter& waiter : settled) waiter.done(waiter.status);
 }
 
+v1::RequestHeader ReplicaStream::Header() const {
+  v1::RequestHeader header;
+  header.set_wire_version(kWireVersion);
+  header.set_timeline(name_.timeline);
+  header.set_target_incarnation(Raw(target_.incarnation));
+  return header;
+}
+
 grpc::ByteBuffer ReplicaStream::Next(Incarnation source, size_t max_bytes) const {
   v1::ReplicateRequest head;
-  head.mutable_header()->set_wire_version(kWireVersion);
-  head.mutable_header()->set_timeline(name_.timeline);
-  head.mutable_header()->set_target_incarnation(Raw(target_.incarnation));
+  *head.mutable_header() = Header();
   head.set_source(Raw(source));
   head.set_stream(name_.number);
   SentOperations operations;

@@ -93,6 +93,8 @@ class ReplicaStream {
 
   // ---- called by the sender, one call at a time ----
 
+  // The header of all that is sent to the target.
+  v1::RequestHeader Header() const;
   // Returns a ReplicateRequest with the operations that the target has not taken, up to about
   // `max_bytes`; with none if there are none. `source`: the incarnation of this process.
   grpc::ByteBuffer Next(Incarnation source, size_t max_bytes) const;

@@ -2,9 +2,7 @@
 
 #include <vector>
 
-#include "capstan/base/ids.h"
 #include "capstan/base/log.h"
-#include "capstan/base/wire_version.h"
 #include "capstan/rpc/limits.h"
 
 namespace capstan::ps {
@@ -15,15 +13,6 @@ constexpr char kReplicatePiece[] = "/capstan.v1.Ps/ReplicatePiece";
 constexpr size_t kRequestBytes = 4 << 20;
 constexpr absl::Duration kReplicateDeadline = absl::Seconds(5);
 constexpr absl::Duration kSenderTurn = absl::Milliseconds(20);
-
-// The header of each piece, as that of the whole request.
-v1::RequestHeader HeaderOf(const ReplicaStream& stream) {
-  v1::RequestHeader header;
-  header.set_wire_version(kWireVersion);
-  header.set_timeline(stream.name().timeline);
-  header.set_target_incarnation(Raw(stream.target().incarnation));
-  return header;
-}
 
 }  // namespace
 
@@ -71,7 +60,7 @@ void ReplicaSender::SendPiece(const std::shared_ptr<ReplicaStream>& stream, cons
   // One request to a backup is under way at a time, so all before this one are over. Whatever is
   // larger than a message is one push alone (ReplicaStream::Next).
   loop_.Call<v1::ReplicateReply>(
-      channel, kReplicatePiece, pieces->Next(HeaderOf(*stream), /*oldest=*/pieces->push()),
+      channel, kReplicatePiece, pieces->Next(stream->Header(), /*oldest=*/pieces->push()),
       kReplicateDeadline,
       [this, stream, channel, pieces](const absl::StatusOr<v1::ReplicateReply>& reply) {
         if (reply.ok() && !pieces->done()) return SendPiece(stream, channel, pieces);
