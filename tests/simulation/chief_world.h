@@ -164,7 +164,6 @@ class ChiefWorld : private SmallWorld {
   void RepeatBeat(size_t worker);
   void ReportAll(WorkerProcess& worker);
   v1::LeaseReport ReportOf(const Held& held) const;
-  v1::LeaseReport Untouched(const v1::Lease& lease) const;
   void Obey(size_t index, const worker::Orders& orders);
   void Revoke(WorkerProcess& worker, const Generation& generation);
   void HearView(WorkerProcess& worker);

@@ -10,6 +10,7 @@
 #include "capstan/placement/view_epoch.h"
 #include "tests/simulation/chief_world.h"
 #include "worker/machines/runners.h"
+#include "worker/session/held_leases.h"
 
 namespace capstan::simulation {
 namespace {
@@ -128,7 +129,9 @@ void ChiefWorld::ReportAll(WorkerProcess& process) {
   for (const Held& held : process.held) process.session->Report(ReportOf(held));
   std::erase_if(process.held, [this](const Held& held) { return !runners_[held.runner].alive; });
   BeginWaiting(process);
-  for (const v1::Lease& lease : process.waiting) process.session->Report(Untouched(lease));
+  for (const v1::Lease& lease : process.waiting) {
+    process.session->Report(worker::UntouchedReport(lease, /*returned=*/false));
+  }
   size_t tasks = process.waiting.size();
   bool other = false;
   for (const Held& held : process.held) {
@@ -170,19 +173,6 @@ v1::LeaseReport ChiefWorld::ReportOf(const Held& held) const {
     done.set_batches(batches);
     done.set_examples(examples);
   }
-  return report;
-}
-
-v1::LeaseReport ChiefWorld::Untouched(const v1::Lease& lease) const {
-  v1::LeaseReport report;
-  *report.mutable_generation() = lease.generation();
-  report.set_kind(lease.kind());
-  report.set_timeline(lease.timeline());
-  report.set_trainer(lease.trainer());
-  report.set_lane(lease.lane());
-  report.set_stream(StreamOf(WorkOf(lease)).value);
-  report.set_batches_done(lease.first_batch());
-  report.set_lane_tasks_known(static_cast<uint64_t>(lease.lane_tasks_size()));
   return report;
 }
 

@@ -11,6 +11,8 @@ namespace {
 // The task that is worked on, and a spare one.
 constexpr size_t kTasks = 2;
 
+}  // namespace
+
 v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
   v1::LeaseReport report;
   *report.mutable_generation() = lease.generation();
@@ -26,8 +28,6 @@ v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
   report.set_returned(returned);
   return report;
 }
-
-}  // namespace
 
 bool HeldLeases::HasTask() const {
   return std::any_of(held_.begin(), held_.end(), [](const auto& entry) {

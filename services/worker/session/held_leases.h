@@ -21,6 +21,9 @@
 
 namespace capstan::worker {
 
+// The report of a lease that has not begun. `returned`: it is given back.
+v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned);
+
 // Thread-compatible.
 class HeldLeases {
  public:
