@@ -181,6 +181,7 @@ class ChiefWorld : private SmallWorld {
   void TellOfShard(size_t shard);
   void KillShard(size_t shard);
   void FailParked();
+  void AnswerParked(absl::StatusOr<chief::ShardReply> answer);
   Answered ServeOrder(const Order& order);
   absl::Status CheckOrder(const chief::CallShard& call);
   Answered Hold(const v1::HoldRoundsRequest& request, absl::Duration deadline);

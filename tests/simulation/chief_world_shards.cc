@@ -92,12 +92,17 @@ void ChiefWorld::FailParked() {
   std::erase_if(messages_, [](const Message& message) { return message.parked; });
   for (const Message& message : parked) Fail(message);
   barrier_ = Barrier::kNone;
-  for (size_t i = 0; i < orders_.size(); ++i) {
-    if (!orders_[i].parked) continue;
-    const Order order = std::move(orders_[i]);
-    orders_.erase(orders_.begin() + static_cast<std::ptrdiff_t>(i));
-    return TellChief(order, absl::UnavailableError("the coordinator is gone"));
-  }
+  AnswerParked(absl::UnavailableError("the coordinator is gone"));
+}
+
+// Answers the order that waits for a barrier, if there is one.
+void ChiefWorld::AnswerParked(absl::StatusOr<chief::ShardReply> answer) {
+  const auto parked =
+      std::find_if(orders_.begin(), orders_.end(), [](const Order& order) { return order.parked; });
+  if (parked == orders_.end()) return;
+  const Order order = std::move(*parked);
+  orders_.erase(parked);
+  TellChief(order, std::move(answer));
 }
 
 // ---- orders ----
@@ -174,12 +179,7 @@ absl::StatusOr<chief::ShardReply> ChiefWorld::HoldReply() const {
 void ChiefWorld::AnswerHolds() {
   if (barrier_ != Barrier::kReached) return;
   barrier_ = Barrier::kNone;
-  for (size_t i = 0; i < orders_.size(); ++i) {
-    if (!orders_[i].parked) continue;
-    const Order order = std::move(orders_[i]);
-    orders_.erase(orders_.begin() + static_cast<std::ptrdiff_t>(i));
-    return TellChief(order, HoldReply());
-  }
+  AnswerParked(HoldReply());
 }
 
 // BarrierHolds: at a barrier every partition can be brought to the coordinator's last round.
