@@ -109,8 +109,8 @@ void ChiefWorld::Beat(size_t worker, bool answered) {
   for (const v1::Lease& lease : reply.leases()) CheckLease(worker, lease);
   for (const v1::Generation& revoked : reply.revoked()) {
     for (Held& held : process.held) {
-      const bool same = held.lease.generation().term() == revoked.term() &&
-                        held.lease.generation().count() == revoked.count();
+      const bool same =
+          GenerationFromProto(held.lease.generation()) == GenerationFromProto(revoked);
       held.taken_back = held.taken_back || same;
     }
   }
