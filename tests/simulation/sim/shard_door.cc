@@ -158,11 +158,10 @@ void ShardProcess::Order(const AnyMessage& order, absl::Time deadline,
   }
   if (const auto answer = FalseAnswer(order)) return done(*answer);
   door().Order(Heard(order), PatienceUntil(deadline),
-               [this, order, done](absl::StatusOr<AnyMessage> reply) {
+               [this, order, done = WhileItLives(done)](absl::StatusOr<AnyMessage> reply) mutable {
                  if (const auto* const move = order.As<v1::MovePartitionsRequest>()) {
                    OnMoveOrdered(*move, reply);
                  }
-                 if (ending_) return;
                  done(reply.ok() ? absl::StatusOr<AnyMessage>(Told(*reply)) : reply);
                });
 }
