@@ -39,20 +39,20 @@ class ReadAhead {
     uint64_t batch = 0;
     uint64_t question = 0;  // The number of the Ask() among those of all leases.
   };
+  using Ahead = std::map<uint64_t, uint64_t>;  // Bytes of batches, by their numbers.
   struct Lease {
     Read read;
     uint64_t at = 0;
     std::deque<Asked> waiting;
     // Bytes of the batches beyond `at` that are being read, which count as the largest one so far,
     // or are read.
-    std::map<uint64_t, uint64_t> ahead;
+    Ahead ahead;
 
     uint64_t Distance() const;  // From `at` to the first that waits.
   };
   Lease* Find(const void* who);
   Lease* Next();
   void BeginNext();
-  using Ahead = std::map<uint64_t, uint64_t>;
   void Drop(Lease& lease, Ahead::iterator begin, Ahead::iterator end);
 
   const uint64_t most_bytes_;
