@@ -46,8 +46,9 @@ constexpr DeclaredKey kTrainKeys[] = {
      .may_change = true},
     {.key = "train.wire_dtype", .help = "How values travel: `float32` or `bfloat16`."},
     {.key = "train.prefetch_batches",
-     .help = "Batches that each thread, or each lane, has ready ahead of time, as long as those of "
-             "a whole worker are less than 64 MiB; as many again are cut, with the same bound.",
+     .help = "Batches that each thread has ready ahead of time, beside the one that it, or each of "
+             "its lanes, works on next, as long as those of a whole worker are less than 64 MiB; "
+             "as many again are cut, and one of each lane, with the same bound.",
      .may_change = true},
     {.key = "train.push_window",
      .help = "Steps of a compute thread whose pushes may be unacknowledged when it pulls for the "

@@ -12,6 +12,7 @@
 #include "capstan/checkpoint/partition_pack.h"
 #include "capstan/client/ps_client.h"
 #include "capstan/client/request_plan.h"
+#include "capstan/consistency/batches_ahead.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/consistency/job_lanes.h"
 #include "capstan/consistency/lanes_at_work.h"
@@ -37,6 +38,13 @@ constexpr uint64_t kBitsAByte = 8;
 // afterwards: 5.6 times with 100,000 objects, whose list takes 19 MiB, beside the 31 MiB of an idle
 // chief (tests/bench/RESULTS.md, section large, 2026-11-30).
 constexpr uint64_t kListsWhileStored = 6;
+
+// What a worker has in memory beyond what is counted one by one: what towers, calls and their
+// messages use for a moment, and what lies between freed pieces, which the allocator gives back to
+// nobody. The second was up to a quarter of what is counted; large pieces leave none of it
+// (tests/bench/RESULTS.md, section lanes, 2026-12-01).
+constexpr uint64_t kScratchBytes = uint64_t{3} << 20;
+constexpr uint64_t kMostFragments = uint64_t{8} << 20;
 
 // Bytes of one row in memory, with its place in the index, and in a file. With several tables each
 // row counts as one of the widest table, as it is not known how many rows each will hold.
@@ -159,11 +167,10 @@ ShardNeeds NeedsOfShard(const v1::JobSpec& job, const Traffic& traffic, const Sc
   return needs;
 }
 
-// Returns how many batches the runners of a worker, whose threads, or lanes, are `feeds`, have
-// asked for ahead of time, beside those at work.
-uint64_t BatchesAhead(const v1::JobSpec& job, uint64_t feeds, uint64_t batch_bytes) {
-  const uint64_t most = kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1;
-  return std::min<uint64_t>(feeds * job.train().prefetch_batches(), most);
+// Returns how many of `batches` are read ahead, where all of them together take less than the bound
+// before the last one is read.
+uint64_t WithinReadAhead(uint64_t batches, uint64_t batch_bytes) {
+  return std::min(batches, kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1);
 }
 
 // Returns how many batches the runner of a thread, or of one of its `lanes` (0: no rounds), holds
@@ -201,9 +208,10 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
   const uint64_t messages = std::min<uint64_t>(traffic.worker.pulled_bytes, calls) +
                             std::min<uint64_t>(traffic.worker.pushed_bytes, calls);
   const uint64_t batch = job.train().batch_size() * facts.record_bytes;
-  // What the prefetcher cuts beyond what runners have asked for has the same bound as that.
-  const uint64_t ahead = BatchesAhead(job, feeds, batch);
-  const uint64_t read = feeds * BatchesAtWork(job, lanes) + ahead;
+  // What runners ask for ahead of time and what the prefetcher cuts beyond that have a bound each.
+  const uint64_t read =
+      feeds * BatchesAtWork(job, lanes) + WithinReadAhead(BatchesAhead(job), batch);
+  const uint64_t cut = WithinReadAhead(feeds * BatchesCutAhead(job), batch);
   // A program may write to what was pulled, and a push that is compensated says what that was.
   const uint64_t copies = !job.model().user().empty() && Compensates(job) ? 1 : 0;
   ProcessMemory memory;
@@ -213,8 +221,10 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
       {"gradient being computed", trainers * GradientsOfABatch(job) * (dense + rows)},
       {"messages on their way, at most", trainers * steps * messages},
       {"tasks being read", feeds * facts.task_bytes},
-      {"batches read ahead", (read + ahead) * batch},
+      {"batches read ahead", (read + cut) * batch},
       {"keys of batches", read * StepKeyBytes(job, traffic.worker.rows)}};
+  memory.parts.push_back(
+      {"kept by the allocator", kScratchBytes + std::min(memory.bytes() / 4, kMostFragments)});
   return memory;
 }
 

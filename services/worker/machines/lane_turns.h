@@ -1,6 +1,6 @@
 // Which lanes of a trainer are between their pull and their report. Each of these lanes holds a
-// copy of the dense parameters and a gradient of them. So with large models only some lanes work at
-// a time, and the others wait for their turn.
+// copy of the dense parameters and a gradient of them, and of the rows of its batch. So only some
+// lanes work at a time, fewer with large models, and the others wait for their turn.
 #ifndef CAPSTAN_WORKER_MACHINES_LANE_TURNS_H_
 #define CAPSTAN_WORKER_MACHINES_LANE_TURNS_H_
 

@@ -59,13 +59,16 @@ ReadAhead::Lease* ReadAhead::Find(const void* who) {
 }
 
 void ReadAhead::Drop(Lease& lease, Ahead::iterator begin, Ahead::iterator end) {
-  for (auto batch = begin; batch != end; ++batch) bytes_ -= batch->second;
+  for (auto batch = begin; batch != end; ++batch) {
+    bytes_ -= batch->second;
+    --batches_;
+  }
   lease.ahead.erase(begin, end);
 }
 
 // Returns the lease whose next batch may be read now and is needed soonest; null: there is none.
 ReadAhead::Lease* ReadAhead::Next() {
-  const bool ahead = largest_ && bytes_ < most_bytes_;
+  const bool ahead = largest_ && batches_ < limits_.batches && bytes_ < limits_.bytes;
   const auto turn = [](const Lease& lease) {
     return std::tuple(lease.Distance(), lease.waiting.front().question);
   };
@@ -87,6 +90,7 @@ void ReadAhead::BeginNext() {
     if (batch > next->at) {
       next->ahead[batch] = *largest_;
       bytes_ += *largest_;
+      ++batches_;
     }
     const Read read = next->read;  // The lease may leave meanwhile.
     read(batch);

@@ -1,6 +1,7 @@
 // What the leases of a worker read ahead. The batch that a lease's runner works on, or will next,
-// is read at once. Those beyond it are read only while such batches of all leases together take
-// less than a bound: a worker may hold many lanes, and batches of images are large.
+// is read at once. Those beyond it are read only while such batches of all leases together are
+// fewer, and take less, than is allowed: a worker may hold many lanes, each of which has a batch to
+// work on anyway, and batches of images are large.
 #ifndef CAPSTAN_WORKER_MACHINES_READ_AHEAD_H_
 #define CAPSTAN_WORKER_MACHINES_READ_AHEAD_H_
 
@@ -12,14 +13,19 @@
 
 namespace capstan::worker {
 
+// Of all leases of a worker together.
+struct ReadAheadLimits {
+  uint64_t batches = 0;
+  uint64_t bytes = 0;  // One batch may be beyond this limit.
+};
+
 // `who`, an address, names a lease; one that has left is not listened to. *Thread-compatible*.
 class ReadAhead {
  public:
   using Read = std::function<void(uint64_t batch)>;
 
-  // Until a first batch has shown how large batches are, none is read ahead. One batch may be
-  // beyond `most_bytes`.
-  explicit ReadAhead(uint64_t most_bytes) : most_bytes_(most_bytes) {}
+  // Until a first batch has shown how large batches are, none is read ahead.
+  explicit ReadAhead(ReadAheadLimits limits) : limits_(limits) {}
 
   // The batches of `who` are read by read(), which may call the methods of this object.
   void Join(const void* who, Read read);
@@ -55,8 +61,9 @@ class ReadAhead {
   void BeginNext();
   void Drop(Lease& lease, Ahead::iterator begin, Ahead::iterator end);
 
-  const uint64_t most_bytes_;
-  uint64_t bytes_ = 0;               // All batches that are ahead take so many.
+  const ReadAheadLimits limits_;
+  uint64_t batches_ = 0;             // So many are ahead, of all leases,
+  uint64_t bytes_ = 0;               // and take so many bytes.
   std::optional<uint64_t> largest_;  // Bytes of the largest batch that was read.
   uint64_t questions_ = 0;
   std::map<const void*, Lease> leases_;

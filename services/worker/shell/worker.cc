@@ -8,6 +8,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/batches_ahead.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/model/layout.h"
 #include "capstan/rpc/limits.h"
@@ -51,8 +52,8 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       source_(NewDataFiles({.patience = kDataPatience, .outlasts_refusals = true})),
       steps_(parameters_, TablesOfFeatures(job_)),
       waiting_opens_(kMaxStreamsPerConnection / 4),
-      prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},
-                  source_),
+      read_ahead_({.batches = BatchesAhead(job_), .bytes = kReadAheadBytes}),
+      prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = BatchesCutAhead(job_)}, source_),
       machine_({.name = options_.name,
                 .incarnation = options_.incarnation,
                 .progress_grain = ProgressGrain(job_)},

@@ -71,7 +71,7 @@ class Worker final : public WorkerShell {
   const std::shared_ptr<const Source> source_;  // Shared with the prefetcher.
   StepPool steps_;
   WaitingTurns waiting_opens_;
-  ReadAhead read_ahead_{kReadAheadBytes};
+  ReadAhead read_ahead_;
   GroupedExamples grouped_;
   BatchPrefetcher prefetcher_;
   StallMeter stall_meter_;

@@ -32,7 +32,7 @@ PATIENCE_SECONDS = 300
 
 def memory(folder, task, lanes, rounds):
     """Bytes of the worker at its largest, and what the plan says."""
-    with crew_of(JOB.format(folder=folder, task=task, lanes=lanes)) as crew:
+    with crew_of(JOB.format(folder=folder, task=task, lanes=lanes), workers=1) as crew:
         crew.until(lambda: crew.status().round >= rounds, f"{rounds} rounds", PATIENCE_SECONDS)
         return most_resident_bytes(crew, "worker-0"), planned_memory(crew)["worker"]
 

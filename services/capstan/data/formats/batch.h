@@ -65,6 +65,21 @@ struct Batch {
     for (const Bags& bags : features) sum += bags.bytes();
     return sum;
   }
+  // Gives back the memory of what may grow by more than half before it needs other memory. For
+  // records that are kept and grow no more.
+  void GiveBackRoom() {
+    const auto give_back = [](auto& column) {
+      if (column.capacity() - column.size() > column.size() / 2) column.shrink_to_fit();
+    };
+    for (std::vector<float>* column : {&labels, &weights, &values, &dense}) give_back(*column);
+    for (std::vector<uint64_t>* column : {&groups, &keys}) give_back(*column);
+    give_back(offsets);
+    for (Bags& bags : features) {
+      give_back(bags.offsets);
+      give_back(bags.keys);
+      give_back(bags.weights);
+    }
+  }
   // The mean of the examples' weights; 1 where all weights are 0.
   double MeanWeight() const {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);

@@ -81,6 +81,7 @@ class TaskReader::Impl {
       negatives.candidates = candidates_;
     }
     CAPSTAN_RETURN_IF_ERROR(ReadRanges(RangesOf(load.task), records));
+    records.GiveBackRoom();
     std::vector<uint32_t> order;
     if (options_.data.shuffle() && !load.evaluation) {
       order = ShuffledOrder(static_cast<uint32_t>(records.examples()), options_.seed, stream);
@@ -99,7 +100,10 @@ class TaskReader::Impl {
     return absl::OkStatus();
   }
 
+  // An eighth more than expected: a column that grows a little beyond its memory gets twice as
+  // much.
   void Reserve(uint64_t expected, Batch& records) const {
+    expected += expected / 8;
     const uint64_t width = std::max({1u, options_.data.fields(), options_.data.dense_width()});
     const uint64_t examples = std::min(expected, kMostReserved / width + 1);
     records.labels.reserve(examples * records.label_count);

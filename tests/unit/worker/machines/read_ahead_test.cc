@@ -32,7 +32,7 @@ class ReadAheadTest : public testing::Test {
   }
   std::vector<std::string> TakeBegun() { return std::exchange(begun_, {}); }
 
-  ReadAhead ahead_{100};
+  ReadAhead ahead_{{.batches = 4, .bytes = 100}};
   const char leases_[3] = {'a', 'b', 'c'};
   const char& a_ = leases_[0];
   const char& b_ = leases_[1];
@@ -46,6 +46,21 @@ TEST_F(ReadAheadTest, WhatIsNeededNowIsReadAtOnceAndMoreOnceTheSizeIsKnown) {
   EXPECT_THAT(TakeBegun(), ElementsAre("a0", "b0"));
   ahead_.OnRead(&a_, 0, 10);
   EXPECT_THAT(TakeBegun(), ElementsAre("a1", "b1", "a2", "b2")) << "what is needed soonest first";
+}
+
+TEST_F(ReadAheadTest, AllLeasesTogetherReadNoMoreBatchesAheadThanAreAllowedHoweverSmallTheyAre) {
+  AskForThree(a_);
+  AskForThree(b_);
+  AskForThree(c_);
+  EXPECT_THAT(TakeBegun(), ElementsAre("a0", "b0", "c0"));
+  ahead_.OnRead(&a_, 0, 1);
+  EXPECT_THAT(TakeBegun(), ElementsAre("a1", "b1", "c1", "a2"));
+  ahead_.OnRead(&a_, 1, 1);
+  EXPECT_THAT(TakeBegun(), IsEmpty()) << "a batch that is read is ahead still";
+  ahead_.Reach(&a_, 1);
+  EXPECT_THAT(TakeBegun(), ElementsAre("b2"));
+  ahead_.Leave(&b_);
+  EXPECT_THAT(TakeBegun(), ElementsAre("c2"));
 }
 
 TEST_F(ReadAheadTest, AllLeasesTogetherReadAheadLessThanTheBoundAndOneBatch) {
