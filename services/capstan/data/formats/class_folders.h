@@ -22,8 +22,8 @@ struct ClassFolder {
 std::string_view ClassOf(std::string_view folder);
 
 // Returns the folders directly below `root` that hold images: files whose names end in .jpg, .jpeg
-// or .png, in upper or lower case. They are in the order of their images' paths, in which "pets/a-b"
-// stands before "pets/a", as '-' does before '/'. NOT_FOUND: there is no such folder.
+// or .png, in upper or lower case. They are in the order of their images' paths, in which
+// "pets/a-b" stands before "pets/a", as '-' does before '/'. NOT_FOUND: there is no such folder.
 // INVALID_ARGUMENT: a class's folder holds another folder.
 absl::StatusOr<std::vector<ClassFolder>> ListClasses(const Source& source, const std::string& root);
 

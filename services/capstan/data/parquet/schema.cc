@@ -158,8 +158,8 @@ absl::Status CheckNode(const Node& node, size_t nodes) {
   constexpr int64_t kMostFixed = int64_t{1} << 20;
   const bool fixed = node.type == static_cast<int64_t>(Physical::kFixed);
   const bool leaf = node.children == 0;
-  if (node.children < 0 || node.children > static_cast<int64_t>(nodes) || node.repetition < 0 || node.repetition > 2 ||
-      (leaf && (node.type < 0 || node.type > 7)) ||
+  if (node.children < 0 || node.children > static_cast<int64_t>(nodes) || node.repetition < 0 ||
+      node.repetition > 2 || (leaf && (node.type < 0 || node.type > 7)) ||
       (leaf && fixed && (node.type_length < 1 || node.type_length > kMostFixed))) {
     return absl::DataLossError("the footer's schema is malformed");
   }

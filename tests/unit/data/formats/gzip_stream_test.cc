@@ -42,9 +42,9 @@ TEST(GzipStreamTest, WhereverItIsCutTheErrorNamesTheEnd) {
     const auto text = Gunzipped(file.substr(0, size));
     ASSERT_EQ(text.ok(), size == first) << size;
     if (text.ok()) continue;
-    EXPECT_EQ(text.status(),
-              absl::DataLossError(absl::StrCat("a.gz: byte ", size, ": the gzip data ends early; "
-                                               "is the file truncated?")));
+    EXPECT_EQ(text.status(), absl::DataLossError(absl::StrCat("a.gz: byte ", size,
+                                                              ": the gzip data ends early; "
+                                                              "is the file truncated?")));
   }
 }
 
@@ -60,8 +60,8 @@ TEST(GzipStreamTest, ZerosBehindAMemberArePaddingAndZerosBeforeItAreDamage) {
 
 TEST(GzipStreamTest, CanBeRestartedWithinMembersAndBetweenThem) {
   const std::string text = SomeLines(3000);
-  const std::string file = Gzip(text.substr(0, 9500)) + Gzip(text.substr(9500, 3750)) +
-                           Gzip(text.substr(13250));
+  const std::string file =
+      Gzip(text.substr(0, 9500)) + Gzip(text.substr(9500, 3750)) + Gzip(text.substr(13250));
   const auto points = ExpectRestTextAtEachPoint(NewGzipStream, file, text);
   EXPECT_GT(points.size(), 10u);
   const auto within = [](const RestartPoint& point) { return point.state != nullptr; };

@@ -45,7 +45,8 @@ bool IsExample(const std::string& message) {
 
 TEST(TfExampleTest, TheFirstValueOfAListCounts) {
   EXPECT_TRUE(ValueIn(EntryOf("x", kBytesList, Nested(1, "A") + Nested(1, "B"))).has_value());
-  EXPECT_EQ(ValueIn(EntryOf("x", kInt64List, BytesOf({0x08, 5, 0x08, 6}))), FeatureValue(int64_t{5}));
+  EXPECT_EQ(ValueIn(EntryOf("x", kInt64List, BytesOf({0x08, 5, 0x08, 6}))),
+            FeatureValue(int64_t{5}));
   EXPECT_EQ(ValueIn(EntryOf("x", kInt64List, Nested(1, BytesOf({0x80, 0x01, 6})))),
             FeatureValue(int64_t{128}));
   EXPECT_EQ(ValueIn(EntryOf("x", kFloatList, BytesOf({0x0D, 0, 0, 0, 0x3F}))), FeatureValue(0.5F));

@@ -12,8 +12,8 @@ namespace {
 
 TEST(ToTfRecordTest, WritesWhatTensorFlowWrites) {
   // tf.io.TFRecordWriter of a record of no bytes.
-  EXPECT_EQ(ToTfRecord(""), BytesOf({0, 0, 0, 0, 0, 0, 0, 0, 0x29, 0x03, 0x98, 0x07, 0xD8, 0xEA,
-                                     0x82, 0xA2}));
+  EXPECT_EQ(ToTfRecord(""),
+            BytesOf({0, 0, 0, 0, 0, 0, 0, 0, 0x29, 0x03, 0x98, 0x07, 0xD8, 0xEA, 0x82, 0xA2}));
   // The CRC32C of these digits is E3069283; rotated by 15 bits and with the format's number added
   // it is this.
   EXPECT_EQ(TfRecordSum("123456789"), 0xC78AB0E5u);
@@ -49,8 +49,7 @@ TEST(WholeTfRecordsTest, ALengthThatLiesIsNoRecordThoughItsSumIsRight) {
        {uint64_t{4}, uint64_t{1} << 40, ~uint64_t{0}, ~uint64_t{0} - 15, ~uint64_t{0} - 11}) {
     const std::string bytes(reinterpret_cast<const char*>(&length), sizeof(length));
     const uint32_t sum = TfRecordSum(bytes);
-    const std::string front =
-        bytes + std::string(reinterpret_cast<const char*>(&sum), sizeof(sum));
+    const std::string front = bytes + std::string(reinterpret_cast<const char*>(&sum), sizeof(sum));
     EXPECT_EQ(WholeTfRecords(front + "one" + std::string(4, '\0')), 0u) << length;
   }
 }

@@ -47,9 +47,9 @@ TEST(ZstdStreamTest, WhereverItIsCutTheErrorNamesTheEnd) {
     const auto text = Unzstded(file.substr(0, size));
     ASSERT_EQ(text.ok(), size == first) << size;
     if (text.ok()) continue;
-    EXPECT_EQ(text.status(),
-              absl::DataLossError(absl::StrCat("a.zst: byte ", size, ": the zstd data ends early; "
-                                               "is the file truncated?")));
+    EXPECT_EQ(text.status(), absl::DataLossError(absl::StrCat("a.zst: byte ", size,
+                                                              ": the zstd data ends early; "
+                                                              "is the file truncated?")));
   }
 }
 

@@ -27,8 +27,7 @@ TEST(ByteStreamSplitTest, TheFirstBytesOfAllValuesStandBeforeTheSecondOnes) {
 TEST(ByteStreamSplitTest, IntegersHaveTheSignThatTheirTypeSays) {
   const std::string bytes = BytesOf({0xFE, 0xFF, 0xFF, 0xFF});
   for (const bool is_unsigned : {false, true}) {
-    const Column column = {
-        .name = "x", .physical = Physical::kInt32, .is_unsigned = is_unsigned};
+    const Column column = {.name = "x", .physical = Physical::kInt32, .is_unsigned = is_unsigned};
     Values values;
     ASSERT_TRUE(NewByteStreamSplitDecoder(column, bytes)->Read(1, values));
     EXPECT_THAT(values.integers, ElementsAre(is_unsigned ? int64_t{4294967294} : int64_t{-2}));

@@ -78,8 +78,7 @@ std::string DataPage(int64_t values, int64_t encoding, const std::string& body) 
 std::string DictionaryPage(std::initializer_list<int> numbers) {
   const std::string body = Int32s(numbers);
   const auto size = static_cast<int64_t>(body.size());
-  const ThriftStruct about =
-      ThriftStruct().Int(1, static_cast<int64_t>(numbers.size())).Int(2, 0);
+  const ThriftStruct about = ThriftStruct().Int(1, static_cast<int64_t>(numbers.size())).Int(2, 0);
   return ThriftStruct().Int(1, 2).Int(2, size).Int(3, size).Struct(7, about).bytes() + body;
 }
 
@@ -171,9 +170,10 @@ TEST(ColumnReaderTest, SizesThatLieAreDamage) {
               HasSubstr("a page ends early"));
   EXPECT_THAT(error(Integers(), "no page"), HasSubstr("no header of a page is here"));
   const ThriftStruct levels = ThriftStruct().Int(1, 3).Int(4, 0).Int(5, 3).Int(6, 3);
-  EXPECT_THAT(error(Integers(),
-                    ThriftStruct().Int(1, 3).Int(2, 4).Int(3, 4).Struct(8, levels).bytes() + "...."),
-              HasSubstr("a page ends early"));
+  EXPECT_THAT(
+      error(Integers(),
+            ThriftStruct().Int(1, 3).Int(2, 4).Int(3, 4).Struct(8, levels).bytes() + "...."),
+      HasSubstr("a page ends early"));
 }
 
 TEST(ColumnReaderTest, APageOfAnotherChecksumIsDamage) {
@@ -187,8 +187,8 @@ TEST(ColumnReaderTest, APageOfAnotherChecksumIsDamage) {
 
 TEST(ColumnReaderTest, AListBeginsWhereItsLevelSaysAndAnEmptyOneHasNoValue) {
   // Repetition 0, 1, 0, 0 and definition 1, 1, 0, 1: the lists [5, 6], [] and [7].
-  const std::string body = BytesOf({2, 0, 0, 0, 0x03, 0x02}) + BytesOf({2, 0, 0, 0, 0x03, 0x0B}) +
-                           Int32s({5, 6, 7});
+  const std::string body =
+      BytesOf({2, 0, 0, 0, 0x03, 0x02}) + BytesOf({2, 0, 0, 0, 0x03, 0x0B}) + Int32s({5, 6, 7});
   ColumnOfPages column(ListsOfIntegers(1), DataPage(4, kPlainPage, body), 4);
   auto cells = column.reader().NextEntries();
   ASSERT_TRUE(cells.ok()) << cells.status();
@@ -202,8 +202,9 @@ TEST(ColumnReaderTest, AListBeginsWhereItsLevelSaysAndAnEmptyOneHasNoValue) {
 
 TEST(ColumnReaderTest, WholePagesOfListsAreSkippedAsLongAsNoFurtherRowBeginsInThem) {
   const auto page = [](int levels, std::initializer_list<int> numbers) {
-    return DataPage(2, kPlainPage, BytesOf({2, 0, 0, 0, 0x03, levels}) +
-                                       BytesOf({2, 0, 0, 0, 0x03, 0x03}) + Int32s(numbers));
+    return DataPage(
+        2, kPlainPage,
+        BytesOf({2, 0, 0, 0, 0x03, levels}) + BytesOf({2, 0, 0, 0, 0x03, 0x03}) + Int32s(numbers));
   };
   // The lists [1, 2], [3, 4, 5] and [6]: the second one goes on in the third page.
   const std::string pages = page(2, {1, 2}) + page(2, {3, 4}) + page(1, {5, 6});

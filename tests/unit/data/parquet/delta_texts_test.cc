@@ -88,8 +88,8 @@ TEST(DeltaTextDecoderTest, TextsThatRepeatEachOtherDoNotTakeAllMemory) {
   // The first suffix has 2^20 bytes, all others have none: a difference of -2^20, then of 0.
   const std::string first = BytesOf({0x80, 0x80, 0x80, 0x01});
   const std::string least = BytesOf({0xFF, 0xFF, 0x7F});
-  std::string suffixes = BytesOf({8, 1, 0x81, 0x08}) + first + least + BytesOf({/*width=*/32}) +
-                         std::string(4, '\0');
+  std::string suffixes =
+      BytesOf({8, 1, 0x81, 0x08}) + first + least + BytesOf({/*width=*/32}) + std::string(4, '\0');
   for (int i = 1; i < 8; ++i) suffixes += BytesOf({0, 0, 0x10, 0});
   for (int i = 1; i < 128; ++i) suffixes += block;
   const std::string bytes = common + suffixes + std::string(kShared, 'x');

@@ -51,11 +51,10 @@ std::string ErrorOfFooter(const std::vector<ThriftStruct>& groups, int64_t rows)
 }
 
 TEST(FooterTest, AChunkBeginsWithItsDictionaryIfThereIsOne) {
-  const auto parsed =
-      ParseFooter(FooterOf({GroupOf({ChunkOf({.data = 50, .dictionary = 4})}, 3),
-                            GroupOf({ChunkOf({.data = 200, .bytes = 800})}, 2)},
-                           5),
-                  kBytesOfPages);
+  const auto parsed = ParseFooter(FooterOf({GroupOf({ChunkOf({.data = 50, .dictionary = 4})}, 3),
+                                            GroupOf({ChunkOf({.data = 200, .bytes = 800})}, 2)},
+                                           5),
+                                  kBytesOfPages);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(parsed->rows, 5u);
   ASSERT_EQ(parsed->row_groups.size(), 2u);

@@ -64,9 +64,8 @@ TEST(PlainDecoderTest, ATextStandsBehindItsLength) {
 
 TEST(PlainDecoderTest, ALengthThatLiesIsMalformed) {
   const Column column = {.name = "x", .physical = Physical::kByteArray};
-  for (const std::string& bytes :
-       {BytesOf({3, 0, 0, 0, 'a', 'b'}), BytesOf({0xFF, 0xFF, 0xFF, 0xFF, 'a'}),
-        BytesOf({1, 0, 0})}) {
+  for (const std::string& bytes : {BytesOf({3, 0, 0, 0, 'a', 'b'}),
+                                   BytesOf({0xFF, 0xFF, 0xFF, 0xFF, 'a'}), BytesOf({1, 0, 0})}) {
     Values values;
     EXPECT_FALSE(NewPlainDecoder(column, bytes)->Read(1, values)) << bytes.size();
   }

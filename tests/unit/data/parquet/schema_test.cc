@@ -34,9 +34,9 @@ Column OnlyColumn(const ThriftStruct& leaf) {
 }
 
 TEST(ReadSchemaTest, AColumnKnowsItsLeafAndWhetherItsCellsMayBeNull) {
-  const auto schema = SchemaOf({BranchNode("schema", 3), LeafNode("a", 1),
-                                BranchNode("s", 2, kOptionalNode), LeafNode("s1", 4),
-                                LeafNode("s2", 5), LeafNode("b", 6, kOptionalNode)});
+  const auto schema =
+      SchemaOf({BranchNode("schema", 3), LeafNode("a", 1), BranchNode("s", 2, kOptionalNode),
+                LeafNode("s1", 4), LeafNode("s2", 5), LeafNode("b", 6, kOptionalNode)});
   ASSERT_TRUE(schema.ok()) << schema.status();
   ASSERT_EQ(schema->columns.size(), 3u);
   EXPECT_THAT(schema->leaves, ElementsAre(Physical::kInt32, Physical::kFloat, Physical::kDouble,
@@ -51,10 +51,10 @@ TEST(ReadSchemaTest, AColumnKnowsItsLeafAndWhetherItsCellsMayBeNull) {
 }
 
 TEST(ReadSchemaTest, AListHasTheDefinitionsOfItsThreeLevels) {
-  const auto schema = SchemaOf({BranchNode("schema", 2), BranchNode("x", 1, kOptionalNode),
-                                BranchNode("list", 1, kRepeatedNode),
-                                LeafNode("element", 2, kOptionalNode),
-                                LeafNode("plain", 2, kRepeatedNode)});
+  const auto schema =
+      SchemaOf({BranchNode("schema", 2), BranchNode("x", 1, kOptionalNode),
+                BranchNode("list", 1, kRepeatedNode), LeafNode("element", 2, kOptionalNode),
+                LeafNode("plain", 2, kRepeatedNode)});
   ASSERT_TRUE(schema.ok()) << schema.status();
   const Column& list = schema->columns[0];
   EXPECT_TRUE(list.list);
@@ -69,9 +69,8 @@ TEST(ReadSchemaTest, AListHasTheDefinitionsOfItsThreeLevels) {
 }
 
 TEST(ReadSchemaTest, AListOfListsIsNotReadable) {
-  const auto schema =
-      SchemaOf({BranchNode("schema", 1), BranchNode("x", 1, kRepeatedNode),
-                BranchNode("list", 1, kRepeatedNode), LeafNode("element", 2)});
+  const auto schema = SchemaOf({BranchNode("schema", 1), BranchNode("x", 1, kRepeatedNode),
+                                BranchNode("list", 1, kRepeatedNode), LeafNode("element", 2)});
   ASSERT_TRUE(schema.ok()) << schema.status();
   EXPECT_THAT(schema->columns[0].unreadable, HasSubstr("is a list of lists"));
 }
@@ -116,8 +115,7 @@ TEST(ReadSchemaTest, NodesThatAreNoTreeAreMalformed) {
       {BranchNode("schema", 1), ThriftStruct().Int(1, 7).Int(2, (1 << 20) + 1).Text(4, "x")},
   };
   for (const std::vector<ThriftStruct>& nodes : schemas) {
-    EXPECT_EQ(SchemaOf(nodes).status(),
-              absl::DataLossError("the footer's schema is malformed"))
+    EXPECT_EQ(SchemaOf(nodes).status(), absl::DataLossError("the footer's schema is malformed"))
         << &nodes - schemas.data();
   }
   const Column fixed = OnlyColumn(ThriftStruct().Int(1, 7).Int(2, 1 << 20).Text(4, "x"));

@@ -101,8 +101,8 @@ TEST(ThriftReaderTest, AListHasTheTypeThatIsExpectedAndNoMoreValuesThanBytes) {
 TEST(ThriftReaderTest, ValuesOfAllTypesAreSkippedToTheirEnds) {
   const std::string bytes = BytesOf({0x11}) + BytesOf({0x13, 0x7F}) + BytesOf({0x14, 0x02}) +
                             BytesOf({0x17, 1, 2, 3, 4, 5, 6, 7, 8}) + BytesOf({0x18, 1, 'a'}) +
-                            BytesOf({0x19, 0x21, 1, 2}) +         // A list of two flags.
-                            BytesOf({0x1A, 0x15, 0x02}) +         // A set of one number.
+                            BytesOf({0x19, 0x21, 1, 2}) +          // A list of two flags.
+                            BytesOf({0x1A, 0x15, 0x02}) +          // A set of one number.
                             BytesOf({0x1B, 1, 0x85, 1, 'k', 2}) +  // A map from text to number.
                             BytesOf({0x1B, 0}) +                   // An empty map.
                             BytesOf({0x1C, 0x15, 0x02, 0x00}) +    // A struct.

@@ -21,8 +21,8 @@ bool CanHave(Physical type, Encoding encoding) {
 
 TEST(ValueDecoderTest, EachTypeHasTheEncodingsThatTheFormatDefinesForIt) {
   for (const Physical type :
-       {Physical::kBoolean, Physical::kInt32, Physical::kInt64, Physical::kFloat,
-        Physical::kDouble, Physical::kByteArray, Physical::kFixed}) {
+       {Physical::kBoolean, Physical::kInt32, Physical::kInt64, Physical::kFloat, Physical::kDouble,
+        Physical::kByteArray, Physical::kFixed}) {
     const bool integer = type == Physical::kInt32 || type == Physical::kInt64;
     const bool fraction = type == Physical::kFloat || type == Physical::kDouble;
     const bool text = type == Physical::kByteArray;
