@@ -101,6 +101,13 @@ TEST_F(PlanTest, HelpSaysHowManyKeysABatchIsTakenToHave) {
   EXPECT_THAT(help, ::testing::Not(HasSubstr("all are different")));
 }
 
+TEST_F(PlanTest, DataOfNoBytesAreRefused) {
+  const Result result =
+      Run({"plan", Docs() + "plan/clicks.yaml", "--data", "0", "--step-seconds", ".02"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, "--data: is 0\n");
+}
+
 TEST_F(PlanTest, ABatchOfUnknownLengthIsAskedFor) {
   const Result result =
       Run({"plan", Docs() + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G"});

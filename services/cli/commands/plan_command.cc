@@ -119,6 +119,7 @@ absl::Status TellData(const PlanSettings& options, v1::JobSpec& job, DataFacts& 
   data.set_dense_width(image.height() > 0 ? image.height() * image.width() * image.channels()
                                           : static_cast<uint32_t>(data.numeric_size()));
   CAPSTAN_ASSIGN_OR_RETURN(facts.bytes, ReadSize("--data", options.data));
+  if (facts.bytes == 0) return absl::InvalidArgumentError("--data: is 0");
   const uint64_t task = TaskBytes(data, facts.bytes);
   facts.tasks = DivideUp(facts.bytes, task);
   return LayOutModel(job);

@@ -21,8 +21,9 @@ struct ClassFolder {
 // Returns the class that a folder is of: "cat" for "pets/cat".
 std::string_view ClassOf(std::string_view folder);
 
-// Returns the folders directly below `root`, sorted by path, that hold images: files whose names
-// end in .jpg, .jpeg or .png, in upper or lower case. NOT_FOUND: there is no such folder.
+// Returns the folders directly below `root` that hold images: files whose names end in .jpg, .jpeg
+// or .png, in upper or lower case. They are in the order of their images' paths, in which
+// "pets/a-b" stands before "pets/a", as '-' does before '/'. NOT_FOUND: there is no such folder.
 // INVALID_ARGUMENT: a class's folder holds another folder.
 absl::StatusOr<std::vector<ClassFolder>> ListClasses(const Source& source, const std::string& root);
 

@@ -74,11 +74,11 @@ bool FirstValue(uint64_t list_kind, std::string_view list, std::optional<Feature
     uint64_t whole = fields.varint();
     if (list_kind == 1 && fields.Is(1, kBytes)) {
       value = bytes;
-    } else if (list_kind == 2 && !fields.Is(1, kVarint)) {
+    } else if (list_kind == 2 && (fields.Is(1, kBytes) || fields.Is(1, kFixed32))) {
       if (bytes.empty()) continue;
       if (!TakeFloat(bytes, number)) return false;
       value = number;
-    } else if (list_kind == 3 && !fields.Is(1, kFixed32)) {
+    } else if (list_kind == 3 && (fields.Is(1, kBytes) || fields.Is(1, kVarint))) {
       if (fields.Is(1, kBytes) && bytes.empty()) continue;
       if (fields.Is(1, kBytes) && !TakeVarint(bytes, whole)) return false;
       value = static_cast<int64_t>(whole);

@@ -13,7 +13,7 @@ class ByteStreamSplit : public ValueDecoder {
       : column_(column), width_(ValueBytes(column)), total_(bytes.size() / width_), bytes_(bytes) {}
 
   bool Read(size_t count, Values& values) override {
-    if (count > total_ - next_) return false;
+    if (bytes_.size() % width_ != 0 || count > total_ - next_) return false;
     joined_.resize(count * width_);
     for (size_t i = 0; i < count; ++i) {
       for (size_t k = 0; k < width_; ++k) joined_[i * width_ + k] = bytes_[k * total_ + next_ + i];

@@ -110,17 +110,12 @@ uint64_t MostOf(Codec codec, uint64_t compressed) {
 }  // namespace
 
 std::string WhyUnsupportedCodec(int64_t codec) {
-  switch (static_cast<Codec>(codec)) {
-    case Codec::kNone:
-    case Codec::kSnappy:
-    case Codec::kGzip:
-    case Codec::kZstd:
-    case Codec::kLz4Raw:
-      return "";
-    default:
-      return absl::StrCat("is compressed with ", NameOf(codec),
-                          "; supported are SNAPPY, GZIP, ZSTD, LZ4_RAW and none");
+  for (const Codec known :
+       {Codec::kNone, Codec::kSnappy, Codec::kGzip, Codec::kZstd, Codec::kLz4Raw}) {
+    if (codec == static_cast<int64_t>(known)) return "";
   }
+  return absl::StrCat("is compressed with ", NameOf(codec),
+                      "; supported are SNAPPY, GZIP, ZSTD, LZ4_RAW and none");
 }
 
 absl::Status Decompress(int64_t codec, std::string_view compressed, uint64_t size,

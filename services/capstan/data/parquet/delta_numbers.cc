@@ -61,8 +61,9 @@ DeltaNumbers::DeltaNumbers(std::string_view bytes) : rest_(bytes) {
   }
   value_ = UnZigZag(value_);
   if (miniblocks_ == 0 || block > kMostBlock || block % miniblocks_ != 0) return;
-  miniblock_values_ = block / miniblocks_;
-  if (miniblock_values_ == 0 || miniblock_values_ % 8 != 0) return;
+  const uint64_t values = block / miniblocks_;
+  if (values == 0 || values % 8 != 0) return;
+  miniblock_values_ = values;
   left_ = count;
 }
 
@@ -105,7 +106,9 @@ bool DeltaNumbers::BeginMiniblock() {
 std::string_view DeltaNumbers::Behind() const {
   DeltaNumbers numbers = *this;
   if (numbers.miniblock_values_ == 0) return {};
-  for (uint64_t left = numbers.left_ > 0 ? numbers.left_ - 1 : 0; left > 0;) {
+  // The first value stands before all blocks, and the present miniblock is taken off already.
+  const uint64_t taken = began_ ? in_miniblock_ : 1;
+  for (uint64_t left = left_ - std::min(left_, taken); left > 0;) {
     if (!numbers.BeginMiniblock()) return {};
     left -= std::min(left, numbers.miniblock_values_);
   }

@@ -112,7 +112,10 @@ absl::Status CheckRowGroups(const std::vector<Physical>& leaves, int64_t rows,
   for (RowGroup& group : metadata.row_groups) {
     group.first_row = metadata.rows;
     metadata.rows += group.rows;
-    if (metadata.rows > static_cast<uint64_t>(kMostRows)) break;
+    if (metadata.rows > static_cast<uint64_t>(kMostRows)) {
+      return absl::DataLossError(
+          absl::StrCat("its row groups have more than ", kMostRows, " rows"));
+    }
     if (group.chunks.size() != leaves.size()) {
       return absl::DataLossError(absl::StrCat("a row group has ", group.chunks.size(),
                                               " columns, the schema has ", leaves.size()));

@@ -70,8 +70,7 @@ struct FileMetadata {
 
 // Parses the footer of a file whose pages lie in its first `data_bytes` bytes. In the result all
 // chunks lie in these bytes, and the rows of the row groups add up to the rows of the file.
-// DATA_LOSS: the footer is malformed; INVALID_ARGUMENT: it is encrypted. The messages do not name
-// the file.
+// DATA_LOSS: the footer is malformed. The messages do not name the file.
 absl::StatusOr<FileMetadata> ParseFooter(std::string_view footer, uint64_t data_bytes);
 
 std::string_view PhysicalName(Physical type);

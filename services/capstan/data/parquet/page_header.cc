@@ -1,5 +1,7 @@
 #include "capstan/data/parquet/page_header.h"
 
+#include <limits>
+
 #include "capstan/data/parquet/thrift_reader.h"
 
 namespace capstan::parquet {
@@ -80,12 +82,14 @@ void ReadField(ThriftReader& in, const ThriftField& field, PageHeader& header) {
 
 Parsed ParsePageHeader(std::string_view bytes, PageHeader& header) {
   constexpr uint64_t kMostPage = uint64_t{1} << 31;
+  constexpr int64_t kMostEnum = std::numeric_limits<int32_t>::max();
   header = {};
   ThriftReader in(bytes);
   for (ThriftField field; in.Next(field);) ReadField(in, field, header);
   if (in.failed()) return in.ended_early() ? Parsed::kNeedsMore : Parsed::kMalformed;
   header.header_bytes = in.position();
-  const bool fits = header.kind >= 0 && header.bytes < kMostPage &&
+  const bool fits = header.kind >= 0 && header.kind <= kMostEnum && header.encoding <= kMostEnum &&
+                    header.encoding >= -1 && header.bytes < kMostPage &&
                     header.stored_bytes < kMostPage && header.values < kMostPage &&
                     header.level_bytes <= header.stored_bytes &&
                     header.repetition_bytes <= header.stored_bytes;

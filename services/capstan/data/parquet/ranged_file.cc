@@ -56,8 +56,11 @@ absl::StatusOr<std::string_view> RangedFile::Peek(uint64_t offset, size_t most) 
   if (held < most) {
     window_.resize(most);
     const absl::StatusOr<size_t> filled = Fill(window_.data() + held, most - held);
-    window_.resize(held + filled.value_or(0));
-    if (!filled.ok()) return filled.status();
+    if (!filled.ok()) {
+      stream_.reset();  // Nobody knows how much of the window it has filled.
+      return filled.status();
+    }
+    window_.resize(held + *filled);
   }
   return std::string_view(window_.data(), std::min(most, window_.size()));
 }

@@ -153,12 +153,13 @@ std::string WhyUnreadable(const Tree& tree, bool deep) {
   return "";
 }
 
-absl::Status CheckNode(const Node& node) {
+// `nodes`: how many nodes the schema has.
+absl::Status CheckNode(const Node& node, size_t nodes) {
   constexpr int64_t kMostFixed = int64_t{1} << 20;
   const bool fixed = node.type == static_cast<int64_t>(Physical::kFixed);
   const bool leaf = node.children == 0;
-  if (node.children < 0 || node.repetition < 0 || node.repetition > 2 ||
-      (leaf && (node.type < 0 || node.type > 7)) ||
+  if (node.children < 0 || node.children > static_cast<int64_t>(nodes) || node.repetition < 0 ||
+      node.repetition > 2 || (leaf && (node.type < 0 || node.type > 7)) ||
       (leaf && fixed && (node.type_length < 1 || node.type_length > kMostFixed))) {
     return absl::DataLossError("the footer's schema is malformed");
   }
@@ -192,7 +193,7 @@ absl::StatusOr<Schema> ReadSchema(ThriftReader& in, const ThriftField& field) {
     Node node = ReadNode(in);
     if (in.failed()) break;
     if (i == 0 && node.children == 0) node.children = -1;  // The root is no column.
-    if (absl::Status status = CheckNode(node); !status.ok()) return status;
+    if (absl::Status status = CheckNode(node, nodes); !status.ok()) return status;
     wanted += node.children - 1;
     if (wanted < 0 || wanted > static_cast<int64_t>(nodes)) break;
     if (i == 0) continue;

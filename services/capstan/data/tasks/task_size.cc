@@ -24,7 +24,8 @@ uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total) {
   const uint64_t record_memory =
       16 + uint64_t{12} * (data.fields() + static_cast<uint64_t>(data.features_size())) +
       uint64_t{4} * data.dense_width();
-  return std::min({kMostTaskRecords, kMostTaskMemory / record_memory, ShareOf(total)});
+  const uint64_t fitting = std::max<uint64_t>(1, kMostTaskMemory / record_memory);
+  return std::min({kMostTaskRecords, fitting, ShareOf(total)});
 }
 
 }  // namespace capstan

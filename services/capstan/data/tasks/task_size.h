@@ -14,7 +14,7 @@ uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total);
 
 // Returns the records of a task of data that is cut by records, where the split has `total`
 // records: data.task_records, or if that is 0 a number that makes at least 8 tasks, each of which
-// fits into 32 MiB once it is parsed.
+// fits into 32 MiB once it is parsed, or is one record that does not. 0 only if `total` is 0.
 uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total);
 
 }  // namespace capstan
