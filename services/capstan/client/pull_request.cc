@@ -122,10 +122,12 @@ void PsClient::PullRequest::Took(const RequestPlan::Chunk& chunk, uint32_t parti
 
 absl::Status PsClient::PullRequest::TakeRows(const RequestPlan::Segment& segment,
                                              const wire::TablePart& part) {
-  const size_t dim = plan_.map().tables()[segment.table].dim;
+  const ParameterMap::Table& table = plan_.map().tables()[segment.table];
+  const size_t dim = table.dim;
   const size_t count = segment.end - segment.begin;
   const bool wants_versions = !row_versions_.empty();
-  if (part.values.size() != count * dim * wire::FloatSize(head_.dtype()) ||
+  if (part.table != Raw(table.id) ||
+      part.values.size() != count * dim * wire::FloatSize(head_.dtype()) ||
       (wants_versions && part.updates.size() != count * sizeof(uint32_t))) {
     return NotAnAnswer(segment.partition);
   }

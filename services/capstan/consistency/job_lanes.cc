@@ -18,9 +18,11 @@ bool UsesLanes(const v1::JobSpec& spec) { return HasSync(spec, true); }
 
 uint32_t LaneCount(const v1::JobSpec& spec) {
   uint32_t lanes = 1;
-  for (const auto* policy : {&spec.dense_update(), &spec.sparse_update()}) {
-    if (IsSync(*policy)) lanes = std::max(lanes, policy->lanes());
-  }
+  const auto take = [&lanes](bool has_part, const v1::UpdatePolicy& policy) {
+    if (has_part && IsSync(policy)) lanes = std::max(lanes, policy.lanes());
+  };
+  take(spec.tensors_size() > 0, spec.dense_update());
+  take(spec.tables_size() > 0, spec.sparse_update());
   return lanes;
 }
 

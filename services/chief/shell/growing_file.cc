@@ -36,7 +36,8 @@ absl::StatusOr<std::string> Contents(const std::filesystem::path& path) {
   return text;
 }
 
-// Each Append reaches the file at once.
+// Each Append reaches the file at once. A curve has a few hundred lines per order of magnitude of
+// time, so what a full disk refuses takes little memory.
 class AppendedFile : public GrowingFile {
  public:
   static absl::StatusOr<std::unique_ptr<GrowingFile>> Open(const std::filesystem::path& path,
@@ -44,18 +45,44 @@ class AppendedFile : public GrowingFile {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string before, anew ? "" : Contents(path));
     const std::string begin = go_on(before);
     if (!before.empty() && begin != before) CAPSTAN_RETURN_IF_ERROR(Replace(path, begin));
-    auto file = std::make_unique<AppendedFile>();
+    auto file = std::make_unique<AppendedFile>(path);
     const auto mode = before.empty() ? std::ios::trunc : std::ios::app;
     file->stream_.open(path, std::ios::binary | mode);
-    if (before.empty()) file->Append(begin);
-    if (file->stream_) return file;
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot write ", path.string(), ": ", std::strerror(errno)));
+    if (before.empty()) file->unwritten_ = begin;
+    if (file->stream_ && file->Write()) return file;
+    return file->CannotWrite();
   }
 
-  void Append(const std::string& text) override { stream_ << text << std::flush; }
+  // Without a buffer, so that it is known to the byte what has reached the file.
+  explicit AppendedFile(std::filesystem::path path) : path_(std::move(path)) {
+    stream_.rdbuf()->pubsetbuf(nullptr, 0);
+  }
+
+  // What a full disk does not take now is written with what comes next.
+  void Append(const std::string& text) override {
+    unwritten_ += text;
+    const bool written = Write();
+    if (!written && !failing_) {
+      log::Warn("the learning curve cannot be written; what is missing follows when it can",
+                {{"error", CannotWrite()}});
+    }
+    failing_ = !written;
+  }
 
  private:
+  // Writes what is not written yet. Returns false, and keeps the rest, if the file takes no more.
+  bool Write() {
+    const auto size = static_cast<std::streamsize>(unwritten_.size());
+    const std::streamsize written = stream_.rdbuf()->sputn(unwritten_.data(), size);
+    unwritten_.erase(0, static_cast<size_t>(written));
+    return written == size;
+  }
+
+  absl::Status CannotWrite() const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot write ", path_.string(), ": ", std::strerror(errno)));
+  }
+
   // Replaces the content of the file, wholly or not at all.
   static absl::Status Replace(const std::filesystem::path& path, const std::string& text) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store,
@@ -63,7 +90,10 @@ class AppendedFile : public GrowingFile {
     return store->Put(path.filename().string(), text);
   }
 
+  const std::filesystem::path path_;
   std::ofstream stream_;
+  std::string unwritten_;
+  bool failing_ = false;  // The last Append could not write all.
 };
 
 // The content of the object. A curve has a few hundred lines per order of magnitude of time, so it

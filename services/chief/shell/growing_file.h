@@ -1,4 +1,5 @@
-// A file that only grows. In a folder, text is appended at once, so that the file can be followed.
+// A file that only grows. In a folder, text is appended at once, so that the file can be followed;
+// what a full disk does not take is appended later, before anything else.
 // In an object store, the whole object is written anew every few seconds.
 #ifndef CAPSTAN_CHIEF_SHELL_GROWING_FILE_H_
 #define CAPSTAN_CHIEF_SHELL_GROWING_FILE_H_

@@ -86,7 +86,9 @@ void EpochCounter::CountEpochs() {
 
 void EpochCounter::Save(v1::TaskProgress& progress) const {
   progress.set_data_epoch(epochs_done_);
-  for (size_t epoch = epochs_done_; epoch < done_.size() && done_[epoch] > 0; ++epoch) {
+  for (size_t epoch = epochs_done_; epoch < done_.size(); ++epoch) {
+    // Where workers are more than tasks, an epoch may overtake the one before it.
+    if (done_[epoch] == 0) continue;
     v1::EpochProgress& begun = *progress.add_epochs();
     begun.set_data_epoch(static_cast<uint32_t>(epoch));
     begun.set_tasks_done(done_[epoch]);

@@ -5,6 +5,7 @@
 
 #include "capstan/consistency/decisions.h"
 #include "capstan/consistency/generation.h"
+#include "capstan/consistency/job_lanes.h"
 #include "capstan/consistency/stream_ledger.h"
 
 namespace capstan::worker {
@@ -12,14 +13,6 @@ namespace {
 
 bool AnyPart(const v1::JobSpec& job, v1::PolicyKind kind) {
   return job.dense_update().kind() == kind || job.sparse_update().kind() == kind;
-}
-
-// Returns whether some parameters are in a part that is not synchronous, so that their pushes need
-// stream names.
-bool HasStream(const v1::JobSpec& job) {
-  const bool dense = job.tensors_size() > 0 && job.dense_update().kind() != v1::POLICY_KIND_SYNC;
-  const bool sparse = job.tables_size() > 0 && job.sparse_update().kind() != v1::POLICY_KIND_SYNC;
-  return dense || sparse;
 }
 
 RunnerOptions OptionsOf(const v1::JobSpec& job, const v1::Lease& lease,
@@ -39,7 +32,7 @@ std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease
   if (lease.kind() == v1::LEASE_KIND_LANE) {
     return NewLaneRunner({.options = options,
                           .lane = LaneIndex{static_cast<int32_t>(lease.lane())},
-                          .has_stream = HasStream(job)});
+                          .has_stream = UsesStreams(job)});
   }
   const int window = std::clamp<int>(static_cast<int>(job.train().push_window()), 1,
                                      static_cast<int>(StreamLedger::kWindow));

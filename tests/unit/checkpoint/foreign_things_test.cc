@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_list.h"
-#include "capstan/checkpoint/checkpoint_names.h"
 #include "capstan/checkpoint/compact.h"
 #include "capstan/checkpoint/manifest.h"
 #include "gmock/gmock.h"
@@ -21,27 +20,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-TEST(CheckpointNamesTest, ACheckpointIsNamedByItsStepAndAnId) {
-  for (const char* name : {"000000000976-000100012b3c", "976-1", "9-a-full", "9-a.b_c"}) {
-    EXPECT_TRUE(IsCheckpointName(name)) << name;
-  }
-  for (const char* name :
-       {"", "-", "9", "9-", "-a", "a-9", "9 -a", "+9-a", "9-a b", "9-a/b", ".."}) {
-    EXPECT_FALSE(IsCheckpointName(name)) << name;
-  }
-}
-
-TEST(CheckpointNamesTest, ItsObjectsAreTheManifestAndThePartitionsFiles) {
-  for (const char* name : {"MANIFEST.json", "partition-0000.capstan", "partition-12345.capstan"}) {
-    EXPECT_TRUE(IsCheckpointObject(name)) << name;
-  }
-  for (const char* name :
-       {"", "partition-.capstan", "partition-7.capstan", "partition-00007.capstan",
-        "partition--007.capstan", "a/MANIFEST.json", "partition-0000.capstan2"}) {
-    EXPECT_FALSE(IsCheckpointObject(name)) << name;
-  }
-}
 
 // How a store is opened.
 class ForeignThingsTest

@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "capstan/store/normal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -78,22 +77,6 @@ TEST(FillInitialTest, NeverChanges) {
                                            testing::FloatNear(0.9434882f, 1e-6f)));
   EXPECT_THAT(uniform, testing::ElementsAre(-0.08085393160581589f, -0.5736322402954102f,
                                             0.6545687317848206f));
-}
-
-TEST(NormalQuantileTest, AgreesWithTheDistributionFunction) {
-  for (double x = -6; x <= 6; x += 0.01) {
-    const double p = 0.5 * std::erfc(-x / std::sqrt(2));
-    if (p < 0.5) {
-      ASSERT_NEAR(NormalQuantile(p), x, 2e-6) << p;
-    } else {
-      ASSERT_NEAR(NormalQuantile(p), x, 2e-6 + 1e-16 / (1 - p + 1e-300)) << p;
-    }
-  }
-}
-
-TEST(NormalQuantileTest, StaysFiniteAtTheEnds) {
-  EXPECT_NEAR(NormalQuantile(0), -8.29, 0.02);
-  EXPECT_NEAR(NormalQuantile(1), 8.29, 0.02);
 }
 
 TEST(CheckInitializerTest, RefusesWhatCannotBeDrawn) {

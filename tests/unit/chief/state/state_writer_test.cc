@@ -1,10 +1,7 @@
-// When the chief's state is written, and what others may hear of before.
+// When the chief's state is written, and what of it is known to be stored.
 #include "chief/state/state_writer.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "chief/state/view_gate.h"
 
 namespace capstan::chief {
 namespace {
@@ -101,46 +98,6 @@ TEST(StateWriterTest, WithoutAStoreEverythingStandsAtOnce) {
   writer.Renew(kBegin, absl::Seconds(1));
   EXPECT_TRUE(writer.IsStored(writer.Require()));
   EXPECT_FALSE(writer.TakeDue(kBegin));
-}
-
-v1::View ViewOf(uint64_t n, uint64_t timeline, uint64_t incarnation) {
-  v1::View view;
-  view.mutable_epoch()->set_n(n);
-  view.set_timeline(timeline);
-  view.add_owners(0);
-  view.add_shards()->set_incarnation(incarnation);
-  return view;
-}
-
-TEST(ViewGateTest, HoldsBackAnotherIncarnationAndTimelineUntilTheyAreStored) {
-  StateWriter writer(/*durable=*/true);
-  ViewGate gate(ViewOf(1, 1, 7));
-  gate.Offer(ViewOf(1, 1, 7), writer);
-  EXPECT_TRUE(gate.Take(writer).has_value()) << "this is what the store holds";
-  for (const v1::View& view : {ViewOf(2, 1, 8), ViewOf(3, 2, 8)}) {
-    gate.Offer(view, writer);
-    EXPECT_FALSE(gate.Take(writer).has_value());
-    ASSERT_TRUE(writer.TakeDue(kBegin));
-    writer.OnStored(absl::OkStatus(), kBegin);
-    EXPECT_EQ(gate.Take(writer)->epoch().n(), view.epoch().n());
-  }
-}
-
-TEST(ViewGateTest, PublishesWhoTrainsAtOnceButNotBeforeWhatIsHeldBack) {
-  StateWriter writer(/*durable=*/true);
-  ViewGate gate(ViewOf(1, 1, 7));
-  v1::View trainers = ViewOf(2, 1, 7);
-  trainers.add_trainers()->set_trainer(5);
-  gate.Offer(trainers, writer);
-  EXPECT_TRUE(gate.Take(writer).has_value());
-  gate.Offer(ViewOf(3, 1, 8), writer);
-  v1::View both = ViewOf(4, 1, 8);
-  both.add_trainers()->set_trainer(6);
-  gate.Offer(both, writer);
-  EXPECT_FALSE(gate.Take(writer).has_value());
-  ASSERT_TRUE(writer.TakeDue(kBegin));
-  writer.OnStored(absl::OkStatus(), kBegin);
-  EXPECT_EQ(gate.Take(writer)->epoch().n(), 4u) << "the newest wins";
 }
 
 }  // namespace

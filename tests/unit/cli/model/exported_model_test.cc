@@ -1,10 +1,7 @@
 // Exports: what is written is read back, by us as by any reader of safetensors.
 #include "cli/model/exported_model.h"
 
-#include <sys/resource.h>
-
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +16,7 @@
 #include "cli/model/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/full_disk.h"
 #include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
@@ -146,21 +144,6 @@ TEST_F(ExportTest, CarriesTheVocabulariesThatTheJobHas) {
       ExportModel({.checkpoint = Uri("1-b"), .output = Uri("other")}).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
 }
-
-// While it lives, no file grows beyond so many bytes: a disk that is full.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit small{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 std::string TextOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
