@@ -51,11 +51,10 @@ void ReplicaSender::Send(const std::shared_ptr<ReplicaStream>& stream) {
   if (request.Length() > size_t{kMaxMessageBytes}) {
     return SendPiece(stream, channel, std::make_shared<PushInPieces>(++last_in_pieces_, request));
   }
-  loop_.Call<v1::ReplicateReply>(
-      channel, kReplicate, request, kReplicateDeadline,
-      [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) {
-        Hear(*stream, reply, /*in_pieces=*/false);
-      });
+  loop_.Call<v1::ReplicateReply>(channel, kReplicate, request, kReplicateDeadline,
+                                 [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) {
+                                   Hear(*stream, reply, /*in_pieces=*/false);
+                                 });
 }
 
 void ReplicaSender::SendPiece(const std::shared_ptr<ReplicaStream>& stream, const Channel& channel,
