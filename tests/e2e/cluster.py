@@ -16,6 +16,8 @@ import time
 
 import yaml
 
+import time_left
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm" / "capstan"
 # None: the cluster is not ours to add things to.
@@ -46,9 +48,17 @@ def helm(*words, **options):
     return run(*_tool("helm"), *words, **options)
 
 
+def skip(reason):
+    print(f"SKIPPED: {reason}")
+    sys.exit(77)
+
+
 def require_cluster():
+    """Ends the test as skipped where there is no cluster, or no time for it."""
     if os.environ.get("CAPSTAN_NO_CLUSTER"):
         reason = os.environ["CAPSTAN_NO_CLUSTER"]
+    elif too_late := time_left.lack(pathlib.Path(sys.argv[0]).stem.removesuffix("_test")):
+        skip(too_late)
     elif not os.environ.get("KUBECONFIG") and not KUBE:
         reason = "neither $KUBECONFIG nor $CAPSTAN_KUBE names a cluster"
     elif kubectl("get", "--raw", "/readyz", check=False).returncode != 0:
@@ -57,15 +67,13 @@ def require_cluster():
         reason = f"the cluster has no image {IMAGE}/chief:{TAG}; tests/e2e/kubernetes builds it"
     else:
         return
-    print(f"SKIPPED: {reason}; nothing was tried on Kubernetes")
-    sys.exit(77)
+    skip(f"{reason}; nothing was tried on Kubernetes")
 
 
 def require_torch_image():
     """After require_cluster: ends the test as skipped where programs of PyTorch cannot be had in a pod."""
     if KUBE and f"{IMAGE}/torch:{TAG}" not in run(KUBE, "images").stdout:
-        print(f"SKIPPED: the cluster has no image {IMAGE}/torch:{TAG}; tests/e2e/kubernetes builds it where the Python module is built")
-        sys.exit(77)
+        skip(f"the cluster has no image {IMAGE}/torch:{TAG}; tests/e2e/kubernetes builds it where the Python module is built")
 
 
 def digest_of(role):

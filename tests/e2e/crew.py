@@ -25,6 +25,7 @@ import urllib.request
 
 import grpc
 
+from ending import unwind_at_sigterm
 from held_port import HeldPort
 
 BINARIES = pathlib.Path(os.environ["CAPSTAN_BIN"])
@@ -49,6 +50,7 @@ def _load_messages():
 
 
 chief_pb2, view_pb2, ps_pb2, job_pb2 = _load_messages()
+unwind_at_sigterm()
 
 
 def run_to_end(binary, *arguments, timeout=30):

@@ -8,7 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
-from cluster import KUBE, Namespace, Release, merged, require_cluster, run
+from cluster import KUBE, Namespace, Release, merged, require_cluster, run, skip
 from cluster_external_metrics import ExternalMetrics
 from cluster_jobs import steady, synthetic
 from cluster_prometheus import ClusterPrometheus
@@ -115,6 +115,5 @@ class LoadTest(unittest.TestCase):
 if __name__ == "__main__":
     require_cluster()
     if not KUBE:
-        print("SKIPPED: no $CAPSTAN_KUBE to start Prometheus and the metrics API with")
-        sys.exit(77)
+        skip("no $CAPSTAN_KUBE to start Prometheus and the metrics API with")
     unittest.main(verbosity=2)

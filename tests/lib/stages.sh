@@ -95,7 +95,7 @@ summary() { # ctest logs...
   for log in "$@"; do
     # A log of an earlier run says nothing about this one.
     [[ -f $log && $(stat -c %Y "$log") -ge $run_started_at ]] || continue
-    skipped=$(grep -E '\*\*\*Skipped|Not Run' "$log" || true)
+    skipped=$(grep -E '\*\*\*Skipped|Not Run|^SKIPPED: ' "$log" || true)
     [[ -z $skipped ]] || printf '\n!! SKIPPED in %s:\n%s\n' "$log" "$skipped"
     failures "$log"
     # "98% tests passed, 2 tests failed out of 120"

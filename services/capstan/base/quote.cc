@@ -1,30 +1,14 @@
 #include "capstan/base/quote.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
+
+#include "capstan/base/utf8.h"
 
 namespace capstan {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Returns how many bytes the well-formed UTF-8 character has with which `text` begins (RFC 3629); 0
-// if it begins with none.
-size_t CharacterLength(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  if (!std::all_of(text.begin() + 1, text.begin() + length, IsContinuation)) return 0;
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-  const bool surrogate = lead == 0xED && second >= 0xA0;
-  const bool beyond = lead == 0xF4 && second >= 0x90;
-  return overlong || surrogate || beyond ? 0 : length;
-}
 
 void AppendAscii(std::string& line, char c) {
   switch (c) {
@@ -72,15 +56,6 @@ std::string Quoted(std::string_view text) {
     begin = special + 1;
   }
   return quoted += '"';
-}
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = CharacterLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 bool IsPlainWord(std::string_view text) {

@@ -15,9 +15,6 @@ std::string Quoted(std::string_view text);
 // Appends `text` without quotes around it, with control bytes escaped.
 void AppendEscaped(std::string& line, std::string_view text);
 
-// Returns whether all of `text` is well-formed UTF-8, as protobuf asks of a field of text.
-bool IsUtf8(std::string_view text);
-
 // Returns whether `text` needs no quotes: it is not empty, and printable ASCII without space,
 // quote, backslash or `=`.
 bool IsPlainWord(std::string_view text);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "capstan/base/utf8.h"
 
 namespace capstan::cli {
 namespace {
@@ -29,21 +30,6 @@ size_t EscapeLength(std::string_view text) {
   if (text.size() < 2 || text[0] != kEscape || text[1] != '[') return 0;
   const size_t end = text.find('m');
   return end == std::string_view::npos ? text.size() : end + 1;
-}
-
-bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Returns the bytes of the valid UTF-8 character at the front of `text`; 0: there is none.
-size_t CharacterLength(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const size_t length = first < 0x80                     ? 1
-                        : first >= 0xC2 && first <= 0xDF ? 2
-                        : first >= 0xE0 && first <= 0xEF ? 3
-                        : first >= 0xF0 && first <= 0xF4 ? 4
-                                                         : 0;
-  if (length == 0 || length > text.size()) return 0;
-  const std::string_view rest = text.substr(1, length - 1);
-  return std::all_of(rest.begin(), rest.end(), IsContinuation) ? length : 0;
 }
 
 // Returns at most `count` values: if there are more, the means of `count` pieces of about the same

@@ -4,6 +4,7 @@
 
 #include "capstan/base/log.h"
 #include "capstan/rpc/limits.h"
+#include "ps/transfer/replica_failure.h"
 
 namespace capstan::ps {
 namespace {
@@ -50,9 +51,10 @@ void ReplicaSender::Send(const std::shared_ptr<ReplicaStream>& stream) {
   if (request.Length() > size_t{kMaxMessageBytes}) {
     return SendPiece(stream, channel, std::make_shared<PushInPieces>(++last_in_pieces_, request));
   }
-  loop_.Call<v1::ReplicateReply>(
-      channel, kReplicate, request, kReplicateDeadline,
-      [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) { Hear(*stream, reply); });
+  loop_.Call<v1::ReplicateReply>(channel, kReplicate, request, kReplicateDeadline,
+                                 [this, stream](const absl::StatusOr<v1::ReplicateReply>& reply) {
+                                   Hear(*stream, reply, /*in_pieces=*/false);
+                                 });
 }
 
 void ReplicaSender::SendPiece(const std::shared_ptr<ReplicaStream>& stream, const Channel& channel,
@@ -64,13 +66,14 @@ void ReplicaSender::SendPiece(const std::shared_ptr<ReplicaStream>& stream, cons
       kReplicateDeadline,
       [this, stream, channel, pieces](const absl::StatusOr<v1::ReplicateReply>& reply) {
         if (reply.ok() && !pieces->done()) return SendPiece(stream, channel, pieces);
-        Hear(*stream, reply);
+        Hear(*stream, reply, /*in_pieces=*/true);
       });
 }
 
-void ReplicaSender::Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply) {
+void ReplicaSender::Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply,
+                         bool in_pieces) {
   if (!turns_.Hear(stream, reply, shard_.clock().Now()).fails_first) return;
-  log::Info("a backup does not answer",
+  log::Info(ReplicaFailure(reply.status(), in_pieces),
             {{"backup", stream.target().address}, {"error", reply.status()}});
 }
 

@@ -35,7 +35,8 @@ class ReplicaSender {
   // Sends the next piece of a request that is larger than a message, and then those after it.
   void SendPiece(const std::shared_ptr<ReplicaStream>& stream, const Channel& channel,
                  const std::shared_ptr<PushInPieces>& pieces);
-  void Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply);
+  // `in_pieces`: what has been answered is a piece.
+  void Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply, bool in_pieces);
 
   Shard& shard_;
   const Tls* const tls_;

@@ -41,20 +41,27 @@ absl::StatusOr<Reservation> PushPieces::RoomFor(const std::string& host, size_t 
   return room;
 }
 
+std::string PushPieces::Called(const v1::PushPieceRequest& piece, const std::string& host) const {
+  const uint64_t trainer = piece.header().trainer();
+  if (trainer != 0) return absl::StrCat("push ", piece.push(), " of trainer ", trainer);
+  return absl::StrCat("push ", piece.push(), " of the ",
+                      nameless_ == Nameless::kOwner ? "owner" : "program", " at ", host);
+}
+
 absl::StatusOr<PushPieces::Push*> PushPieces::Find(const Name& name, const std::string& host,
                                                    const v1::PushPieceRequest& piece) {
   if (piece.offset() > 0) {
     const auto found = pushes_.find(name);
     if (found != pushes_.end() && found->second.size != piece.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a piece of push ", piece.push(), " of trainer ", piece.header().trainer(), " says ",
-          piece.size(), " bytes, and the first one said ", found->second.size));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a piece of ", Called(piece, host), " says ", piece.size(),
+                       " bytes, and the first one said ", found->second.size));
     }
     if (found != pushes_.end() && found->second.received == piece.offset()) return &found->second;
     pushes_.erase(name);
-    return absl::UnavailableError(
-        absl::StrCat("the pieces of push ", piece.push(), " of trainer ", piece.header().trainer(),
-                     " before byte ", piece.offset(), " are not here; it is to be sent anew"));
+    return absl::UnavailableError(absl::StrCat("the pieces of ", Called(piece, host),
+                                               " before byte ", piece.offset(),
+                                               " are not here; it is to be sent anew"));
   }
   pushes_.erase(name);
   const auto& [connection, trainer, push_number] = name;

@@ -29,11 +29,14 @@ class PushPieces {
   // If no piece of a push has come for so long, its sender is gone or sends the push anew.
   static constexpr absl::Duration kPatience = absl::Seconds(15);
 
+  // Who sends a push that names no trainer.
+  enum class Nameless { kProgram, kOwner };
+
   // Pushes that are not complete count in `memory`, which must outlive this object: each with its
   // whole size from its first piece on. If there is no other, a push always fits. None is larger
-  // than `most_bytes`.
-  PushPieces(MemoryBudget& memory, uint64_t most_bytes)
-      : memory_(memory), most_bytes_(most_bytes) {}
+  // than `most_bytes`. `nameless`: what errors call whoever names no trainer.
+  PushPieces(MemoryBudget& memory, uint64_t most_bytes, Nameless nameless)
+      : memory_(memory), most_bytes_(most_bytes), nameless_(nameless) {}
 
   // Who sends a push: its pieces come over one connection.
   struct Sender {
@@ -57,8 +60,8 @@ class PushPieces {
   void DropSilent(absl::Time now);
 
  private:
-  // The connection, which nobody but its ends can name; the trainer; the number of the push among
-  // the trainer's.
+  // The connection, which nobody but its ends can name; the trainer, 0: none; the number of the
+  // push among the sender's.
   using Name = std::tuple<std::string, uint64_t, uint64_t>;
   struct Push {
     std::string host;
@@ -69,6 +72,8 @@ class PushPieces {
     absl::Time last_piece;
   };
 
+  // Returns "push 7 of trainer 3", or "push 7 of the owner at 10.0.0.7".
+  std::string Called(const v1::PushPieceRequest& piece, const std::string& host) const;
   absl::StatusOr<Push*> Find(const Name& name, const std::string& host,
                              const v1::PushPieceRequest& piece) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // RESOURCE_EXHAUSTED: there is no room, or none for this host.
@@ -79,6 +84,7 @@ class PushPieces {
 
   MemoryBudget& memory_;
   const uint64_t most_bytes_;
+  const Nameless nameless_;
   absl::Mutex mu_;
   std::map<Name, Push> pushes_ ABSL_GUARDED_BY(mu_);
 };

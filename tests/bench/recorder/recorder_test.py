@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 from unittest import mock
@@ -241,6 +242,24 @@ esac
         text, said = self.record(4.0, "--minutes", "0.0000001", expect=1)
         self.assertIn("older", text)
         self.assertIn("stays as it is", said)
+
+    def test_the_command_that_is_asked_to_end_ends_the_turn_under_way(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            peers, document, pid = folder / "peers", folder / "RESULTS.md", folder / "pid"
+            peers.write_text(f"#!/bin/sh\necho $$ >{pid}.new\nmv {pid}.new {pid}\nexec sleep 600\n", encoding="utf-8")
+            peers.chmod(0o755)
+            document.write_text("<!-- recorded: dense -->\n<!-- end of dense -->\n", encoding="utf-8")
+            with subprocess.Popen(
+                    [sys.executable, "-B", HERE.parent / "record", "dense", "--bin", folder, "--scratch", folder / "bench",
+                     "--document", document], env={**os.environ, "CAPSTAN_PEERS": str(peers)}, stderr=subprocess.PIPE, text=True) as record:
+                while not pid.exists():
+                    self.assertIsNone(record.poll(), "it has ended by itself")
+                    time.sleep(0.02)
+                record.terminate()
+                said = record.communicate(timeout=30)[1]
+            self.assertIn("record: interrupted", said)
+            self.assertFalse(pathlib.Path("/proc", pid.read_text(encoding="ascii").strip()).exists(), "the turn goes on")
 
     def test_the_machine_is_named_even_where_the_processor_is_not(self):
         self.assertEqual(machine.model_name("processor: 0\nmodel name\t: AMD EPYC\n"), "AMD EPYC")

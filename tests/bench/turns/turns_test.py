@@ -7,9 +7,11 @@ and small processes, and with a compiler that does nothing; what they measure so
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TURNS = pathlib.Path(__file__).resolve().parent
@@ -19,6 +21,10 @@ import results
 import sections
 
 PATIENCE_SECONDS = 200
+# Each with a chief, two shards and two workers.
+PROCESSES = 5
+LARGE = ("large.py", "--objects", "50", "--lanes", "4", "--shards", "2", "--workers", "2", "--rounds", "4", "--width", "1000")
+CROWD = ("crowd.py", "sync", "--shards", "2", "--workers", "2", "--tasks", "16")
 
 
 class TurnsTest(unittest.TestCase):
@@ -45,13 +51,28 @@ class TurnsTest(unittest.TestCase):
         self.assertTrue(any("by the plan" in row.ours for row in rows), rows)
 
     def test_large(self):
-        self.compares_with_the_plan(self.tells(
-            sections.large, frame.CAPSTAN, "large.py", "--objects", "50", "--lanes", "4", "--shards", "2", "--workers", "2",
-            "--rounds", "4", "--width", "1000"))
+        self.compares_with_the_plan(self.tells(sections.large, frame.CAPSTAN, *LARGE))
 
     def test_crowd(self):
-        self.compares_with_the_plan(self.tells(
-            sections.crowd, "sync", "crowd.py", "sync", "--shards", "2", "--workers", "2", "--tasks", "16"))
+        self.compares_with_the_plan(self.tells(sections.crowd, "sync", *CROWD))
+
+    def test_a_turn_that_is_asked_to_end_leaves_no_process_behind(self):
+        for script, *arguments in (LARGE, CROWD):
+            with self.subTest(script), tempfile.TemporaryDirectory() as scratch:
+                turn = subprocess.Popen([sys.executable, "-B", TURNS / script, *arguments], stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": scratch})
+                children = pathlib.Path(f"/proc/{turn.pid}/task/{turn.pid}/children")
+                deadline = time.monotonic() + PATIENCE_SECONDS
+                while len(started := children.read_text(encoding="ascii").split()) < PROCESSES:
+                    self.assertIsNone(turn.poll(), "it has ended by itself")
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.02)
+                turn.terminate()
+                turn.wait(PATIENCE_SECONDS)
+                left = [int(pid) for pid in started if pathlib.Path("/proc", pid).exists()]
+                for pid in left:
+                    os.kill(pid, signal.SIGKILL)
+                self.assertEqual(left, [])
 
     def test_build(self):
         """Of programs that are there at once, and not from ccache."""

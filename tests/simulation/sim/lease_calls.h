@@ -1,5 +1,6 @@
 // Carries out the work on one lease in a simulated worker, as worker/shell/lease_calls does in a
-// real one: with messages of the simulated network, and the arithmetic of the job.
+// real one: with messages of the simulated network (lease_calls.cc), and the data and the
+// arithmetic of the job (lease_data.cc).
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_LEASE_CALLS_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_LEASE_CALLS_H_
 

@@ -24,15 +24,6 @@ TEST(QuotedTest, ReplacesOverlongSurrogateTruncatedAndTooLargeCharacters) {
   EXPECT_EQ(Quoted("\xF4\x90\x80\x80").size(), 2 + 4 * bad.size());  // Beyond U+10FFFF.
 }
 
-TEST(IsUtf8Test, RefusesWhatNoFieldOfTextMayHold) {
-  EXPECT_TRUE(IsUtf8(""));
-  EXPECT_TRUE(IsUtf8("plain \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"));
-  EXPECT_FALSE(IsUtf8("caf\xE9.csv"));    // Latin-1.
-  EXPECT_FALSE(IsUtf8("\xC0\xAF"));       // An overlong slash.
-  EXPECT_FALSE(IsUtf8("\xED\xA0\x80"));   // A surrogate.
-  EXPECT_FALSE(IsUtf8("part-\xE2\x82"));  // Cut off.
-}
-
 TEST(IsPlainWordTest, KnowsWhatNeedsQuotes) {
   EXPECT_TRUE(IsPlainWord("10.0.0.7:7000"));
   EXPECT_FALSE(IsPlainWord(""));

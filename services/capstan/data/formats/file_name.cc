@@ -3,7 +3,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/absl_view.h"
-#include "capstan/base/quote.h"
+#include "capstan/base/utf8.h"
 
 namespace capstan {
 

@@ -107,6 +107,11 @@ TEST(PrintableTest, DisarmsControlCharacters) {
 TEST(PrintableTest, KeepsUtf8AndReplacesWhatIsNone) {
   EXPECT_EQ(Printable("Zürich"), "Zürich");
   EXPECT_EQ(Printable("\xFFz\xC3"), "?z?");
+  EXPECT_EQ(Printable("\xE0\x82\x9B"
+                      "2J"),
+            "???2J")
+      << "a control character that is written longer than it may be";
+  EXPECT_EQ(Printable("\xED\xA0\x80"), "???") << "half of a character of UTF-16";
 }
 
 TEST(CellsTest, CountsCharactersWithoutEscapeSequences) {

@@ -1,5 +1,6 @@
 #include "ps/shard/push_pieces.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -45,7 +46,9 @@ class PushPiecesTest : public testing::Test {
   size_t held() const { return memory_.of(MemoryUse::kPushPieces).held(); }
 
   MemoryBudget memory_;
-  PushPieces pieces_{memory_, kMaxPushBytes};
+  PushPieces pieces_{memory_, kMaxPushBytes, PushPieces::Nameless::kProgram};
+  // What owners tell a backup.
+  PushPieces told_{memory_, kMaxReplicateBytes, PushPieces::Nameless::kOwner};
 };
 
 TEST_F(PushPiecesTest, GivesThePushWithItsLastPieceAndKeepsNothing) {
@@ -98,6 +101,17 @@ TEST_F(PushPiecesTest, WhatHasAGapIsSentAnew) {
   EXPECT_EQ(TextOf(**pieces_.Take(kSender, Piece(1, 1, 6, 3, "def"), kNow)), "abcdef");
 }
 
+TEST_F(PushPiecesTest, WhoSendsWhatHasAGapIsCalledWhatItIs) {
+  const auto gap = [](PushPieces& pieces, uint64_t trainer) {
+    return std::string(
+        pieces.Take(kSender, Piece(trainer, 5, 6, 4, "ef"), kNow).status().message());
+  };
+  EXPECT_EQ(gap(pieces_, 3),
+            "the pieces of push 5 of trainer 3 before byte 4 are not here; it is to be sent anew");
+  EXPECT_THAT(gap(pieces_, 0), testing::HasSubstr("push 5 of the program at 10.0.0.7 before"));
+  EXPECT_THAT(gap(told_, 0), testing::HasSubstr("push 5 of the owner at 10.0.0.7 before"));
+}
+
 TEST_F(PushPiecesTest, RefusesWhatCanBeNoPiece) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   for (const v1::PushPieceRequest& piece :
@@ -112,16 +126,14 @@ TEST_F(PushPiecesTest, RefusesWhatCanBeNoPiece) {
 
 TEST_F(PushPiecesTest, WhatABackupIsToldMayBeLargerByTheOutcomeOfThePush) {
   const v1::PushPieceRequest piece = Piece(0, 1, uint64_t{kMaxPushBytes} + 1000, 0, "ab");
-  PushPieces told(memory_, kMaxReplicateBytes);
-  EXPECT_TRUE(told.Take(kSender, piece, kNow).ok());
+  EXPECT_TRUE(told_.Take(kSender, piece, kNow).ok());
 }
 
 // Owners would wait for their backups for ever, where clients always push something.
 TEST_F(PushPiecesTest, WhatABackupIsToldFitsHoweverMuchClientsPush) {
   SetLimit(2 * kMiB);
-  PushPieces told(memory_, kMaxReplicateBytes);
   ASSERT_TRUE(pieces_.Take(kOther, Piece(1, 1, 2 * kMiB, 0, "a"), kNow).ok());
-  EXPECT_TRUE(told.Take(kSender, Piece(0, 1, 4 * kMiB, 0, "a"), kNow).ok());
+  EXPECT_TRUE(told_.Take(kSender, Piece(0, 1, 4 * kMiB, 0, "a"), kNow).ok());
 }
 
 TEST_F(PushPiecesTest, APushDoesNotGrowBeyondTheRoomThatWasMadeForIt) {

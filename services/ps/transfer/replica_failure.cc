@@ -1,0 +1,13 @@
+#include "ps/transfer/replica_failure.h"
+
+namespace capstan::ps {
+
+std::string_view ReplicaFailure(const absl::Status& failure, bool in_pieces) {
+  if (in_pieces && absl::IsUnimplemented(failure)) {
+    return "a backup of an earlier release cannot take shares above 63 MiB until it is updated; "
+           "until then, or until a view names another backup, what needs it waits";
+  }
+  return "a backup does not answer";
+}
+
+}  // namespace capstan::ps
