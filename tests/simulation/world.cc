@@ -95,12 +95,25 @@ SmallWorld::SmallWorld(const SmallWorld& other)
       barrier_round_(other.barrier_round_),
       next_message_(other.next_message_),
       next_generation_(other.next_generation_) {
-  for (const Runner& runner : other.runners_) {
-    runners_.push_back(Runner{runner.work, runner.generation, runner.machine->Clone(), runner.clock,
-                              runner.start_clock, runner.now, runner.alive, runner.computing,
-                              runner.computations, runner.steps, runner.timeline, runner.ended,
-                              runner.open_round, runner.cursor});
-  }
+  runners_.reserve(other.runners_.size() + 1);
+  for (const Runner& runner : other.runners_) runners_.push_back(CopyOf(runner));
+}
+
+// Of a runner that is gone, only what it has done and what is still to be reported count.
+SmallWorld::Runner SmallWorld::CopyOf(const Runner& runner) {
+  Runner copy{.work = runner.work,
+              .generation = runner.generation,
+              .clock = runner.clock,
+              .start_clock = runner.start_clock,
+              .now = runner.now,
+              .alive = runner.alive,
+              .computing = runner.computing,
+              .computations = runner.computations,
+              .steps = runner.steps,
+              .timeline = runner.timeline};
+  if (runner.alive && runner.own_machine) copy.own_machine = runner.own_machine->Clone();
+  if (runner.lease && runner.lease->held) copy.lease = std::make_unique<RunnerLease>(*runner.lease);
+  return copy;
 }
 
 void SmallWorld::Violate(const std::string& what) {
@@ -219,15 +232,16 @@ void SmallWorld::Feed(size_t runner, Event event) {
     if (!h.alive) return;
     const auto random = [] { return 0.5; };
     const Event next = events[i];
-    if (const auto* open = std::get_if<worker::OpenDone>(&next)) NoteOpened(h, *open);
-    for (const Action& action : h.machine->On(next, {h.now, h.clock, random})) {
+    const auto* open = std::get_if<worker::OpenDone>(&next);
+    if (open != nullptr && h.lease) h.lease->lifecycle.OnOpened(*open);
+    for (const Action& action : h.machine().On(next, {h.now, h.clock, random})) {
       if (std::optional<Event> answer = CarryOut(runner, action)) events.push_back(*answer);
     }
     Work& work = works_[h.work];
-    work.progress = std::max(work.progress, h.machine->progress().batches_done);
+    work.progress = std::max(work.progress, h.machine().progress().batches_done);
     // What is to be tried again is sent at once: the network may be as slow as it likes.
-    if (h.alive && !options_->real_chief && h.machine->NextWake() < absl::InfiniteFuture()) {
-      h.now = std::max(h.now, h.machine->NextWake());
+    if (h.alive && !options_->real_chief && h.machine().NextWake() < absl::InfiniteFuture()) {
+      h.now = std::max(h.now, h.machine().NextWake());
       events.push_back(worker::Tick{});
     }
   }
@@ -254,10 +268,11 @@ std::optional<Event> SmallWorld::CarryOut(size_t runner, const Action& action) {
       Violate(absl::StrCat("runner ", runner, " failed: ", finished->status.ToString()));
     }
     Work& work = works_[h.work];
-    work.progress = std::max(work.progress, h.machine->progress().batches_done);
-    work.reported = std::max(work.reported, h.machine->progress().batches_done);
+    work.progress = std::max(work.progress, h.machine().progress().batches_done);
+    work.reported = std::max(work.reported, h.machine().progress().batches_done);
     if (finished->why == worker::Finished::Why::kDone) work.done = true;
-    h.ended = finished->why;
+    // The data of a lane have been read to their end whenever its runner is done.
+    if (h.lease && !h.lease->lifecycle.OnFinished(*finished)) h.lease->lifecycle.End();
     Leave(runner);
     return std::nullopt;
   }
@@ -303,16 +318,6 @@ bool SmallWorld::Reaches(const Message& message) const {
     shard = static_cast<size_t>(Raw(push->shard));
   }
   return shards_[shard].serves && shards_[shard].timeline == runners_[message.runner].timeline;
-}
-
-// As worker/session/lease_lifecycle.
-void SmallWorld::NoteOpened(Runner& runner, const worker::OpenDone& open) const {
-  if (!open.status.ok()) return;
-  runner.open_round = std::max(runner.open_round, open.closed.round + 1);
-  if (open.answer == v1::OpenRoundReply::ANSWER_OPEN ||
-      open.answer == v1::OpenRoundReply::ANSWER_ENDED) {
-    runner.cursor = std::max(runner.cursor, open.cursor);
-  }
 }
 
 void SmallWorld::Timeout(size_t index) {

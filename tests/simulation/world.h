@@ -18,6 +18,7 @@
 #include "ps/machines/closed_log.h"
 #include "ps/machines/coordinator_machine.h"
 #include "ps/machines/partition_machine.h"
+#include "tests/simulation/runner_lease.h"
 #include "worker/machines/runner_machine.h"
 
 namespace capstan::simulation {
@@ -129,7 +130,8 @@ class SmallWorld {
   struct Runner {
     size_t work = 0;
     Generation generation;
-    std::unique_ptr<worker::RunnerMachine> machine;
+    // Absent in a ChiefWorld, where `lease` has it; and in copies of a runner that is gone.
+    std::unique_ptr<worker::RunnerMachine> own_machine;
     worker::TrainerClock clock;
     uint64_t start_clock = 0;
     absl::Time now = absl::UnixEpoch();
@@ -139,9 +141,12 @@ class SmallWorld {
     uint64_t computations = 0;
     std::map<uint64_t, uint64_t> steps;  // Batch -> step, as the runner's pulls have told.
     Timeline timeline{1};
-    std::optional<worker::Finished::Why> ended;
-    uint64_t open_round = 0;  // A lane's runner: the open round, as the coordinator said last,
-    uint64_t cursor = 0;      // and how many of the lane's batches are in closed rounds.
+    std::unique_ptr<RunnerLease> lease;  // In a ChiefWorld, until its end has been reported.
+
+    // REQUIRES: the runner was alive when the world was copied.
+    worker::RunnerMachine& machine() const {
+      return lease == nullptr ? *own_machine : lease->lifecycle.machine();
+    }
   };
   struct Message {
     uint64_t id = 0;
@@ -200,7 +205,7 @@ class SmallWorld {
   void Answer(const Message& message, const worker::Event& event);
   void Fail(const Message& message);
   bool Reaches(const Message& message) const;
-  void NoteOpened(Runner& runner, const worker::OpenDone& open) const;
+  static Runner CopyOf(const Runner& runner);
   void Timeout(size_t index);
   void AddNetworkSteps(std::vector<Step>& steps) const;
 

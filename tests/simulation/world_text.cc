@@ -63,7 +63,7 @@ std::string SmallWorld::Text() const {
                     h.computing ? absl::StrCat("computing ", *h.computing) : "");
     // The rest of a runner that is gone has no future.
     if (h.alive)
-      absl::StrAppend(&text, h.machine->DebugString(), h.clock.DebugString(), h.computations);
+      absl::StrAppend(&text, h.machine().DebugString(), h.clock.DebugString(), h.computations);
     absl::StrAppend(&text, "\n");
   }
   std::vector<std::string> messages;
