@@ -243,7 +243,7 @@ void ChiefWorld::Second() {
   }
   for (size_t runner = 0; runner < runners_.size(); ++runner) {
     if (!runners_[runner].alive) continue;
-    runners_[runner].now = now_;
+    runners_.Edit(runner).now = now_;
     if (runners_[runner].machine().NextWake() <= now_) Feed(runner, worker::Tick{});
   }
 }

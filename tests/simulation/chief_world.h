@@ -147,7 +147,6 @@ class ChiefWorld : private SmallWorld {
   void RepeatBeat(size_t worker);
   void TakeBack(size_t worker, const Generation& generation);
   std::unique_ptr<worker::LeaseWork> Begin(size_t holder, const v1::Lease& lease);
-  bool Holds(const Runner& runner, size_t worker) const;
   bool Works(size_t worker) const;
   void KillWorker(size_t worker);
   void CheckLease(size_t worker, const v1::Lease& lease);
@@ -184,6 +183,7 @@ class ChiefWorld : private SmallWorld {
   Store store_;
   std::deque<chief::Action> to_store_;  // What the chief has asked of the store, in order.
   std::vector<Order> orders_;
+  std::map<size_t, size_t> holders_;  // By runner: the worker that holds its lease.
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<ShardProcess> processes_;       // Of the shards.
   std::map<Generation, std::string> leased_;  // What each generation was given out for.

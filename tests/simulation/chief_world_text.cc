@@ -103,8 +103,9 @@ void ChiefWorld::AppendShards(std::string& text) const {
 void ChiefWorld::AppendWorkers(std::string& text) const {
   for (size_t i = 0; i < workers_.size(); ++i) {
     workers_[i]->AppendText(text);
-    for (const Runner& runner : runners_) {
-      if (!Holds(runner, i)) continue;
+    for (const auto& [index, holder] : holders_) {
+      if (holder != i) continue;
+      const Runner& runner = runners_[index];
       absl::StrAppend(&text, " H", runner.work, runner.alive ? " " : " gone ",
                       runner.lease->Text());
     }

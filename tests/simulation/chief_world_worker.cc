@@ -25,8 +25,10 @@ ChiefWorld::Worker::Worker(ChiefWorld& world, const Worker& other)
       clock_(other.clock_),
       beat_time_(other.beat_time_) {
   if (!other.registered()) return;
-  leases_.emplace(*other.leases_, clock_, BeginWork(), [&world](const worker::LeaseWork& work) {
-    return std::make_unique<WorldLease>(world, dynamic_cast<const WorldLease&>(work).runner());
+  const size_t index = facts.index;
+  leases_.emplace(*other.leases_, clock_, BeginWork(), [&](const worker::LeaseWork& work) {
+    const size_t runner = dynamic_cast<const WorldLease&>(work).runner();
+    return std::make_unique<WorldLease>(world, runner, index);
   });
   machine_.emplace(*other.machine_, *this);
   machine_->AddTrainer(trainer_, *this);

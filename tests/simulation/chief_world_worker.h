@@ -26,24 +26,29 @@ namespace capstan::simulation {
 // One lease at work: it is carried out by a runner of the world. Thread-compatible.
 class ChiefWorld::WorldLease final : public worker::LeaseWork {
  public:
-  // `world`, of which `runner` is the index of a runner, must outlive the lease.
-  WorldLease(ChiefWorld& world, size_t runner) : world_(world), runner_(runner) {}
-  ~WorldLease() override { lease().held = false; }
+  // `world`, of which `runner` and `holder` are indexes, must outlive the lease.
+  WorldLease(ChiefWorld& world, size_t runner, size_t holder) : world_(world), runner_(runner) {
+    world_.holders_[runner] = holder;
+  }
+  ~WorldLease() override { world_.holders_.erase(runner_); }
 
   size_t runner() const { return runner_; }
 
   void Deliver(worker::Event event) override { world_.Feed(runner_, std::move(event)); }
-  void Extend(const v1::Lease& extended) override { lease().lifecycle.OnExtended(extended); }
+  void Extend(const v1::Lease& extended) override { Edit().OnExtended(extended); }
   // Partitions stay where they are within a timeline. A call to a shard that has begun anew fails,
   // and is made again.
   void OnView(const std::vector<ShardIndex>&) override {}
-  absl::Time NextWake() const override { return lease().lifecycle.machine().NextWake(); }
-  bool over() const override { return lease().lifecycle.over(); }
-  bool HasNews() const override { return lease().lifecycle.HasNews(); }
-  v1::LeaseReport Report() override { return lease().lifecycle.Report(); }
+  absl::Time NextWake() const override { return lifecycle().machine().NextWake(); }
+  bool over() const override { return lifecycle().over(); }
+  bool HasNews() const override { return lifecycle().HasNews(); }
+  v1::LeaseReport Report() override { return Edit().Report(); }
 
  private:
-  RunnerLease& lease() const { return *world_.runners_[runner_].lease; }
+  const worker::LeaseLifecycle& lifecycle() const {
+    return world_.runners_[runner_].lease->lifecycle;
+  }
+  worker::LeaseLifecycle& Edit() { return world_.runners_.Edit(runner_).lease->lifecycle; }
 
   ChiefWorld& world_;
   const size_t runner_;
@@ -107,7 +112,8 @@ class ChiefWorld::Worker final : public worker::WorkerShell, public worker::Trai
 
   ChiefWorld& world_;
   TrainerId trainer_{};
-  // Tells nobody anything: these worlds have no ssp, and each runner has a clock of its own.
+  // It stands still: each runner has a clock of its own, and only ssp, which these worlds do not
+  // have, goes by clocks.
   worker::TrainerClock clock_;
   std::optional<worker::HeldLeases> leases_;
   std::optional<worker::WorkerMachine> machine_;  // Absent: it is not registered.

@@ -19,14 +19,10 @@ bool ChiefWorld::MayBeat(size_t worker) const {
   return chief_ && workers_[worker]->registered() && workers_[worker]->facts.mute_seconds == 0;
 }
 
-bool ChiefWorld::Holds(const Runner& runner, size_t worker) const {
-  return runner.lease && runner.lease->held && runner.lease->holder == worker;
-}
-
 // Returns whether the worker holds a lease that has begun.
 bool ChiefWorld::Works(size_t worker) const {
-  return std::any_of(runners_.begin(), runners_.end(),
-                     [&](const Runner& runner) { return Holds(runner, worker); });
+  return std::any_of(holders_.begin(), holders_.end(),
+                     [worker](const auto& lease) { return lease.second == worker; });
 }
 
 // ---- registration ----
@@ -67,8 +63,8 @@ void ChiefWorld::BeginAnew(size_t index) {
 }
 
 void ChiefWorld::KillWorker(size_t index) {
-  for (size_t i = 0; i < runners_.size(); ++i) {
-    if (runners_[i].alive && Holds(runners_[i], index)) Leave(i);
+  for (const auto& [runner, holder] : holders_) {
+    if (holder == index && runners_[runner].alive) Leave(runner);
   }
   workers_[index]->End();
 }
@@ -104,15 +100,16 @@ void ChiefWorld::RepeatBeat(size_t index) {
 }
 
 void ChiefWorld::TakeBack(size_t worker, const Generation& generation) {
-  for (Runner& runner : runners_) {
-    if (Holds(runner, worker) && runner.generation == generation) runner.lease->taken_back = true;
+  for (const auto& [runner, holder] : holders_) {
+    if (holder != worker || runners_[runner].generation != generation) continue;
+    runners_.Edit(runner).lease->taken_back = true;
   }
 }
 
 // ---- leases ----
 
 // Begins to work on the lease. Feed() stands for worker/session/lease_runner, which cannot be
-// copied: the trainer's other leases keep calls of it until it is its turn.
+// copied: the turns that a trainer's leases share keep functions that call it back.
 std::unique_ptr<worker::LeaseWork> ChiefWorld::Begin(size_t holder, const v1::Lease& lease) {
   std::vector<ShardIndex> shards;
   for (int i = 0; i < wish_.shards; ++i) shards.push_back(static_cast<ShardIndex>(i));
@@ -124,12 +121,11 @@ std::unique_ptr<worker::LeaseWork> ChiefWorld::Begin(size_t holder, const v1::Le
                 .start_clock = lease.start_clock(),
                 .now = now_,
                 .timeline = Timeline{lease.timeline()}};
-  runner.lease =
-      std::make_unique<RunnerLease>(holder, lease, OneTaskRead(batches, batches * (work + 1)),
-                                    worker::NewRunner(plan_.spec, lease, std::move(shards)));
+  runner.lease.emplace(lease, OneTaskRead(batches, batches * (work + 1)),
+                       worker::NewRunner(plan_.spec, lease, std::move(shards)));
   const size_t index = runners_.size();
   runners_.push_back(std::move(runner));
-  auto begun = std::make_unique<WorldLease>(*this, index);
+  auto begun = std::make_unique<WorldLease>(*this, index, holder);
   begun->Deliver(worker::Start());
   return begun;
 }
@@ -149,9 +145,10 @@ void ChiefWorld::CheckLease(size_t worker, const v1::Lease& lease) {
   }
   if (lease.kind() != v1::LEASE_KIND_TASK) return;
   const absl::Duration patience = absl::Seconds(plan_.spec.lease().worker_lease_seconds());
-  for (const Runner& runner : runners_) {
-    if (!runner.alive || runner.lease->holder == worker || runner.lease->taken_back) continue;
-    const WorkerFacts& other = workers_[runner.lease->holder]->facts;
+  for (const auto& [index, holder] : holders_) {
+    const Runner& runner = runners_[index];
+    if (!runner.alive || holder == worker || runner.lease->taken_back) continue;
+    const WorkerFacts& other = workers_[holder]->facts;
     const bool heard = other.heard_term == Term() && now_ - other.heard <= patience;
     if (!heard || Raw(runner.timeline) != lease.timeline()) continue;
     if (runner.work != WorkOf(lease)) continue;

@@ -19,18 +19,12 @@ FedTask OneTaskRead::OnlyTask() const {
   return {.loaded = true, .batches = batches_, .examples = examples_};
 }
 
-RunnerLease::RunnerLease(size_t holder, const v1::Lease& lease, const OneTaskRead& task,
+RunnerLease::RunnerLease(const v1::Lease& lease, const OneTaskRead& task,
                          std::unique_ptr<worker::RunnerMachine> machine)
-    : holder(holder),
-      task(task),
-      lifecycle(lease, /*max_rounds=*/0, std::move(machine), this->task) {}
+    : task(task), lifecycle(lease, /*max_rounds=*/0, std::move(machine), this->task) {}
 
 RunnerLease::RunnerLease(const RunnerLease& other)
-    : holder(other.holder),
-      task(other.task),
-      lifecycle(other.lifecycle, task),
-      held(other.held),
-      taken_back(other.taken_back) {}
+    : task(other.task), lifecycle(other.lifecycle, task), taken_back(other.taken_back) {}
 
 std::string RunnerLease::Text() const {
   return absl::StrCat(lifecycle.DebugString(), task.taken() ? " told" : "");

@@ -3,7 +3,6 @@
 #ifndef CAPSTAN_TESTS_SIMULATION_RUNNER_LEASE_H_
 #define CAPSTAN_TESTS_SIMULATION_RUNNER_LEASE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,18 +34,15 @@ class OneTaskRead final : public worker::TasksRead {
 
 // Can be copied. Thread-compatible.
 struct RunnerLease {
-  // `holder`: the worker's index.
-  RunnerLease(size_t holder, const v1::Lease& lease, const OneTaskRead& task,
+  RunnerLease(const v1::Lease& lease, const OneTaskRead& task,
               std::unique_ptr<worker::RunnerMachine> machine);
   RunnerLease(const RunnerLease& other);
   RunnerLease& operator=(const RunnerLease&) = delete;
 
   std::string Text() const;
 
-  const size_t holder;
   OneTaskRead task;
   worker::LeaseLifecycle lifecycle;
-  bool held = true;  // The worker knows of it: it is worked on, or its end is to be reported.
   bool taken_back = false;  // The chief has said so, even if that was not heard.
 };
 
