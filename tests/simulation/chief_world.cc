@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/consistency/decisions.h"
+#include "tests/simulation/chief_world_worker.h"
 
 namespace capstan::simulation {
 namespace {
@@ -89,14 +90,34 @@ std::string IdOf(const std::string& folder) { return folder.substr(folder.rfind(
 
 ChiefWorld::ChiefWorld(const ChiefWorldOptions& options)
     : SmallWorld(SmallOptionsOf(options)), wish_(options), plan_(PlanOf(options)) {
-  for (int i = 0; i < options.workers; ++i) {
-    workers_.emplace_back().name = absl::StrCat("worker-", i);
+  for (size_t i = 0; i < static_cast<size_t>(options.workers); ++i) {
+    workers_.push_back(std::make_unique<Worker>(*this, i));
   }
   processes_.resize(static_cast<size_t>(options.shards));
   store_.state.set_first_timeline(1);
   store_.state.set_state(v1::JOB_STATE_PENDING);
   BeginChief();
 }
+
+ChiefWorld::ChiefWorld(const ChiefWorld& other)
+    : SmallWorld(other),
+      wish_(other.wish_),
+      plan_(other.plan_),
+      now_(other.now_),
+      hurry_(other.hurry_),
+      arrived_(other.arrived_),
+      chief_(other.chief_),
+      store_(other.store_),
+      to_store_(other.to_store_),
+      orders_(other.orders_),
+      processes_(other.processes_),
+      leased_(other.leased_) {
+  for (const auto& worker : other.workers_) {
+    workers_.push_back(std::make_unique<Worker>(*this, *worker));
+  }
+}
+
+ChiefWorld::~ChiefWorld() = default;
 
 // ---- the chief and its store ----
 
@@ -211,19 +232,19 @@ void ChiefWorld::Second() {
   for (size_t shard = 0; shard < processes_.size(); ++shard) TellOfShard(shard);
   if (coordinator_) AnswerOpens(coordinator_->Tick(now_));
   for (size_t worker = 0; worker < workers_.size(); ++worker) {
-    WorkerProcess& process = workers_[worker];
-    process.mute_seconds = std::max(process.mute_seconds - 1, 0);
-    if (!process.alive) {
-      process.alive = true;
-      ++process.life;
+    WorkerFacts& facts = workers_[worker]->facts;
+    facts.mute_seconds = std::max(facts.mute_seconds - 1, 0);
+    if (!facts.alive) {
+      facts.alive = true;
+      ++facts.life;
     }
-    process.due = true;
-    if (!process.session) Register(worker);
+    facts.due = true;
+    if (!workers_[worker]->registered()) Register(worker);
   }
   for (size_t runner = 0; runner < runners_.size(); ++runner) {
     if (!runners_[runner].alive) continue;
-    runners_[runner].now = now_;
-    if (runners_[runner].machine->NextWake() <= now_) Feed(runner, worker::Tick{});
+    runners_.Edit(runner).now = now_;
+    if (runners_[runner].machine().NextWake() <= now_) Feed(runner, worker::Tick{});
   }
 }
 
@@ -239,7 +260,7 @@ Move ChiefWorld::Calm() const {
     if (!orders_[i].orphan && !orders_[i].parked) return {Move::Kind::kAnswer, i};
   }
   for (size_t i = 0; i < workers_.size(); ++i) {
-    if (workers_[i].due && MayBeat(i)) return {Move::Kind::kBeat, i};
+    if (workers_[i]->facts.due && MayBeat(i)) return {Move::Kind::kBeat, i};
   }
   for (size_t i = 0; arrived_ < wish_.pace && i < messages_.size(); ++i) {
     if (messages_[i].orphan || messages_[i].parked) continue;
@@ -264,11 +285,11 @@ std::vector<Move> ChiefWorld::Others() const {
     if (!holds) add(Move::Kind::kLoseAnswer, i);
   }
   for (size_t i = 0; i < workers_.size(); ++i) {
-    const WorkerProcess& worker = workers_[i];
+    const WorkerFacts& worker = workers_[i]->facts;
     if (MayBeat(i)) add(Move::Kind::kBeat, i);
     if (MayBeat(i)) add(Move::Kind::kLoseBeat, i);
     if (chief_ && worker.last) add(Move::Kind::kRepeatBeat, i);
-    if (worker.mute_seconds == 0 && !worker.held.empty()) add(Move::Kind::kMute, i);
+    if (worker.mute_seconds == 0 && Works(i)) add(Move::Kind::kMute, i);
     if (worker.alive) add(Move::Kind::kKillWorker, i);
   }
   for (size_t i = 0; i < processes_.size(); ++i) {
@@ -322,7 +343,7 @@ void ChiefWorld::Take(const Move& move) {
       RepeatBeat(move.index);
       break;
     case Move::Kind::kMute:
-      workers_[move.index].mute_seconds = static_cast<int>(kLeaseSeconds) + 2;
+      workers_[move.index]->facts.mute_seconds = static_cast<int>(kLeaseSeconds) + 2;
       break;
     case Move::Kind::kKillWorker:
       KillWorker(move.index);

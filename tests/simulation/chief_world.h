@@ -1,8 +1,8 @@
 // A small world whose chief is the real one: ChiefMachine leases to workers, which have the real
-// SessionMachine and the real runners; it calls shards, which have the real partitions and the real
-// coordinator; and it stores its state, and the manifests of checkpoints, in a store that is part
-// of the world. Workers, shards and the chief die, and begin again. A world is a value: the
-// explorer copies it.
+// WorkerMachine, the real leases and the real runners; it calls shards, which have the real
+// partitions and the real coordinator; and it stores its state, and the manifests of checkpoints,
+// in a store that is part of the world. Workers, shards and the chief die, and begin again. A world
+// is a value: the explorer copies it.
 //
 // A worker hears of a new view together with the answer to its heartbeat, and a shard once a
 // second, with its own heartbeat. A shard saves and loads in one step. What arrives of an old
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@
 #include "capstan/v1/ps.pb.h"
 #include "chief/duties/chief_machine.h"
 #include "tests/simulation/world.h"
-#include "worker/session/session_machine.h"
+#include "worker/session/lease_work.h"
 
 namespace capstan::simulation {
 
@@ -80,6 +81,9 @@ struct Move {
 class ChiefWorld : private SmallWorld {
  public:
   explicit ChiefWorld(const ChiefWorldOptions& options);
+  ChiefWorld(const ChiefWorld& other);
+  ChiefWorld& operator=(const ChiefWorld&) = delete;
+  ~ChiefWorld();
 
   // What happens next if nothing goes wrong and everything comes in its turn.
   Move Calm() const;
@@ -95,30 +99,9 @@ class ChiefWorld : private SmallWorld {
   std::string Text() const;
 
  private:
-  // A lease that is worked on, or was, and whose end has not been reported yet.
-  struct Held {
-    size_t runner = 0;
-    v1::Lease lease;
-    bool taken_back = false;  // The chief has said so, even if that was not heard.
-  };
-  struct WorkerProcess {
-    std::string name;
-    int life = 1;  // How many incarnations it has had, with the present one.
-    bool alive = true;
-    bool due = false;      // Its heartbeat of this second is still to come.
-    int mute_seconds = 0;  // So long it is not heard.
-    uint64_t former = 0;
-    TrainerId trainer{};
-    std::optional<worker::SessionMachine> session;  // Absent: it is not registered.
-    ViewEpoch epoch;                                // What it knows of the view.
-    uint64_t timeline = 0;
-    bool placed = false;
-    std::vector<Held> held;
-    std::vector<v1::Lease> waiting;  // Spare tasks, and leases of a timeline not heard of yet.
-    std::optional<v1::WorkerHeartbeatRequest> last;
-    absl::Time heard = absl::InfinitePast();  // By the chief of `heard_term`.
-    uint64_t heard_term = 0;
-  };
+  class Worker;  // chief_world_worker.h
+  struct WorkerFacts;
+  class WorldLease;
   struct ShardProcess {
     int life = 1;
     bool alive = true;
@@ -158,19 +141,13 @@ class ChiefWorld : private SmallWorld {
   uint64_t IncarnationOf(size_t worker) const;
   bool MayBeat(size_t worker) const;
   void Register(size_t index);
-  void RegisterAgain(size_t worker);
+  void RegisterAgain(size_t worker, const v1::RegisterWorkerRequest& request);
   void BeginAnew(size_t worker);
   void Beat(size_t worker, bool answered);
   void RepeatBeat(size_t worker);
-  void ReportAll(WorkerProcess& worker);
-  v1::LeaseReport ReportOf(const Held& held) const;
-  void Obey(size_t index, const worker::Orders& orders);
-  void Revoke(WorkerProcess& worker, const Generation& generation);
-  void HearView(WorkerProcess& worker);
-  void ForgetBefore(WorkerProcess& worker, uint64_t timeline);
-  bool HasTask(const WorkerProcess& worker) const;
-  void BeginWaiting(WorkerProcess& worker);
-  size_t Begin(const v1::Lease& lease);
+  void TakeBack(size_t worker, const Generation& generation);
+  std::unique_ptr<worker::LeaseWork> Begin(size_t holder, const v1::Lease& lease);
+  bool Works(size_t worker) const;
   void KillWorker(size_t worker);
   void CheckLease(size_t worker, const v1::Lease& lease);
   size_t WorkOf(const v1::Lease& lease) const;
@@ -206,7 +183,8 @@ class ChiefWorld : private SmallWorld {
   Store store_;
   std::deque<chief::Action> to_store_;  // What the chief has asked of the store, in order.
   std::vector<Order> orders_;
-  std::vector<WorkerProcess> workers_;
+  std::map<size_t, size_t> holders_;  // By runner: the worker that holds its lease.
+  std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<ShardProcess> processes_;       // Of the shards.
   std::map<Generation, std::string> leased_;  // What each generation was given out for.
 };

@@ -41,7 +41,7 @@ uint64_t ChiefWorld::IncarnationOfShard(size_t shard) const {
 // A process that has died is there again, without partitions. It hears of the newest view.
 void ChiefWorld::TellOfShard(size_t index) {
   ShardProcess& process = processes_[index];
-  Shard& shard = shards_[index];
+  Shard& shard = shards_.Edit(index);
   if (!process.alive) {
     process.alive = true;
     ++process.life;
@@ -73,7 +73,7 @@ void ChiefWorld::KillShard(size_t index) {
   processes_[index].alive = false;
   processes_[index].heard_term = 0;
   processes_[index].heard_timeline = 0;
-  Shard& shard = shards_[index];
+  Shard& shard = shards_.Edit(index);
   shard.serves = false;
   shard.timeline = Timeline{0};
   shard.partitions.clear();
@@ -138,7 +138,7 @@ ChiefWorld::Answered ChiefWorld::ServeOrder(const Order& order) {
   if (const auto* commit = request.As<v1::CommitRoundRequest>()) return Commit(shard, *commit);
   if (const auto* close = request.As<v1::CloseStreamsRequest>()) return CloseAll(shard, *close);
   if (request.Is<v1::FlushRequest>()) {
-    for (Partition& each : shards_[shard].partitions) Note(each, each.machine.Flush());
+    for (Partition& each : shards_.Edit(shard).partitions) Note(each, each.machine.Flush());
     return chief::ShardReply(v1::FlushReply());
   }
   if (const auto* save = request.As<v1::SavePartitionsRequest>()) return Save(shard, *save);
@@ -186,7 +186,7 @@ void ChiefWorld::AnswerHolds() {
 absl::StatusOr<chief::ShardReply> ChiefWorld::Commit(size_t index,
                                                      const v1::CommitRoundRequest& request) {
   CAPSTAN_ASSIGN_OR_RETURN(const RoundCommit closed, RoundCommitFromProto(request.closed()));
-  Shard& shard = shards_[index];
+  Shard& shard = shards_.Edit(index);
   shard.log.Learn(closed);
   for (Partition& partition : shard.partitions) {
     CatchUp(shard, partition);
@@ -200,12 +200,12 @@ absl::StatusOr<chief::ShardReply> ChiefWorld::Commit(size_t index,
 // ClosesStand: a stream is closed only once the store says that its task is done.
 absl::StatusOr<chief::ShardReply> ChiefWorld::CloseAll(size_t index,
                                                        const v1::CloseStreamsRequest& request) {
-  const Shard& shard = shards_[index];
+  Shard& shard = shards_.Edit(index);
   for (const v1::StreamClose& close : request.streams()) {
     if (!IsDone(store_.state.progress(), close.stream())) {
       Violate("ClosesStand: a stream is closed, and the store does not know that its task is done");
     }
-    for (Partition& partition : shards_[index].partitions) {
+    for (Partition& partition : shard.partitions) {
       partition.machine.CloseStream(shard.timeline, StreamId{close.stream()}, close.batches());
     }
   }
@@ -251,7 +251,7 @@ absl::StatusOr<chief::ShardReply> ChiefWorld::Load(size_t index,
     }
     saved = &found->second;
   }
-  Shard& shard = shards_[index];
+  Shard& shard = shards_.Edit(index);
   v1::LoadPartitionsReply reply;
   reply.set_done(true);
   if (shard.serves && shard.timeline == timeline) return chief::ShardReply(std::move(reply));
@@ -287,7 +287,7 @@ void ChiefWorld::LoadRounds(size_t index, const v1::LoadPartitionsRequest& reque
   } else {
     coordinator_.emplace(static_cast<int>(wish_.lengths.size()), backups);
   }
-  shards_[index].log = ps::ClosedLog(start.last);
+  shards_.Edit(index).log = ps::ClosedLog(start.last);
   const uint64_t round = start.last.round;
   std::erase_if(round_commits_, [round](const auto& commit) { return commit.first > round; });
   std::erase_if(computed_, [round](const auto& gradient) { return gradient.first.first > round; });

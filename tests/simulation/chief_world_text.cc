@@ -10,6 +10,7 @@
 #include "google/protobuf/message.h"
 #include "tests/simulation/chief_text.h"
 #include "tests/simulation/chief_world.h"
+#include "tests/simulation/chief_world_worker.h"
 
 namespace capstan::simulation {
 
@@ -100,23 +101,13 @@ void ChiefWorld::AppendShards(std::string& text) const {
 }
 
 void ChiefWorld::AppendWorkers(std::string& text) const {
-  for (const WorkerProcess& process : workers_) {
-    absl::StrAppend(&text, "\n", process.name, " ", process.life, process.alive, process.due,
-                    process.mute_seconds, " of ", process.former, " t", process.timeline,
-                    process.placed, " term ", process.epoch.term);
-    if (process.session) {
-      worker::SessionMachine session = *process.session;
-      absl::StrAppend(&text, " ", session.BeginHeartbeat(now_).ShortDebugString());
-    }
-    if (process.last) absl::StrAppend(&text, " last ", process.last->ShortDebugString());
-    for (const v1::Lease& lease : process.waiting) {
-      absl::StrAppend(&text, " waits ", lease.ShortDebugString());
-    }
-    for (const Held& held : process.held) {
-      const Runner& runner = runners_[held.runner];
-      absl::StrAppend(&text, " H", runner.work, "g", runner.generation.term, ".",
-                      runner.generation.count, runner.alive ? " " : " gone ", runner.open_round,
-                      ",", runner.cursor, " ", runner.machine->DebugString());
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    workers_[i]->AppendText(text);
+    for (const auto& [index, holder] : holders_) {
+      if (holder != i) continue;
+      const Runner& runner = runners_[index];
+      absl::StrAppend(&text, " H", runner.work, runner.alive ? " " : " gone ",
+                      runner.lease->Text());
     }
   }
 }

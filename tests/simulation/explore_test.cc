@@ -15,6 +15,18 @@ void ExpectHolds(const SmallWorldOptions& world) {
   ::testing::Test::RecordProperty("states", static_cast<int>(verdict.states));
 }
 
+TEST(Explorer, AnExplorationThatIsCutOffSaysSo) {
+  SmallWorldOptions world;
+  world.sparse = Async();
+  world.lengths = {2};
+  const Verdict whole = Explore(world);
+  const Verdict part = Explore(world, {.depth = 4});
+  EXPECT_TRUE(whole.complete);
+  EXPECT_FALSE(part.complete);
+  EXPECT_EQ(part.violation, "");
+  EXPECT_LT(part.states, whole.states);
+}
+
 // ---- synchronous rounds ----
 
 SmallWorldOptions Lanes(std::vector<uint64_t> lengths, uint32_t backup_workers = 0) {

@@ -31,9 +31,13 @@ class DepthFirst {
   // False: a rule is broken; the trace is being told backwards.
   bool Visit(const SmallWorld& world, int depth) {
     if (!world.violation().empty()) return Break(world.violation());
-    int& seen_with = seen_.try_emplace(absl::HashOf(world.Text()), -1).first->second;
-    if (seen_with >= depth) return true;
-    seen_with = depth;
+    const auto [seen, is_new] = seen_.try_emplace(absl::HashOf(world.Text()), depth);
+    if (!is_new) {
+      // As long as nothing was cut off, all that a state leads to is seen already, or is about to
+      // be by those who are on their way: a shorter way to it leads no further.
+      if (verdict_.complete || seen->second >= depth) return true;
+      seen->second = depth;
+    }
     const std::vector<Step> steps = world.Enabled();
     if (!world.done() && std::none_of(steps.begin(), steps.end(), IsProgress)) {
       return Break("NeverStuck: nothing can happen any more, and the job is not done");

@@ -58,18 +58,17 @@ SmallWorld::SmallWorld(const SmallWorldOptions& options)
   const uint64_t bound = IsSsp(sparse) ? sparse.staleness() : dense.staleness();
   works_.resize(options.lengths.size());
   for (int s = 0; s < options.shards; ++s) {
-    Shard& shard = shards_.emplace_back(
-        Shard{{}, ps::ClosedLog(), LaneCounts(Timeline{1}), ps::ClockMachine(bound), {}, {}});
+    Shard shard{{}, ps::ClosedLog(), LaneCounts(Timeline{1}), ps::ClockMachine(bound), {}, {}};
     if (options.real_chief) {
       shard.timeline = Timeline{0};
       shard.serves = false;
-      continue;
     }
-    for (int p = 0; p < options.partitions_per_shard; ++p) {
+    for (int p = 0; p < options.partitions_per_shard && !options.real_chief; ++p) {
       const auto index = static_cast<size_t>(p * options.shards + s);
       shard.partitions.push_back(
           Partition{index, ps::PartitionMachine({Timeline{1}, dense, sparse, {}, 0})});
     }
+    shards_.push_back(std::move(shard));
   }
   if (options.real_chief) return;
   const v1::UpdatePolicy& lanes = AnySync(options.dense) ? dense : sparse;
@@ -78,29 +77,6 @@ SmallWorld::SmallWorld(const SmallWorldOptions& options)
                          static_cast<int>(lanes.backup_workers()));
   }
   for (size_t work = 0; work < works_.size(); ++work) Grant(work, 0);
-}
-
-SmallWorld::SmallWorld(const SmallWorld& other)
-    : options_(other.options_),
-      violation_(other.violation_),
-      messages_(other.messages_),
-      shards_(other.shards_),
-      coordinator_(other.coordinator_),
-      round_commits_(other.round_commits_),
-      computed_(other.computed_),
-      pretending_(other.pretending_),
-      works_(other.works_),
-      budgets_(other.budgets_),
-      barrier_(other.barrier_),
-      barrier_round_(other.barrier_round_),
-      next_message_(other.next_message_),
-      next_generation_(other.next_generation_) {
-  for (const Runner& runner : other.runners_) {
-    runners_.push_back(Runner{runner.work, runner.generation, runner.machine->Clone(), runner.clock,
-                              runner.start_clock, runner.now, runner.alive, runner.computing,
-                              runner.computations, runner.steps, runner.timeline, runner.ended,
-                              runner.open_round, runner.cursor});
-  }
 }
 
 void SmallWorld::Violate(const std::string& what) {
@@ -152,7 +128,7 @@ void SmallWorld::Take(const Step& step) {
     }
     case Step::Kind::kCompute:
       Feed(step.index,
-           worker::Computed{*std::exchange(runners_[step.index].computing, {}), 0, false});
+           worker::Computed{*std::exchange(runners_.Edit(step.index).computing, {}), 0, false});
       break;
     case Step::Kind::kRelease:
       ++budgets_.releases;
@@ -161,20 +137,20 @@ void SmallWorld::Take(const Step& step) {
       Grant(step.index, step.detail);
       break;
     case Step::Kind::kNews:
-      LearnNews(shards_[step.index], coordinator_->NewsSince(Told(shards_[step.index])));
+      LearnNews(shards_.Edit(step.index), coordinator_->NewsSince(Told(shards_[step.index])));
       break;
     case Step::Kind::kSetQuorum: {
-      Shard& shard = shards_[step.index];
+      Shard& shard = shards_.Edit(step.index);
       shard.quorum_stale = false;
       shard.quorum = Trainers();
       AnswerPulls(shard, shard.clocks.SetQuorum(shard.quorum));
       break;
     }
     case Step::Kind::kClose:
-      Close(shards_[step.index], step.detail);
+      Close(shards_.Edit(step.index), step.detail);
       break;
     case Step::Kind::kFinish:
-      Finish(shards_[step.index]);
+      Finish(shards_.Edit(step.index));
       break;
     case Step::Kind::kBarrier:
       AtBarrier();
@@ -215,26 +191,27 @@ void SmallWorld::Feed(size_t runner, Event event) {
   std::vector<Event> events = {std::move(event)};
   for (size_t i = 0; i < events.size(); ++i) {
     if (i == kMostEvents) return Violate("NeverStuck: a runner wakes again and again for nothing");
-    Runner& h = runners_[runner];
-    if (!h.alive) return;
+    if (!runners_[runner].alive) return;
+    Runner& h = runners_.Edit(runner);
     const auto random = [] { return 0.5; };
     const Event next = events[i];
-    if (const auto* open = std::get_if<worker::OpenDone>(&next)) NoteOpened(h, *open);
-    for (const Action& action : h.machine->On(next, {h.now, h.clock, random})) {
+    const auto* open = std::get_if<worker::OpenDone>(&next);
+    if (open != nullptr && h.lease) h.lease->lifecycle.OnOpened(*open);
+    for (const Action& action : h.machine().On(next, {h.now, h.clock, random})) {
       if (std::optional<Event> answer = CarryOut(runner, action)) events.push_back(*answer);
     }
     Work& work = works_[h.work];
-    work.progress = std::max(work.progress, h.machine->progress().batches_done);
+    work.progress = std::max(work.progress, h.machine().progress().batches_done);
     // What is to be tried again is sent at once: the network may be as slow as it likes.
-    if (h.alive && !options_->real_chief && h.machine->NextWake() < absl::InfiniteFuture()) {
-      h.now = std::max(h.now, h.machine->NextWake());
+    if (h.alive && !options_->real_chief && h.machine().NextWake() < absl::InfiniteFuture()) {
+      h.now = std::max(h.now, h.machine().NextWake());
       events.push_back(worker::Tick{});
     }
   }
 }
 
 std::optional<Event> SmallWorld::CarryOut(size_t runner, const Action& action) {
-  Runner& h = runners_[runner];
+  Runner& h = runners_.Edit(runner);
   if (const auto* read = std::get_if<worker::ReadBatch>(&action)) {
     const uint64_t length = options_->lengths[h.work];
     if (read->batch >= length) return worker::EndOfData{length};
@@ -254,10 +231,11 @@ std::optional<Event> SmallWorld::CarryOut(size_t runner, const Action& action) {
       Violate(absl::StrCat("runner ", runner, " failed: ", finished->status.ToString()));
     }
     Work& work = works_[h.work];
-    work.progress = std::max(work.progress, h.machine->progress().batches_done);
-    work.reported = std::max(work.reported, h.machine->progress().batches_done);
+    work.progress = std::max(work.progress, h.machine().progress().batches_done);
+    work.reported = std::max(work.reported, h.machine().progress().batches_done);
     if (finished->why == worker::Finished::Why::kDone) work.done = true;
-    h.ended = finished->why;
+    // The data of a lane have been read to their end whenever its runner is done.
+    if (h.lease && !h.lease->lifecycle.OnFinished(*finished)) h.lease->lifecycle.End();
     Leave(runner);
     return std::nullopt;
   }
@@ -266,7 +244,7 @@ std::optional<Event> SmallWorld::CarryOut(size_t runner, const Action& action) {
 }
 
 void SmallWorld::Send(size_t runner, const Action& action) {
-  Runner& h = runners_[runner];
+  Runner& h = runners_.Edit(runner);
   if (const auto* pull = std::get_if<worker::SendPull>(&action)) h.steps[pull->batch] = pull->clock;
   messages_.push_back(
       {next_message_++, runner, false, false, options_->sync() ? h.computations : 0, action});
@@ -274,7 +252,7 @@ void SmallWorld::Send(size_t runner, const Action& action) {
 
 // The runner is gone, with or without a word.
 void SmallWorld::Leave(size_t runner) {
-  Runner& h = runners_[runner];
+  Runner& h = runners_.Edit(runner);
   h.alive = false;
   h.computing.reset();
   if (works_[h.work].runner == runner) works_[h.work].runner.reset();
@@ -305,16 +283,6 @@ bool SmallWorld::Reaches(const Message& message) const {
   return shards_[shard].serves && shards_[shard].timeline == runners_[message.runner].timeline;
 }
 
-// As worker/session/lease_lifecycle.
-void SmallWorld::NoteOpened(Runner& runner, const worker::OpenDone& open) const {
-  if (!open.status.ok()) return;
-  runner.open_round = std::max(runner.open_round, open.closed.round + 1);
-  if (open.answer == v1::OpenRoundReply::ANSWER_OPEN ||
-      open.answer == v1::OpenRoundReply::ANSWER_ENDED) {
-    runner.cursor = std::max(runner.cursor, open.cursor);
-  }
-}
-
 void SmallWorld::Timeout(size_t index) {
   Message& message = messages_[index];
   message.orphan = true;
@@ -322,7 +290,7 @@ void SmallWorld::Timeout(size_t index) {
   if (copy.parked) {
     const ps::WaiterId waiter{copy.id};
     if (coordinator_) coordinator_->Forget(waiter);
-    for (Shard& shard : shards_) shard.clocks.Forget(waiter);
+    for (size_t s = 0; s < shards_.size(); ++s) shards_.Edit(s).clocks.Forget(waiter);
     messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(index));
   }
   const absl::Status status = copy.parked ? absl::DeadlineExceededError("waited long enough")

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capstan/v1/job.pb.h"
@@ -18,6 +19,8 @@
 #include "ps/machines/closed_log.h"
 #include "ps/machines/coordinator_machine.h"
 #include "ps/machines/partition_machine.h"
+#include "tests/simulation/runner_lease.h"
+#include "tests/simulation/shared_vector.h"
 #include "worker/machines/runner_machine.h"
 
 namespace capstan::simulation {
@@ -111,7 +114,7 @@ struct Step {
 class SmallWorld {
  public:
   explicit SmallWorld(const SmallWorldOptions& options);
-  SmallWorld(const SmallWorld& other);
+  SmallWorld(const SmallWorld&) = default;
   SmallWorld& operator=(const SmallWorld&) = delete;
 
   std::vector<Step> Enabled() const;
@@ -126,10 +129,26 @@ class SmallWorld {
   std::string Text() const;
 
  protected:
+  // A machine that is copied with its runner.
+  class OwnMachine {
+   public:
+    OwnMachine() = default;
+    explicit OwnMachine(std::unique_ptr<worker::RunnerMachine> machine)
+        : machine_(std::move(machine)) {}
+    OwnMachine(const OwnMachine& other)
+        : machine_(other.machine_ == nullptr ? nullptr : other.machine_->Clone()) {}
+    OwnMachine(OwnMachine&&) = default;
+
+    worker::RunnerMachine& operator*() { return *machine_; }
+    const worker::RunnerMachine& operator*() const { return *machine_; }
+
+   private:
+    std::unique_ptr<worker::RunnerMachine> machine_;
+  };
   struct Runner {
     size_t work = 0;
     Generation generation;
-    std::unique_ptr<worker::RunnerMachine> machine;
+    OwnMachine own_machine;  // Absent in a ChiefWorld, where `lease` has it.
     worker::TrainerClock clock;
     uint64_t start_clock = 0;
     absl::Time now = absl::UnixEpoch();
@@ -139,9 +158,12 @@ class SmallWorld {
     uint64_t computations = 0;
     std::map<uint64_t, uint64_t> steps;  // Batch -> step, as the runner's pulls have told.
     Timeline timeline{1};
-    std::optional<worker::Finished::Why> ended;
-    uint64_t open_round = 0;  // A lane's runner: the open round, as the coordinator said last,
-    uint64_t cursor = 0;      // and how many of the lane's batches are in closed rounds.
+    std::optional<RunnerLease> lease;  // In a ChiefWorld.
+
+    worker::RunnerMachine& machine() { return lease ? lease->lifecycle.machine() : *own_machine; }
+    const worker::RunnerMachine& machine() const {
+      return lease ? lease->lifecycle.machine() : *own_machine;
+    }
   };
   struct Message {
     uint64_t id = 0;
@@ -200,7 +222,6 @@ class SmallWorld {
   void Answer(const Message& message, const worker::Event& event);
   void Fail(const Message& message);
   bool Reaches(const Message& message) const;
-  void NoteOpened(Runner& runner, const worker::OpenDone& open) const;
   void Timeout(size_t index);
   void AddNetworkSteps(std::vector<Step>& steps) const;
 
@@ -235,6 +256,8 @@ class SmallWorld {
 
   // world_text.cc
   static std::string TextOf(const worker::Action& request);
+  static std::string TextOf(const Runner& runner);
+  std::string TextOf(const Shard& shard) const;
   static void AppendPartition(const Partition& partition, std::string& text);
 
   // world_checks.cc: the invariants.
@@ -267,9 +290,9 @@ class SmallWorld {
 
   std::shared_ptr<const SmallWorldOptions> options_;  // Shared by all copies of a world.
   std::string violation_;
-  std::vector<Runner> runners_;
+  SharedVector<Runner> runners_;
   std::vector<Message> messages_;
-  std::vector<Shard> shards_;
+  SharedVector<Shard> shards_;
   std::optional<ps::CoordinatorMachine> coordinator_;
   std::map<uint64_t, RoundCommit> round_commits_;  // What the coordinator decided, by round.
   std::map<std::pair<uint64_t, size_t>, uint64_t>

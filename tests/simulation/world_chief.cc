@@ -32,7 +32,7 @@ void SmallWorld::Grant(size_t work, uint64_t first_batch) {
   const size_t index = runners_.size();
   runners_.push_back(Runner{work,
                             generation,
-                            std::move(machine),
+                            OwnMachine(std::move(machine)),
                             worker::TrainerClock(start_clock),
                             start_clock,
                             absl::UnixEpoch(),
@@ -67,7 +67,8 @@ std::vector<ps::QuorumTrainer> SmallWorld::Trainers() const {
 
 void SmallWorld::RefreshQuorum() {
   if (!options_->ssp()) return;
-  for (Shard& shard : shards_) {
+  for (size_t s = 0; s < shards_.size(); ++s) {
+    Shard& shard = shards_.Edit(s);
     shard.quorum_stale = options_->lie != Lie::kDeafClocks || shard.quorum.empty();
   }
 }
@@ -110,7 +111,8 @@ void SmallWorld::AddChiefSteps(std::vector<Step>& steps) const {
 void SmallWorld::AtBarrier() {
   const RoundCommit last = coordinator_->last_closed();
   if (last.round != barrier_round_) Violate("BarrierHolds: a round has closed behind the barrier");
-  for (Shard& shard : shards_) {
+  for (size_t s = 0; s < shards_.size(); ++s) {
+    Shard& shard = shards_.Edit(s);
     shard.log.Learn(last);
     for (Partition& partition : shard.partitions) {
       CatchUp(shard, partition);

@@ -20,7 +20,7 @@ void SmallWorld::Serve(Message message) {
   }
   const auto& clock = std::get<worker::SendClock>(request);
   if (options_->lie != Lie::kDeafClocks) {
-    TellClock(shards_[static_cast<size_t>(Raw(clock.shard))], message.runner, clock.clock);
+    TellClock(shards_.Edit(static_cast<size_t>(Raw(clock.shard))), message.runner, clock.clock);
   }
   Answer(message, worker::ClockDone{clock.ticket, absl::OkStatus()});
 }
@@ -32,7 +32,7 @@ void SmallWorld::ServePull(Message message, const worker::SendPull& pull) {
   if (pull.lane) LearnClosed(index, *pull.lane->closed);
   if (!options_->ssp() || options_->lie == Lie::kNoWait) return Read(message, pull);
   const ps::WaiterId waiter{message.id};
-  if (shards_[index].clocks.Pull(waiter, pull.clock, absl::InfiniteFuture(), /*bytes=*/1) ==
+  if (shards_.Edit(index).clocks.Pull(waiter, pull.clock, absl::InfiniteFuture(), /*bytes=*/1) ==
       ps::PullWait::kGo) {
     return Read(message, pull);
   }
@@ -41,14 +41,19 @@ void SmallWorld::ServePull(Message message, const worker::SendPull& pull) {
 }
 
 void SmallWorld::Read(const Message& message, const worker::SendPull& pull) {
-  Shard& shard = shards_[static_cast<size_t>(Raw(pull.shard))];
+  const auto index = static_cast<size_t>(Raw(pull.shard));
   const size_t work = runners_[message.runner].work;
   const uint64_t round = pull.lane ? pull.lane->round : 0;
   absl::Status status;
-  CheckBound(shard, pull);
-  for (Partition& partition : shard.partitions) {
+  CheckBound(shards_[index], pull);
+  if (options_->sync()) {
+    Shard& shard = shards_.Edit(index);
+    for (Partition& partition : shard.partitions) {
+      if (Touches(work, pull.batch, partition.index)) CatchUp(shard, partition);
+    }
+  }
+  for (const Partition& partition : shards_[index].partitions) {
     if (!Touches(work, pull.batch, partition.index)) continue;
-    CatchUp(shard, partition);
     const ps::PullAdmission admission = partition.machine.AdmitPull(round);
     if (admission == ps::PullAdmission::kGo) continue;
     if (options_->lie == Lie::kNoRoundCheck) {
@@ -83,7 +88,7 @@ SmallWorld::Message SmallWorld::Unpark(uint64_t id) {
 
 void SmallWorld::ServePush(const Message& message, const worker::SendPush& push) {
   const auto index = static_cast<size_t>(Raw(push.shard));
-  Shard& shard = shards_[index];
+  Shard& shard = shards_.Edit(index);
   const size_t work = runners_[message.runner].work;
   const bool deaf = options_->lie == Lie::kStageOnOneShard && push.stage && index > 0;
   if (push.stage) LearnClosed(index, *push.stage->closed);
@@ -148,7 +153,7 @@ void SmallWorld::TellClock(Shard& shard, size_t runner, uint64_t clock) {
 void SmallWorld::LearnClosed(size_t shard, RoundCommit closed) {
   if (options_->lie == Lie::kTornSet && shard == 1 && closed.lanes.size() > 1)
     closed.lanes.pop_back();
-  shards_[shard].log.Learn(closed);
+  shards_.Edit(shard).log.Learn(closed);
 }
 
 ps::NewsCursor SmallWorld::Told(const Shard& shard) const {

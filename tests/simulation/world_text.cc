@@ -56,15 +56,30 @@ void SmallWorld::AppendPartition(const Partition& partition, std::string& text) 
   }
 }
 
+std::string SmallWorld::TextOf(const Runner& h) {
+  std::string text = absl::StrCat("H", h.work, "g", h.generation.count, h.alive ? " " : " gone ",
+                                  h.computing ? absl::StrCat("computing ", *h.computing) : "");
+  // The rest of a runner that is gone has no future.
+  if (h.alive)
+    absl::StrAppend(&text, h.machine().DebugString(), h.clock.DebugString(), h.computations);
+  return text;
+}
+
+std::string SmallWorld::TextOf(const Shard& shard) const {
+  std::string text =
+      absl::StrCat("S", shard.finished, shard.quorum_stale, "l", shard.log.last_round(), "n",
+                   shard.counts.round(), ".", shard.counts.counted(), ".", shard.counts.ended(),
+                   "c", absl::StrJoin(shard.closed, ","));
+  if (options_->ssp()) absl::StrAppend(&text, shard.clocks.DebugString());
+  for (const Partition& p : shard.partitions) AppendPartition(p, text);
+  return text;
+}
+
 std::string SmallWorld::Text() const {
   std::string text;
-  for (const Runner& h : runners_) {
-    absl::StrAppend(&text, "H", h.work, "g", h.generation.count, h.alive ? " " : " gone ",
-                    h.computing ? absl::StrCat("computing ", *h.computing) : "");
-    // The rest of a runner that is gone has no future.
-    if (h.alive)
-      absl::StrAppend(&text, h.machine->DebugString(), h.clock.DebugString(), h.computations);
-    absl::StrAppend(&text, "\n");
+  for (size_t i = 0; i < runners_.size(); ++i) {
+    const auto make = [](const Runner& runner) { return TextOf(runner); };
+    absl::StrAppend(&text, runners_.TextOf(i, make), "\n");
   }
   std::vector<std::string> messages;
   for (const Message& m : messages_) {
@@ -74,12 +89,9 @@ std::string SmallWorld::Text() const {
   std::sort(messages.begin(), messages.end());
   absl::StrAppend(&text, absl::StrJoin(messages, "\n"), "\n",
                   coordinator_ ? coordinator_->DebugString() : "");
-  for (const Shard& shard : shards_) {
-    absl::StrAppend(&text, "\nS", shard.finished, shard.quorum_stale, "l", shard.log.last_round(),
-                    "n", shard.counts.round(), ".", shard.counts.counted(), ".",
-                    shard.counts.ended(), "c", absl::StrJoin(shard.closed, ","));
-    if (options_->ssp()) absl::StrAppend(&text, shard.clocks.DebugString());
-    for (const Partition& p : shard.partitions) AppendPartition(p, text);
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    const auto make = [this](const Shard& shard) { return TextOf(shard); };
+    absl::StrAppend(&text, "\n", shards_.TextOf(i, make));
   }
   for (const auto& [key, handle] : computed_)
     absl::StrAppend(&text, " ", key.first, "/", key.second, "=", handle);

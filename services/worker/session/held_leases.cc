@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/consistency/generation.h"
 
 namespace capstan::worker {
@@ -27,6 +28,19 @@ v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
                                   : 0);
   report.set_returned(returned);
   return report;
+}
+
+HeldLeases::HeldLeases(const HeldLeases& other, TrainerClock& clock, BeginWork begin, CopyWork copy)
+    : trainer_(other.trainer_),
+      clock_(clock),
+      begin_(std::move(begin)),
+      waiting_(other.waiting_),
+      timeline_(other.timeline_),
+      placed_(other.placed_),
+      draining_(other.draining_) {
+  for (const auto& [generation, held] : other.held_) {
+    held_[generation] = {held.kind, held.timeline, copy(*held.work)};
+  }
 }
 
 bool HeldLeases::HasTask() const {
@@ -143,6 +157,18 @@ void HeldLeases::ReportTo(SessionMachine& session, double step_seconds) {
   session.SetWantsLease(trainer_, !draining_ && tasks < kTasks && !other);
   session.SetClock(trainer_, clock_.clock());
   session.SetStepSeconds(trainer_, step_seconds);
+}
+
+std::string HeldLeases::DebugString() const {
+  std::string text = absl::StrCat("t", timeline_, placed_ ? " placed" : "",
+                                  draining_ ? " draining" : "", " holds");
+  for (const auto& [generation, held] : held_) {
+    absl::StrAppend(&text, " g", generation.term, ".", generation.count);
+  }
+  for (const v1::Lease& lease : waiting_) {
+    absl::StrAppend(&text, " waits {", lease.ShortDebugString(), "}");
+  }
+  return text;
 }
 
 }  // namespace capstan::worker

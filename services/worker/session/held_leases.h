@@ -8,9 +8,12 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
@@ -28,10 +31,14 @@ v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned);
 class HeldLeases {
  public:
   using BeginWork = absl::AnyInvocable<std::unique_ptr<LeaseWork>(const v1::Lease& lease)>;
+  using CopyWork = absl::FunctionRef<std::unique_ptr<LeaseWork>(const LeaseWork& work)>;
 
   // `clock` must outlive this object.
   HeldLeases(TrainerId trainer, TrainerClock& clock, BeginWork begin)
       : trainer_(trainer), clock_(clock), begin_(std::move(begin)) {}
+  // For the explorer of the simulation: goes on from where `other` is; `copy` copies the work on
+  // each of its leases.
+  HeldLeases(const HeldLeases& other, TrainerClock& clock, BeginWork begin, CopyWork copy);
 
   void Grant(const v1::Lease& lease);
   void Extend(const v1::Lease& lease);
@@ -53,6 +60,9 @@ class HeldLeases {
   // Tells `session` the state of all leases, the trainer's clock and `step_seconds`, and whether it
   // wants a lease; then forgets the leases that are over.
   void ReportTo(SessionMachine& session, double step_seconds);
+
+  // For the explorer of the simulation: which leases are held and which wait, in one line.
+  std::string DebugString() const;
 
  private:
   struct Held {

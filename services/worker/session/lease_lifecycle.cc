@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/consistency/generation.h"
 
 namespace capstan::worker {
@@ -15,6 +16,23 @@ LeaseLifecycle::LeaseLifecycle(v1::Lease lease, uint64_t max_rounds,
       max_rounds_(max_rounds),
       machine_(std::move(machine)),
       tasks_(tasks) {}
+
+LeaseLifecycle::LeaseLifecycle(const LeaseLifecycle& other, TasksRead& tasks)
+    : lease_(other.lease_),
+      generation_(other.generation_),
+      max_rounds_(other.max_rounds_),
+      machine_(other.machine_->Clone()),
+      tasks_(tasks),
+      tasks_done_(other.tasks_done_),
+      round_(other.round_),
+      closed_(other.closed_),
+      news_(other.news_),
+      machine_over_(other.machine_over_),
+      over_(other.over_),
+      lost_(other.lost_),
+      returned_(other.returned_),
+      failure_(other.failure_),
+      bad_data_(other.bad_data_) {}
 
 void LeaseLifecycle::Deliver(Event event, absl::FunctionRef<void(const Event&)> handle) {
   events_.push_back(std::move(event));
@@ -110,6 +128,13 @@ v1::LeaseReport LeaseLifecycle::Report() {
   report.set_round(round_);
   report.set_lane_tasks_known(tasks_.tasks_known());
   return report;
+}
+
+std::string LeaseLifecycle::DebugString() const {
+  return absl::StrCat("g", generation_.term, ".", generation_.count, " r", round_, " closed ",
+                      closed_, " done ", tasks_done_.size(), news_ ? " news" : "",
+                      over_ ? " over" : "", lost_ ? " lost" : "", returned_ ? " returned" : "",
+                      failure_.ok() ? "" : " failed", " ", machine_->DebugString());
 }
 
 }  // namespace capstan::worker

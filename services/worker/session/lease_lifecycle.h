@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -39,6 +40,9 @@ class LeaseLifecycle {
   // `max_rounds`: how many rounds the job has; 0: any number. `tasks` must outlive this object.
   LeaseLifecycle(v1::Lease lease, uint64_t max_rounds, std::unique_ptr<RunnerMachine> machine,
                  TasksRead& tasks);
+  // For the explorer of the simulation: goes on from where `other` is, with a copy of its machine.
+  // REQUIRES: no event is being handled.
+  LeaseLifecycle(const LeaseLifecycle& other, TasksRead& tasks);
 
   const v1::Lease& lease() const { return lease_; }
   const Generation& generation() const { return generation_; }
@@ -74,6 +78,9 @@ class LeaseLifecycle {
   // The report to the chief, without what LeaseResults adds: losses that are not finite, and
   // results of evaluations.
   v1::LeaseReport Report();
+
+  // For the explorer of the simulation: the state in one line, equal for equal states.
+  std::string DebugString() const;
 
  private:
   static void FillTask(const FedTask& task, v1::LeaseReport& report);

@@ -1,6 +1,7 @@
 #include "worker/session/session_machine.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "capstan/consistency/generation.h"
@@ -150,6 +151,11 @@ void SessionMachine::HeartbeatFailed(absl::Time now) {
   under_way_ = false;
   last_sent_ = now;
   for (auto& [generation, lease] : leases_) lease.sent_end = false;
+}
+
+std::string SessionMachine::DebugString() const {
+  SessionMachine copy = *this;
+  return copy.BeginHeartbeat(absl::UnixEpoch()).ShortDebugString();
 }
 
 }  // namespace capstan::worker

@@ -98,6 +98,10 @@ class SessionMachine {
   // has heard that it leaves, or has said that the job is over.
   bool Settled() const { return leases_.empty() && (leave_told_ || over_); }
 
+  // For the explorer of the simulation: what a heartbeat would tell, in one line, equal for equal
+  // states (times do not show).
+  std::string DebugString() const;
+
  private:
   struct Trainer {
     uint64_t clock = 0;

@@ -36,6 +36,19 @@ WorkerMachine::WorkerMachine(const WorkerMachineOptions& options,
       shell_(shell),
       session_(SessionOptionsOf(options, registration)) {}
 
+WorkerMachine::WorkerMachine(const WorkerMachine& other, WorkerShell& shell)
+    : options_(other.options_),
+      job_(other.job_),
+      shell_(shell),
+      session_(other.session_),
+      view_(other.view_),
+      progress_(other.progress_),
+      trainers_of_all_(other.trainers_of_all_),
+      state_(other.state_),
+      known_(other.known_),
+      registering_(other.registering_),
+      drain_deadline_(other.drain_deadline_) {}
+
 // ---- the view ----
 
 std::vector<ShardIndex> WorkerMachine::RestartedIn(const v1::View& view) const {

@@ -63,6 +63,8 @@ class WorkerMachine {
   // `registration` is the chief's answer. `shell` must outlive the machine.
   WorkerMachine(const WorkerMachineOptions& options, const v1::RegisterWorkerReply& registration,
                 WorkerShell& shell);
+  // For the explorer of the simulation: goes on from where `other` is, but has no trainers yet.
+  WorkerMachine(const WorkerMachine& other, WorkerShell& shell);
 
   // `trainer` must live until RemoveTrainers, or as long as the machine.
   void AddTrainer(TrainerId id, TrainerWork& trainer) { trainers_[id] = &trainer; }
@@ -93,6 +95,7 @@ class WorkerMachine {
   size_t leases() const { return session_.leases(); }        // How many leases are held.
   const v1::View& view() const { return view_; }             // Empty if no view has come yet.
   const JobProgress& progress() const { return progress_; }  // The address never changes.
+  const SessionMachine& session() const { return session_; }
 
  private:
   void FollowProgress();

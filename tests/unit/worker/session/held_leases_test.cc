@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
 #include <utility>
 
 namespace capstan::worker {
@@ -129,6 +131,26 @@ TEST_F(HeldLeasesTest, WhoDrainsBeginsNothingAndGivesBackWhatWaits) {
   over_ = 1;
   leases_.ReportTo(session_, /*step_seconds=*/0.1);
   EXPECT_THAT(at_work_, IsEmpty());
+}
+
+TEST_F(HeldLeasesTest, ACopyGoesOnFromWhereTheOtherIsAndByItself) {
+  Place(kTimeline);
+  Grant(1);
+  Grant(2);
+  const std::string before = leases_.DebugString();
+  HeldLeases copy(
+      leases_, clock_,
+      [this](const v1::Lease& lease) { return std::make_unique<Work>(*this, lease); },
+      [](const LeaseWork& work) {
+        return std::make_unique<Work>(dynamic_cast<const Work&>(work));
+      });
+  EXPECT_EQ(copy.DebugString(), before);
+  copy.Revoke(Generation{.term = 1, .count = 1});
+  copy.ReportTo(session_, /*step_seconds=*/0.1);
+  EXPECT_THAT(revoked_, ElementsAre(1));
+  EXPECT_THAT(at_work_, ElementsAre(2)) << "the copy has begun the spare task";
+  EXPECT_NE(copy.DebugString(), before);
+  EXPECT_EQ(leases_.DebugString(), before);
 }
 
 }  // namespace

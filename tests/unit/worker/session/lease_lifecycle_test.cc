@@ -17,7 +17,9 @@ class Runner final : public RunnerMachine {
   RunnerProgress progress() const override { return progress_; }
   uint64_t needed_batch() const override { return progress_.batches_done; }
   bool finished() const override { return false; }
-  std::unique_ptr<RunnerMachine> Clone() const override { return nullptr; }
+  std::unique_ptr<RunnerMachine> Clone() const override {
+    return std::make_unique<Runner>(progress_);
+  }
   std::string DebugString() const override { return ""; }
 
  private:
@@ -157,6 +159,19 @@ TEST_F(LeaseLifecycleTest, WhatIsLostIsGivenBackAndWhatFailsSaysWhy) {
   lifecycle_.Fail(absl::NotFoundError("a.csv is gone"), /*bad_data=*/true);
   EXPECT_EQ(lifecycle_.Report().error(), "a.csv is gone");
   EXPECT_TRUE(lifecycle_.Report().bad_data());
+}
+
+TEST_F(LeaseLifecycleTest, ACopyGoesOnFromWhereTheOtherIsAndByItself) {
+  Open(/*round=*/3, /*cursor=*/2);
+  EXPECT_EQ(lifecycle_.Report().lane_tasks_done_size(), 1);
+  Tasks tasks = tasks_;
+  LeaseLifecycle copy(lifecycle_, tasks);
+  EXPECT_EQ(copy.DebugString(), lifecycle_.DebugString());
+  EXPECT_EQ(copy.Report().ShortDebugString(), lifecycle_.Report().ShortDebugString());
+  copy.OnFinished({.why = Finished::Why::kReturned});
+  EXPECT_TRUE(copy.Report().returned());
+  EXPECT_NE(copy.DebugString(), lifecycle_.DebugString());
+  EXPECT_FALSE(lifecycle_.over());
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace capstan::worker {
 namespace {
 
@@ -251,6 +253,17 @@ TEST(SessionMachineTest, ADrainingWorkerAsksForNothing) {
   v1::WorkerHeartbeatRequest request = session.BeginHeartbeat(kStart);
   EXPECT_TRUE(request.draining());
   EXPECT_FALSE(request.trainers(0).wants_lease());
+}
+
+TEST(SessionMachineTest, ItsLineShowsWhatAHeartbeatWouldTellAndNoTimes) {
+  SessionMachine session = TwoTrainers();
+  const std::string before = session.DebugString();
+  EXPECT_NE(session.NextHeartbeat(), absl::InfiniteFuture()) << "none is under way";
+  session.BeginHeartbeat(kStart);
+  session.HeartbeatFailed(kStart);
+  EXPECT_EQ(session.DebugString(), before);
+  session.SetWantsLease(TrainerId{2}, true);
+  EXPECT_NE(session.DebugString(), before);
 }
 
 }  // namespace

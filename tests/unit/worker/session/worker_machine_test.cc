@@ -216,5 +216,20 @@ TEST_F(WorkerMachineTest, HasDrainedAtTheDeadlineThoughNobodyAnswers) {
   EXPECT_EQ(TurnAt(absl::Seconds(4)), WorkerEnd::kDrained);
 }
 
+TEST_F(WorkerMachineTest, ACopyGoesOnFromWhereTheOtherIsAndByItself) {
+  machine_.OnView(ViewOf(/*n=*/2, /*shard_incarnation=*/9));
+  TurnAt(absl::ZeroDuration());
+  IdleTrainer trainer_of_copy;
+  WorkerMachine copy(machine_, *this);
+  copy.AddTrainer(TrainerId{kTrainer}, trainer_of_copy);
+  EXPECT_EQ(copy.session().DebugString(), machine_.session().DebugString());
+  EXPECT_EQ(copy.Turn(kBegin + absl::Seconds(9)), std::nullopt);
+  EXPECT_EQ(heartbeats_.size(), 1u) << "it waits for the answer to the same heartbeat";
+  copy.OnView(ViewOf(/*n=*/2, /*shard_incarnation=*/9));
+  copy.OnView(ViewOf(/*n=*/3, /*shard_incarnation=*/9));
+  EXPECT_THAT(trainer_of_copy.views, ElementsAre(3));
+  EXPECT_THAT(trainer_.views, ElementsAre(2));
+}
+
 }  // namespace
 }  // namespace capstan::worker
