@@ -19,12 +19,6 @@ using Kind = YamlNode::Kind;
 constexpr absl::string_view kColumnsText =
     "columns such as 3 or \"1-13,15\", counted from 0, or names of columns with "
     "data.header: true or format: parquet";
-constexpr Choice<v1::NumericTransform> kTransforms[] = {
-    {"none", v1::NUMERIC_TRANSFORM_UNSPECIFIED},
-    {"log", v1::NUMERIC_TRANSFORM_LOG},
-    {"bucket", v1::NUMERIC_TRANSFORM_BUCKET},
-    {"standard", v1::NUMERIC_TRANSFORM_STANDARD},
-};
 
 std::optional<uint32_t> ParseColumn(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
@@ -70,12 +64,10 @@ void AppendTransformed(Section& in, const ColumnRules& rules,
   for (const YamlNode* node : in.Scalars("columns", kColumnsText)) {
     AppendColumns(in, "columns", *node, rules.names, added);
   }
-  in.Require("columns");
   if (!in.Has("columns")) in.Refuse("columns", absl::StrCat("is missing; expected ", kColumnsText));
   v1::ColumnSpec spec;
-  spec.set_transform(
-      in.OneOf<v1::NumericTransform>("transform", kTransforms, v1::NUMERIC_TRANSFORM_UNSPECIFIED));
-  spec.set_missing(static_cast<float>(in.Number("missing", {.min = -1e30}, 0)));
+  spec.set_transform(in.OneOf<v1::NumericTransform>("transform"));
+  spec.set_missing(static_cast<float>(in.Number("missing")));
   const std::vector<double> boundaries = in.Numbers("boundaries");
   spec.mutable_boundaries()->Add(boundaries.begin(), boundaries.end());
   const bool bucket = spec.transform() == v1::NUMERIC_TRANSFORM_BUCKET;
@@ -136,9 +128,7 @@ std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, Colu
 Measures ReadMeasures(Section& in, absl::string_view prefix, bool standard) {
   const std::string mean = absl::StrCat(prefix, "mean");
   const std::string deviation = absl::StrCat(prefix, "deviation");
-  const Measures measures = {.mean = in.Number(mean, {.min = -1e30}, 0),
-                             .deviation = in.Number(deviation, {.open = true}, 0)};
-  for (const std::string& key : {mean, deviation}) in.DefaultIs(key, "measured");
+  const Measures measures = {.mean = in.Number(mean), .deviation = in.Number(deviation)};
   for (const auto& [given, other] : {std::pair(mean, deviation), std::pair(deviation, mean)}) {
     if (!in.Has(given)) continue;
     if (!standard) in.Refuse(given, "is only for a transform: standard");

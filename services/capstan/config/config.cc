@@ -24,14 +24,6 @@ namespace {
 constexpr size_t kMaxJobName = 52;
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 
-constexpr Choice<v1::Recovery> kRecoveries[] = {
-    {"rollback", v1::RECOVERY_ROLLBACK},
-    {"partial", v1::RECOVERY_PARTIAL},
-    {"replica", v1::RECOVERY_REPLICA},
-};
-
-constexpr Choice<bool> kRebalances[] = {{"manual", false}, {"auto", true}};
-
 bool IsJobName(absl::string_view name) {
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return !name.empty() && name.size() <= kMaxJobName && fits(name.front()) && fits(name.back()) &&
@@ -40,7 +32,6 @@ bool IsJobName(absl::string_view name) {
 
 void ReadName(Section& in, v1::JobSpec& spec) {
   spec.set_job(in.Text("job"));
-  in.Require("job");
   if (IsJobName(spec.job())) return;
   in.Refuse("job",
             absl::StrCat(in.Has("job") ? Shown(spec.job()) + " is not" : "is missing; expected",
@@ -49,20 +40,20 @@ void ReadName(Section& in, v1::JobSpec& spec) {
 }
 
 void ReadLease(Section& in, v1::LeaseSpec& out) {
-  out.set_heartbeat_seconds(in.Seconds("heartbeat", {.min = 0.05, .max = 60}, 1));
-  out.set_worker_lease_seconds(in.Seconds("worker_lease", {.min = 0.2, .max = 3600}, 10));
+  out.set_heartbeat_seconds(in.Seconds("heartbeat"));
+  out.set_worker_lease_seconds(in.Seconds("worker_lease"));
   if (out.worker_lease_seconds() < 3 * out.heartbeat_seconds()) {
     in.Refuse("worker_lease", "must be at least 3 heartbeats, or one lost message loses a worker");
   }
-  out.set_shard_lease_seconds(in.Seconds("shard_lease", {.min = 1, .max = 3600}, 10));
-  out.set_data_stall_seconds(in.Seconds("data_stall", {.min = 1, .max = 86400}, 30));
+  out.set_shard_lease_seconds(in.Seconds("shard_lease"));
+  out.set_data_stall_seconds(in.Seconds("data_stall"));
 }
 
 // Left unset where the job says nothing, as it is in jobs that were stored before these settings
 // existed.
 void ReadRebalance(Section& in, v1::JobSpec& spec) {
-  const bool automatic = in.OneOf<bool>("rebalance", kRebalances, false);
-  const uint64_t bytes = in.Bytes("rebalance_bytes_per_second", {.min = 1 << 16}, 0);
+  const bool automatic = in.OneOf<bool>("rebalance");
+  const uint64_t bytes = in.Bytes("rebalance_bytes_per_second");
   if (automatic) spec.mutable_rebalance()->set_automatic(true);
   if (bytes > 0) spec.mutable_rebalance()->set_bytes_per_second(bytes);
 }
@@ -83,18 +74,16 @@ void ReadOptimizers(Section in, v1::JobSpec& spec) {
 
 v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& findings) {
   v1::JobSpec spec;
-  Section in(&root, "", findings);
+  Section in(&root, findings);
   ReadName(in, spec);
-  spec.set_seed(in.Whole("seed", {}, 1));
-  spec.set_partition_count(in.Whole("partition_count", {.min = 1, .max = 65536}, 256));
+  spec.set_seed(in.Whole("seed"));
+  spec.set_partition_count(in.Whole("partition_count"));
   Section data = in.Map("data");
   ReadData(data, *spec.mutable_data());
   Section model = in.Map("model");
   ReadModel(model, *spec.mutable_model());
   Section table = in.Map("table");
-  v1::TableLimits unlimited;
-  unlimited.set_admission_count(1);
-  ReadTable(table, unlimited, *spec.mutable_table_limits());
+  ReadTable(table, *spec.mutable_table_limits());
   ReadOptimizers(in.Map("optimizer"), spec);
   ReadTables(in.Map("tables"), spec);
   ReadUpdate(in.Map("update"), options.default_lanes, spec);
@@ -102,8 +91,8 @@ v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& f
   ReadTrain(train, /*program=*/!spec.model().user().empty(), *spec.mutable_train());
   Section checkpoint = in.Map("checkpoint");
   ReadCheckpoint(checkpoint, *spec.mutable_checkpoint());
-  spec.set_recovery(in.OneOf<v1::Recovery>("recovery", kRecoveries, v1::RECOVERY_ROLLBACK));
-  spec.set_replicas(in.Whole("replicas", {.max = 1}, 0));
+  spec.set_recovery(in.OneOf<v1::Recovery>("recovery"));
+  spec.set_replicas(in.Whole("replicas"));
   ReadRebalance(in, spec);
   ReadLease(in, *spec.mutable_lease());
   CheckAcrossSections(spec, findings);

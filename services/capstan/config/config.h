@@ -49,7 +49,7 @@ struct JobPlace {
 absl::StatusOr<JobPlace> FindJob(const std::string& path,
                                  const std::vector<std::string>& overrides = {});
 
-// Returns every key that job.yaml may have, as its reader describes it and with what it means,
+// Returns every key that a reader reads of job.yaml, as it is declared and with what it means,
 // sorted by name.
 std::vector<JobKey> JobKeys();
 

@@ -1,8 +1,25 @@
-// The keys of job.yaml in the order of docs/job-yaml.md, section by section: what each means, which
-// fields of v1::JobSpec it is read into, and whether it may change while its job exists. The values
-// of a key and its default are declared by the call that reads it (section.h), and JobKeys()
-// (config.h) tells both together. `capstan config keys` and the page are made of that; the
-// difference between two jobs (chief/shell/change_text.h) has its words from there.
+// The keys of job.yaml in the order of docs/job-yaml.md, section by section. Each key is declared
+// once, and all that is told or asked of it goes by its declaration:
+//
+//   {.key = "train.clip_norm",
+//    .values = NumberKey{.in = {.open = true}},
+//    .help = "Bound of the norm of a worker's whole gradient."},
+//
+// - `values` (key_values.h) is the kind of its values, with their range or choices, and its
+//   default. Section (section.h) refuses other values. A reader says which key it reads, as what,
+//   and into which field: out.set_clip_norm(in.Number("clip_norm")). It states no range, and a
+//   default only where that depends on other keys; a key that is read as another kind than it is
+//   declared as is a bug, and ends the process.
+// - `capstan config keys`, the tables of docs/job-yaml.md and the words of the difference between
+//   two jobs (chief/shell/change_text.h) are made of JobKeys() (config.h): what the declarations
+//   tell of each key that is read.
+//
+// Not declared here are:
+// - ranges and defaults of the settings of optimizers, and their names, which each kind of
+//   optimizer describes (capstan/optim/optimizer_description.h), so that users can add kinds. Their
+//   keys are declared with OptimizerKey and their help.
+// - what keys must agree with in others: `is only for`, `is missing beside`, and what is no range,
+//   such as the grammar of columns. This is code of the readers and of cross_checks.h.
 #ifndef CAPSTAN_CONFIG_DECLARED_KEYS_H_
 #define CAPSTAN_CONFIG_DECLARED_KEYS_H_
 
@@ -11,6 +28,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "capstan/config/key_values.h"
 
 namespace capstan {
 
@@ -18,6 +36,12 @@ namespace capstan {
 // user chooses, and `[]` for any place in a list.
 struct DeclaredKey {
   absl::string_view key;
+  KeyValues values = MapKey{};
+  // What is told in place of the default: "each epoch", "`model.dropout`".
+  absl::string_view default_words = {};
+  // Every job for which the key has a meaning must set it. Its reader, which knows these jobs,
+  // refuses others.
+  bool required = false;
   // Whole sentences, in Markdown. Empty: a map of keys, which has no row in the page.
   absl::string_view help = {};
   // The paths of its fields, where they differ from the key: "data.label_column, data.label_name".

@@ -58,10 +58,4 @@ void Findings::SetDefault(const std::string& path, absl::string_view default_val
   if (purpose_ == Purpose::kListKeys) keys_[path].default_value = std::string(default_value);
 }
 
-void Findings::Require(const std::string& path) {
-  if (purpose_ != Purpose::kListKeys) return;
-  keys_[path].required = true;
-  keys_[path].default_value.clear();
-}
-
 }  // namespace capstan

@@ -39,8 +39,6 @@ class Findings {
   // the first counts. For kListKeys only; the key of a list's item is "model.towers[].kind".
   void Ask(std::string path);
   void Describe(JobKey key);
-  // Notes that a key, which has been described, is required and has no default.
-  void Require(const std::string& path);
   // Replaces what is told of a key that has been described.
   void SetValues(const std::string& path, absl::string_view values);
   void SetDefault(const std::string& path, absl::string_view default_value);

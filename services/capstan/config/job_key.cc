@@ -1,6 +1,10 @@
 #include "capstan/config/job_key.h"
 
+#include <cstdint>
+#include <variant>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/quantity.h"
@@ -50,50 +54,77 @@ std::string Span(const std::string& min, const std::string& max, bool open) {
   return open ? absl::StrCat("above ", min, ", up to ", max) : absl::StrCat(min, " to ", max);
 }
 
-bool IsIn(const NumberRange& range, double value) {
-  return (range.open ? value > range.min : value >= range.min) && value <= range.max;
-}
-
-bool HasEnd(const NumberRange& range) { return range.max < NumberRange().max; }
-
 std::string WholeSpan(const WholeRange& range) {
   return Span(CountText(range.min), range.max == UINT64_MAX ? "" : CountText(range.max), false);
 }
 
-bool IsIn(const WholeRange& range, uint64_t value) {
-  return value >= range.min && value <= range.max;
+// `text` writes a number.
+std::string NumberSpan(const NumberRange& range, std::string (*text)(double)) {
+  const std::string max = range.max < NumberRange::kNoEnd ? text(range.max) : "";
+  return Span(text(range.min), max, range.open);
 }
 
-}  // namespace
+// The description of each kind of values.
+JobKey Described(const MapKey&) { return {.values = "a map"}; }
 
-JobKey DescribeWhole(WholeRange range, uint64_t fallback) {
-  return {.values = WholeSpan(range),
-          .default_value = IsIn(range, fallback) ? CountText(fallback) : ""};
+JobKey Described(const TextKey& key) {
+  return {.values = "a text", .default_value = std::string(key.by_default)};
 }
 
-JobKey DescribeBytes(WholeRange range, uint64_t fallback) {
-  return {.values = absl::StrCat("a size, ", SizeText(range.min), " or more"),
-          .default_value = IsIn(range, fallback) ? SizeText(fallback) : "",
+JobKey Described(const TextsKey& key) {
+  return {.values = key.or_map ? "one text, a list or a map" : "one text or a list"};
+}
+
+JobKey Described(const FlagKey& key) {
+  return {.values = "true, false", .default_value = key.by_default ? "true" : "false"};
+}
+
+JobKey Described(const WholeKey& key) {
+  return {.values = WholeSpan(key.in),
+          .default_value = key.by_default ? CountText(*key.by_default) : ""};
+}
+
+JobKey Described(const WholesKey& key) {
+  return {.values = absl::StrCat("one or a list, ", WholeSpan(key.in))};
+}
+
+JobKey Described(const BytesKey& key) {
+  return {.values = absl::StrCat("a size, ", SizeText(key.min), " or more"),
+          .default_value = key.by_default ? SizeText(*key.by_default) : "",
           .unit = KeyUnit::kBytes};
 }
 
-JobKey DescribeSeconds(NumberRange range, double fallback) {
-  const std::string max = HasEnd(range) ? SecondsText(range.max) : "";
-  return {.values = absl::StrCat("a time, ", Span(SecondsText(range.min), max, range.open)),
-          .default_value = IsIn(range, fallback) ? SecondsText(fallback) : "",
+JobKey Described(const SecondsKey& key) {
+  return {.values = absl::StrCat("a time, ", NumberSpan(key.in, SecondsText)),
+          .default_value = key.by_default ? SecondsText(*key.by_default) : "",
           .unit = KeyUnit::kSeconds};
 }
 
-JobKey DescribeNumber(NumberRange range, double fallback) {
-  const std::string max = HasEnd(range) ? NumberText(range.max) : "";
-  const bool any = range.min <= -NumberRange().max;
-  return {.values = any ? "a number"
-                        : absl::StrCat("a number, ", Span(NumberText(range.min), max, range.open)),
-          .default_value = IsIn(range, fallback) ? NumberText(fallback) : ""};
+JobKey Described(const NumberKey& key) {
+  const bool any = key.in.min <= -NumberRange::kNoEnd;
+  return {.values = any ? "a number" : absl::StrCat("a number, ", NumberSpan(key.in, NumberText)),
+          .default_value = key.by_default ? NumberText(*key.by_default) : ""};
 }
 
-JobKey DescribeWholes(WholeRange range) {
-  return {.values = absl::StrCat("one or a list, ", WholeSpan(range))};
+JobKey Described(const NumbersKey&) { return {.values = "a list of numbers"}; }
+
+JobKey Described(const ChoiceKey& key) {
+  const auto append_name = [](std::string* text, const KeyChoice& choice) {
+    absl::StrAppend(text, choice.name);
+  };
+  return {.values = absl::StrJoin(key.among, ", ", append_name),
+          .default_value = std::string(key.by_default)};
+}
+
+JobKey Described(const ListKey&) { return {.values = "one or a list"}; }
+
+// What its values are depends on the optimizer.
+JobKey Described(const OptimizerKey&) { return {}; }
+
+}  // namespace
+
+JobKey DescribeValues(const KeyValues& values) {
+  return std::visit([](const auto& key) { return Described(key); }, values);
 }
 
 std::string TextInUnit(KeyUnit unit, double value) {

@@ -4,12 +4,14 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/columns.h"
 #include "capstan/config/data_labels.h"
+#include "capstan/config/declared_keys.h"
 #include "capstan/config/names.h"
 #include "capstan/config/sections.h"
 #include "capstan/config/spelling.h"
@@ -17,24 +19,8 @@
 namespace capstan {
 namespace {
 
-constexpr Choice<v1::DataFormat> kFormats[] = {
-    {"csv", v1::DATA_FORMAT_CSV},       {"tsv", v1::DATA_FORMAT_TSV},
-    {"libsvm", v1::DATA_FORMAT_LIBSVM}, {"libfm", v1::DATA_FORMAT_LIBFM},
-    {"idx", v1::DATA_FORMAT_IDX},       {"synthetic", v1::DATA_FORMAT_SYNTHETIC},
-    {"tar", v1::DATA_FORMAT_TAR},       {"tfrecord", v1::DATA_FORMAT_TFRECORD},
-    {"folder", v1::DATA_FORMAT_FOLDER}, {"parquet", v1::DATA_FORMAT_PARQUET},
-};
-
-// The losses that one of several labels may have; softmax is only for a single label.
-constexpr Choice<v1::Loss> kLabelLosses[] = {{"logistic", v1::LOSS_LOGISTIC},
-                                             {"squared", v1::LOSS_SQUARED}};
-
-constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
-constexpr uint64_t kMostSide = 4096;  // The longest side of the images that a model reads.
 constexpr size_t kMostEvalSets = 32;  // Limited, as each set has metrics of its own.
 constexpr size_t kMostLabels = 32;    // Limited for the same reason.
-constexpr uint32_t kPieces = 16;
-constexpr uint32_t kMostPieces = 256;  // Limited, as a lease names all pieces of its task.
 
 // A key that has a meaning only in some formats.
 struct Scope {
@@ -67,6 +53,17 @@ const std::vector<Scope>& Scopes() {
       {"synthetic", "synthetic", {v1::DATA_FORMAT_SYNTHETIC}},
   };
   return scopes;
+}
+
+// "csv, tsv or parquet", of all formats.
+std::string FormatNames() {
+  const auto* const formats = std::get_if<ChoiceKey>(&FindDeclared("data.format")->values);
+  std::string names;
+  for (const KeyChoice& format : formats->among) {
+    const bool last = &format == &formats->among.back();
+    absl::StrAppend(&names, names.empty() ? "" : last ? " or " : ", ", format.name);
+  }
+  return names;
 }
 
 bool HasColumns(v1::DataFormat format) {
@@ -120,7 +117,6 @@ std::optional<v1::ColumnSpec> ReadOneColumn(Section& in, absl::string_view key,
 
 void ReadLabelColumn(Section& in, v1::DataSpec& data) {
   const std::optional<v1::ColumnSpec> column = ReadOneColumn(in, "label", data);
-  in.DefaultIs("label", "0");
   if (!column) return;
   data.set_label_column(column->column());
   data.set_label_name(column->name());
@@ -133,11 +129,9 @@ void ReadOneLabel(Section in, const v1::DataSpec& data, v1::LabelSpec& out) {
   } else if (!in.Has("column")) {
     in.Refuse("column", "is missing; expected a column");
   }
-  in.Require("column");
-  out.set_weight(static_cast<float>(in.Number("weight", {.open = true}, 1)));
-  out.set_may_be_missing(in.Flag("optional", false));
-  out.set_loss(in.OneOf<v1::Loss>("loss", kLabelLosses, v1::LOSS_UNSPECIFIED));
-  in.DefaultIs("loss", "of `model.loss`");
+  out.set_weight(static_cast<float>(in.Number("weight")));
+  out.set_may_be_missing(in.Flag("optional"));
+  out.set_loss(in.OneOf<v1::Loss>("loss"));
 }
 
 void ReadSeveralLabels(Section in, v1::DataSpec& data) {
@@ -189,10 +183,9 @@ void ReadSchema(Section in, v1::DataSpec& data) {
 }
 
 void ReadLabels(Section& in, v1::DataSpec& out) {
-  out.set_label_threshold(static_cast<float>(in.Number("label_threshold", {.min = -1e30}, 0)));
-  in.DefaultIs("label_threshold", "");
+  out.set_label_threshold(static_cast<float>(in.Number("label_threshold")));
   out.set_binarize_label(in.Has("label_threshold"));
-  out.set_standardize_label(in.OneOf<bool>("label_transform", kLabelTransforms, false));
+  out.set_standardize_label(in.OneOf<bool>("label_transform"));
   const Measures measures = ReadMeasures(in, "label_", out.standardize_label());
   out.set_label_mean(measures.mean);
   out.set_label_deviation(measures.deviation);
@@ -207,13 +200,10 @@ void ReadLabels(Section& in, v1::DataSpec& out) {
 }
 
 void ReadSynthetic(Section in, v1::SyntheticSpec& out) {
-  out.set_train_rows(in.Whole("train_rows", {.min = 1, .max = uint64_t{1} << 39}, 1000000));
-  out.set_eval_rows(in.Whole("eval_rows", {.max = uint64_t{1} << 39}, 100000));
-  out.set_seed(in.Whole("seed", {}, 0));
-  for (const uint64_t values : in.Wholes("vocabulary", {.min = 1, .max = 100000000})) {
-    out.add_vocabulary(values);
-  }
-  in.DefaultIs("vocabulary", "39 columns");
+  out.set_train_rows(in.Whole("train_rows"));
+  out.set_eval_rows(in.Whole("eval_rows"));
+  out.set_seed(in.Whole("seed"));
+  for (const uint64_t values : in.Wholes("vocabulary")) out.add_vocabulary(values);
 }
 
 void ReadEvalSets(Section in, v1::DataSpec& out) {
@@ -235,7 +225,6 @@ void ReadEvalSets(Section in, v1::DataSpec& out) {
 
 void ReadFiles(Section& in, v1::DataSpec& out) {
   for (std::string& path : in.Texts("train")) *out.add_train() = std::move(path);
-  in.Require("train");
   if (in.IsMap("eval")) {
     ReadEvalSets(in.Map("eval"), out);
   } else {
@@ -256,22 +245,18 @@ void ReadImage(Section in, v1::DataSpec& data) {
   const bool images =
       folder || data.format() == v1::DATA_FORMAT_TAR || data.format() == v1::DATA_FORMAT_TFRECORD;
   v1::ImageSpec out;
-  const WholeRange sides{.min = 1, .max = kMostSide};
-  out.set_height(static_cast<uint32_t>(in.Whole("height", sides, 0)));
-  out.set_width(static_cast<uint32_t>(in.Whole("width", sides, 0)));
+  out.set_height(static_cast<uint32_t>(in.Whole("height")));
+  out.set_width(static_cast<uint32_t>(in.Whole("width")));
   for (const absl::string_view key : {"height", "width"}) {
-    in.Require(key);
     if (images && !in.Has(key))
       in.Refuse(key, "is missing; images are brought to one size, such as 224");
   }
-  out.set_channels(static_cast<uint32_t>(in.Whole("channels", {.min = 1, .max = 3}, 3)));
+  out.set_channels(static_cast<uint32_t>(in.Whole("channels")));
   if (out.channels() == 2) in.Refuse("channels", "must be 1 (grey) or 3 (red, green, blue)");
-  out.set_random_crop(in.Flag("random_crop", false));
-  out.set_random_flip(in.Flag("random_flip", false));
+  out.set_random_crop(in.Flag("random_crop"));
+  out.set_random_flip(in.Flag("random_flip"));
   out.set_image_member(in.Text("member"));
-  in.DefaultIs("member", "jpg, jpeg, png; image/encoded");
   out.set_label_member(in.Text("label"));
-  in.DefaultIs("label", "cls; image/class/label");
   for (const absl::string_view key : {"member", "label"}) {
     if (folder && in.Has(key)) in.Refuse(key, "is only for format: tar and tfrecord");
   }
@@ -279,8 +264,7 @@ void ReadImage(Section in, v1::DataSpec& data) {
 }
 
 void ReadImages(Section& in, v1::DataSpec& out) {
-  const std::vector<uint64_t> shape = in.Wholes("image_shape", {.min = 1, .max = 4096});
-  in.DefaultIs("image_shape", "from the file");
+  const std::vector<uint64_t> shape = in.Wholes("image_shape");
   if (in.Has("image_shape") && shape.size() != 2) {
     in.Refuse("image_shape", "must be [height, width]");
   }
@@ -290,36 +274,31 @@ void ReadImages(Section& in, v1::DataSpec& out) {
 }  // namespace
 
 void ReadData(Section& in, v1::DataSpec& out) {
-  out.set_format(in.OneOf<v1::DataFormat>("format", kFormats, v1::DATA_FORMAT_UNSPECIFIED));
-  in.Require("format");
-  if (!in.Has("format"))
-    in.Refuse("format",
-              "is missing; expected csv, tsv, libsvm, libfm, idx, synthetic, tar, tfrecord, folder "
-              "or parquet");
+  out.set_format(in.OneOf<v1::DataFormat>("format"));
+  if (!in.Has("format")) {
+    in.Refuse("format", absl::StrCat("is missing; expected ", FormatNames()));
+  }
   for (const Scope& scope : Scopes()) {
     const bool known = out.format() != v1::DATA_FORMAT_UNSPECIFIED;
     if (!known || !in.Has(scope.key) || scope.members.contains(out.format())) continue;
     in.Refuse(scope.key, absl::StrCat("is only for format: ", scope.formats));
   }
   ReadFiles(in, out);
-  out.set_header(in.Flag("header", false));
+  out.set_header(in.Flag("header"));
   ReadFeatures(in.Map("features"), HasNames(out), out);
   ReadNegatives(in.Map("negatives"), out);
   ReadSchema(in.Map("schema"), out);
   ReadImages(in, out);
   ReadImage(in.Map("image"), out);
   ReadSynthetic(in.Map("synthetic"), *out.mutable_synthetic());
-  out.set_fields(in.Whole("fields", {.max = 100000}, 0));
-  in.DefaultIs("fields", "varies");
-  out.set_numeric_scale(static_cast<float>(in.Number("numeric_scale", {.open = true}, 0)));
-  in.DefaultIs("numeric_scale", "1; images: 1/255");
+  out.set_fields(in.Whole("fields"));
+  out.set_numeric_scale(static_cast<float>(in.Number("numeric_scale")));
   ReadLabels(in, out);
-  out.set_max_bad_records(in.Whole("max_bad_records", {}, 0));
-  out.set_task_bytes(in.Bytes("task_bytes", {.min = 1024}, 0));
-  out.set_task_records(in.Whole("task_records", {.min = 1}, 0));
-  for (const absl::string_view key : {"task_bytes", "task_records"}) in.DefaultIs(key, "chosen");
-  out.set_shuffle(in.Flag("shuffle", true));
-  out.set_pieces(in.Whole("pieces", {.min = 1, .max = kMostPieces}, kPieces));
+  out.set_max_bad_records(in.Whole("max_bad_records"));
+  out.set_task_bytes(in.Bytes("task_bytes"));
+  out.set_task_records(in.Whole("task_records"));
+  out.set_shuffle(in.Flag("shuffle"));
+  out.set_pieces(in.Whole("pieces"));
   out.set_numbered_in_order(true);
 }
 

@@ -13,25 +13,13 @@
 namespace capstan {
 namespace {
 
-constexpr uint32_t kMost = 1000;
-constexpr uint32_t kMostValues = 1'000'000;  // The most values that `most` may allow in a cell.
-
-// The most keys that the unknown texts of a feature share.
-constexpr uint32_t kMostUnknown = 1'000'000;
-
-constexpr Choice<v1::KeyKind> kKeyKinds[] = {
-    {"hash", v1::KEY_KIND_HASH}, {"id", v1::KEY_KIND_ID}, {"vocabulary", v1::KEY_KIND_VOCABULARY}};
-constexpr Choice<v1::Pooling> kPoolings[] = {
-    {"sum", v1::POOLING_SUM}, {"mean", v1::POOLING_MEAN}, {"none", v1::POOLING_NONE}};
-
 // Reads how a cell holds many values, and the column of their weights.
 void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
-  out.set_many(in.Flag("many", false));
-  out.set_separator(in.Text("separator", "|"));
-  in.DefaultIs("separator", "`|`");
+  out.set_many(in.Flag("many"));
+  out.set_separator(in.Text("separator"));
   if (out.separator().size() != 1) in.Refuse("separator", "must be one character");
-  out.set_most(static_cast<uint32_t>(in.Whole("most", {.min = 1, .max = kMostValues}, kMost)));
-  out.set_pooling(in.OneOf<v1::Pooling>("pooling", kPoolings, v1::POOLING_SUM));
+  out.set_most(static_cast<uint32_t>(in.Whole("most")));
+  out.set_pooling(in.OneOf<v1::Pooling>("pooling"));
   const std::vector<v1::ColumnSpec> weights = ReadColumns(in, "weights", {.names = names});
   if (weights.size() == 1) *out.mutable_weights() = weights.front();
   if (weights.size() > 1) in.Refuse("weights", "is one column");
@@ -44,8 +32,7 @@ void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
 void ReadVocabulary(Section& in, v1::FeatureSpec& out) {
   const bool has = out.kind() == v1::KEY_KIND_VOCABULARY;
   const std::string file = in.Text("file");
-  in.Require("file");
-  const uint64_t unknown = in.Whole("unknown", {.max = kMostUnknown}, 1);
+  const uint64_t unknown = in.Whole("unknown");
   for (const char* key : {"file", "unknown"}) {
     if (!has && in.Has(key)) in.Refuse(key, "is only for kind: vocabulary");
   }
@@ -58,34 +45,37 @@ void ReadVocabulary(Section& in, v1::FeatureSpec& out) {
 
 void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
   const std::vector<v1::ColumnSpec> columns = ReadColumns(in, "column", {.names = names});
-  in.Require("column");
   if (columns.size() != 1) {
     in.Refuse("column", in.Has("column") ? "is one column" : "is missing; expected a column");
   } else {
     out.set_column(columns.front().column());
     out.set_column_name(columns.front().name());
   }
-  out.set_kind(in.OneOf<v1::KeyKind>("kind", kKeyKinds, v1::KEY_KIND_HASH));
+  out.set_kind(in.OneOf<v1::KeyKind>("kind"));
   out.set_table(in.Text("table", out.name()));
-  in.DefaultIs("table", "the feature's name");
   if (in.Has("table")) CheckName(in, "table", out.table());
-  out.set_buckets(in.Whole("buckets", {.min = 1}, 0));
+  out.set_buckets(in.Whole("buckets"));
   ReadVocabulary(in, out);
   ReadMany(in, names, out);
 }
 
+// A limit of 0 is one that the table does not set, as none can be set to 0.
+void InheritLimits(const v1::TableLimits& of_all, v1::TableLimits& out) {
+  if (out.admission_count() == 0) out.set_admission_count(of_all.admission_count());
+  if (out.expire_after_examples() == 0) {
+    out.set_expire_after_examples(of_all.expire_after_examples());
+  }
+  if (out.byte_budget() == 0) out.set_byte_budget(of_all.byte_budget());
+}
+
 void ReadOneTable(Section in, const v1::JobSpec& spec, v1::TableSettings& out) {
-  out.set_dim(static_cast<uint32_t>(in.Whole("dim", {.min = 1, .max = 4096}, 0)));
-  in.DefaultIs("dim", "`model.embedding_dim`");
+  out.set_dim(static_cast<uint32_t>(in.Whole("dim")));
   Section optimizer = in.Map("optimizer");
   ReadOptimizer(optimizer, spec.sparse_optimizer().kind(), *out.mutable_optimizer());
   optimizer.DefaultIs("kind", "`optimizer.sparse.kind`");
-  in.DefaultIs("optimizer", "`optimizer.sparse`");
   if (!in.Has("optimizer")) *out.mutable_optimizer() = spec.sparse_optimizer();
-  ReadTable(in, spec.table_limits(), *out.mutable_limits());
-  for (const std::string key : {"admission_count", "expire_after_examples", "byte_budget"}) {
-    in.DefaultIs(key, "`table." + key + "`");
-  }
+  ReadTable(in, *out.mutable_limits());
+  InheritLimits(spec.table_limits(), *out.mutable_limits());
 }
 
 }  // namespace

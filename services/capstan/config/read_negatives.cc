@@ -9,12 +9,6 @@
 namespace capstan {
 namespace {
 
-// Limited, as a batch pulls the rows of all its negatives.
-constexpr uint64_t kMostNegatives = 1'000'000;
-
-constexpr Choice<v1::CandidateShare> kCandidateShares[] = {
-    {"weights", v1::CANDIDATE_SHARE_WEIGHTS}, {"log_uniform", v1::CANDIDATE_SHARE_LOG_UNIFORM}};
-
 void CheckFeature(Section& in, const std::string& name, const v1::DataSpec& data) {
   std::vector<absl::string_view> names;
   for (const v1::FeatureSpec& feature : data.features()) {
@@ -33,12 +27,9 @@ void ReadNegatives(Section in, v1::DataSpec& data) {
   v1::NegativeSpec out;
   out.set_feature(in.Text("feature"));
   out.set_file(in.Text("file"));
-  out.set_per_batch(
-      static_cast<uint32_t>(in.Whole("per_batch", {.min = 1, .max = kMostNegatives}, 0)));
-  out.set_share(
-      in.OneOf<v1::CandidateShare>("from", kCandidateShares, v1::CANDIDATE_SHARE_WEIGHTS));
-  out.set_distortion(static_cast<float>(in.Number("distortion", {.min = 0, .max = 1}, 1)));
-  for (const char* key : {"feature", "file", "per_batch"}) in.Require(key);
+  out.set_per_batch(static_cast<uint32_t>(in.Whole("per_batch")));
+  out.set_share(in.OneOf<v1::CandidateShare>("from"));
+  out.set_distortion(static_cast<float>(in.Number("distortion")));
   bool given = false;
   for (const char* key : {"feature", "file", "per_batch", "from", "distortion"}) {
     given = given || in.Has(key);

@@ -12,13 +12,6 @@
 namespace capstan {
 namespace {
 
-constexpr Choice<v1::ScheduleKind> kSchedules[] = {
-    {"constant", v1::SCHEDULE_KIND_UNSPECIFIED},
-    {"step", v1::SCHEDULE_KIND_STEP},
-    {"cosine", v1::SCHEDULE_KIND_COSINE},
-    {"exponential", v1::SCHEDULE_KIND_EXPONENTIAL},
-};
-
 // The kinds of optimizers that have one default of a setting.
 struct OneDefault {
   double value;
@@ -57,12 +50,19 @@ std::string DefaultsText(std::vector<OneDefault> defaults) {
   return absl::StrJoin(texts, "; ");
 }
 
-std::vector<Choice<v1::OptimizerKind>> Kinds() {
-  std::vector<Choice<v1::OptimizerKind>> kinds;
+std::vector<KeyChoice> Kinds() {
+  std::vector<KeyChoice> kinds;
   for (const OptimizerDescription& optimizer : OptimizerDescriptions()) {
     if (!optimizer.name.empty()) kinds.push_back({optimizer.name, optimizer.kind});
   }
   return kinds;
+}
+
+v1::OptimizerKind ReadKind(Section& in, v1::OptimizerKind fallback) {
+  const std::vector<KeyChoice> kinds = Kinds();
+  const absl::string_view name = FindOptimizer(fallback)->name;
+  const KeyChoice* const kind = in.Setting("kind", ChoiceKey{.among = kinds, .by_default = name});
+  return kind == nullptr ? fallback : static_cast<v1::OptimizerKind>(kind->value);
 }
 
 void RefuseForKind(Section& in, absl::string_view key, const OptimizerDescription& optimizer) {
@@ -81,7 +81,7 @@ void ReadSettings(Section& in, const OptimizerDescription& optimizer, const v1::
       const OptimizerSetting& read = own == nullptr ? setting : *own;
       const bool inherits = base != nullptr && own != nullptr;
       const double fallback = inherits ? (base->*own->get)() : read.default_value;
-      const double value = in.Number(read.key, {read.min, read.max, read.open}, fallback);
+      const double value = in.Setting(read.key, {read.min, read.max, read.open}, fallback);
       const std::vector<OneDefault> defaults = DefaultsOf(setting.key);
       if (defaults.size() > 1) in.DefaultIs(setting.key, DefaultsText(defaults));
       if (own != nullptr) (out.*own->set)(static_cast<float>(value));
@@ -95,7 +95,7 @@ void ReadSwitches(Section& in, const OptimizerDescription& optimizer, bool inher
                   v1::OptimizerSpec& out) {
   for (const OptimizerDescription& any : OptimizerDescriptions()) {
     for (const OptimizerSwitch& of : any.switches) {
-      const bool value = in.Flag(of.key, false);
+      const bool value = in.Setting(of.key, FlagKey{});
       if (any.kind == optimizer.kind) {
         if (in.Has(of.key) || !inherits) (out.*of.set)(value);
       } else if (in.Has(of.key)) {
@@ -106,14 +106,13 @@ void ReadSwitches(Section& in, const OptimizerDescription& optimizer, bool inher
 }
 
 void ReadSchedule(Section in, v1::ScheduleSpec& out) {
-  out.set_kind(in.OneOf<v1::ScheduleKind>("kind", kSchedules, v1::SCHEDULE_KIND_UNSPECIFIED));
-  out.set_warmup_examples(in.Whole("warmup_examples", {}, 0));
-  out.set_decay_examples(in.Whole("decay_examples", {.min = 1}, 0));
-  out.set_decay_rate(in.Number("decay_rate", {.max = 1, .open = true}, 0));
-  out.set_floor(in.Number("floor", {.max = 1}, 0));
+  out.set_kind(in.OneOf<v1::ScheduleKind>("kind"));
+  out.set_warmup_examples(in.Whole("warmup_examples"));
+  out.set_decay_examples(in.Whole("decay_examples"));
+  out.set_decay_rate(in.Number("decay_rate"));
+  out.set_floor(in.Number("floor"));
   const bool constant = out.kind() == v1::SCHEDULE_KIND_UNSPECIFIED;
   const bool has_rate = !constant && out.kind() != v1::SCHEDULE_KIND_COSINE;
-  for (const char* key : {"decay_examples", "decay_rate"}) in.Require(key);
   const auto check = [&in](absl::string_view key, bool wanted) {
     if (in.Has(key) == wanted) return;
     in.Refuse(key, wanted ? "is missing" : "means nothing to this kind of schedule");
@@ -127,7 +126,7 @@ void ReadSchedule(Section in, v1::ScheduleSpec& out) {
 // kind; null: the defaults apply.
 void ReadBeside(Section& in, v1::OptimizerKind fallback, const v1::OptimizerSpec* base,
                 v1::OptimizerSpec& out) {
-  out.set_kind(in.OneOf<v1::OptimizerKind>("kind", Kinds(), fallback));
+  out.set_kind(ReadKind(in, fallback));
   const OptimizerDescription& optimizer = *FindOptimizer(out.kind());
   if (base != nullptr && base->kind() != out.kind()) base = nullptr;
   if (base != nullptr) out = *base;
@@ -175,7 +174,6 @@ void ReadDenseOptimizer(Section& in, v1::JobSpec& spec) {
   in.ForEach("groups", [&](Section& item) {
     v1::OptimizerGroup& group = *spec.add_dense_groups();
     for (const std::string& pattern : item.Texts("match")) group.add_match(pattern);
-    item.Require("match");
     if (group.match().empty()) {
       item.Refuse("match", "is missing; expected names of tensors, such as \"*.bias\"");
     }

@@ -6,16 +6,9 @@
 namespace capstan {
 namespace {
 
-constexpr double kEverySeconds = 300;  // The default time between checkpoints.
-// The default time limit, in seconds, of a step of the user's program.
-constexpr double kStepTimeout = 900;
-constexpr Choice<bool> kGradients[] = {{"mean", false}, {"sum", true}};
-constexpr Choice<v1::Dtype> kDtypes[] = {{"float32", v1::DTYPE_FLOAT32},
-                                         {"bfloat16", v1::DTYPE_BFLOAT16}};
-
 void ReadEarlyStop(Section in, v1::EarlyStop& out) {
   out.set_metric(in.Text("metric"));
-  out.set_patience(in.Whole("patience", {.min = 1, .max = 10000}, 3));
+  out.set_patience(in.Whole("patience"));
   if (in.Has("patience") && !in.Has("metric")) {
     in.Refuse("metric", "is missing; expected one of auc, group_auc, logloss, accuracy, rmse, mae");
   }
@@ -24,20 +17,19 @@ void ReadEarlyStop(Section in, v1::EarlyStop& out) {
 }  // namespace
 
 void ReadTrain(Section& in, bool program, v1::TrainSpec& out) {
-  out.set_batch_size(in.Whole("batch_size", {.min = 1, .max = 1 << 20}, 1024));
-  out.set_epochs(in.Whole("epochs", {.min = 1, .max = 1000000}, 1));
-  out.set_sum_loss(in.OneOf<bool>("gradient", kGradients, false));
-  out.set_clip_norm(static_cast<float>(in.Number("clip_norm", {.open = true}, 0)));
-  out.set_compute_threads(in.Whole("compute_threads", {.min = 1, .max = 256}, 1));
-  out.set_step_threads(in.Whole("step_threads", {.min = 1, .max = 64}, 1));
-  out.set_evaluate_every_examples(in.Whole("evaluate_every_examples", {.min = 1}, 0));
-  in.DefaultIs("evaluate_every_examples", "each epoch");
+  out.set_batch_size(in.Whole("batch_size"));
+  out.set_epochs(in.Whole("epochs"));
+  out.set_sum_loss(in.OneOf<bool>("gradient"));
+  out.set_clip_norm(static_cast<float>(in.Number("clip_norm")));
+  out.set_compute_threads(in.Whole("compute_threads"));
+  out.set_step_threads(in.Whole("step_threads"));
+  out.set_evaluate_every_examples(in.Whole("evaluate_every_examples"));
   ReadEarlyStop(in.Map("early_stop"), *out.mutable_early_stop());
-  out.set_max_steps(in.Whole("max_steps", {.min = 1}, 0));
-  out.set_wire_dtype(in.OneOf<v1::Dtype>("wire_dtype", kDtypes, v1::DTYPE_FLOAT32));
-  out.set_prefetch_batches(in.Whole("prefetch_batches", {.min = 1, .max = 64}, 2));
-  out.set_push_window(in.Whole("push_window", {.min = 1, .max = 64}, 1));
-  const double step_timeout = in.Seconds("step_timeout", {.min = 0}, kStepTimeout);
+  out.set_max_steps(in.Whole("max_steps"));
+  out.set_wire_dtype(in.OneOf<v1::Dtype>("wire_dtype"));
+  out.set_prefetch_batches(in.Whole("prefetch_batches"));
+  out.set_push_window(in.Whole("push_window"));
+  const double step_timeout = in.Seconds("step_timeout");
   if (program) out.set_step_timeout_seconds(step_timeout);
   if (!program && in.Has("step_timeout")) {
     in.Refuse("step_timeout", "is only for model.user, a program of your own");
@@ -50,13 +42,13 @@ void ReadCheckpoint(Section& in, v1::CheckpointSpec& out) {
       !IsObjectAddress(out.uri())) {
     in.Refuse("uri", "is not supported; expected a folder, file:///folder or s3://bucket/prefix");
   }
-  const double every = in.Seconds("every", {.min = 0}, kEverySeconds);
+  const double every = in.Seconds("every");
   out.set_every_seconds(in.Has("every") || !out.uri().empty() ? every : 0);
   if (out.every_seconds() > 0 && out.every_seconds() < 1) {
     in.Refuse("every", "is less than a second; expected at least 1s, or 0s for none but the last");
   }
-  out.set_keep(in.Whole("keep", {.min = 1, .max = 1000}, 3));
-  out.set_max_deltas(in.Whole("max_deltas", {.min = 0, .max = 100}, 0));
+  out.set_keep(in.Whole("keep"));
+  out.set_max_deltas(in.Whole("max_deltas"));
 }
 
 }  // namespace capstan

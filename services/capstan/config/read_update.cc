@@ -6,19 +6,6 @@
 namespace capstan {
 namespace {
 
-constexpr Choice<v1::PolicyKind> kPolicies[] = {
-    {"async", v1::POLICY_KIND_ASYNC},
-    {"ssp", v1::POLICY_KIND_SSP},
-    {"sync", v1::POLICY_KIND_SYNC},
-};
-
-constexpr Choice<v1::StaleGradients> kStaleGradients[] = {
-    {"apply", v1::STALE_GRADIENTS_UNSPECIFIED},
-    {"scale", v1::STALE_GRADIENTS_SCALE},
-    {"compensate", v1::STALE_GRADIENTS_COMPENSATE},
-    {"drop", v1::STALE_GRADIENTS_DROP},
-};
-
 // A setting that only one choice has, and may require.
 struct Dependence {
   absl::string_view key;
@@ -50,7 +37,6 @@ void CheckSettings(Section& in, bool lanes_needed, const v1::UpdatePolicy& polic
       {"drop_above", "stale_gradients: drop", stale == v1::STALE_GRADIENTS_DROP, true},
   };
   for (const Dependence& dependence : dependences) Check(in, dependence);
-  for (const absl::string_view key : {"staleness", "drop_above"}) in.Require(key);
   if (sync && policy.lanes() > 0 && policy.backup_workers() >= policy.lanes()) {
     in.Refuse("backup_workers",
               absl::StrCat(policy.backup_workers(), " is not less than lanes, ", policy.lanes()));
@@ -60,17 +46,15 @@ void CheckSettings(Section& in, bool lanes_needed, const v1::UpdatePolicy& polic
 }  // namespace
 
 void ReadUpdatePolicy(Section& in, uint32_t default_lanes, v1::UpdatePolicy& out) {
-  out.set_kind(in.OneOf<v1::PolicyKind>("policy", kPolicies, v1::POLICY_KIND_ASYNC));
+  out.set_kind(in.OneOf<v1::PolicyKind>("policy"));
   const bool sync = out.kind() == v1::POLICY_KIND_SYNC;
-  out.set_aggregate(in.Whole("aggregate", {.min = 1, .max = 4096}, 1));
-  out.set_staleness(in.Whole("staleness", {.max = 1000000}, 0));
-  out.set_lanes(in.Whole("lanes", {.min = 1, .max = 4096}, sync ? default_lanes : 0));
-  in.DefaultIs("lanes", "`capstan train`: the workers");
-  out.set_backup_workers(in.Whole("backup_workers", {.max = 4095}, 0));
-  out.set_stale_gradients(in.OneOf<v1::StaleGradients>("stale_gradients", kStaleGradients,
-                                                       v1::STALE_GRADIENTS_UNSPECIFIED));
-  out.set_compensate_lambda(static_cast<float>(in.Number("lambda", {.max = 100}, 0.04)));
-  out.set_drop_above(in.Whole("drop_above", {}, 0));
+  out.set_aggregate(in.Whole("aggregate"));
+  out.set_staleness(in.Whole("staleness"));
+  out.set_lanes(in.Whole("lanes", sync ? default_lanes : 0));
+  out.set_backup_workers(in.Whole("backup_workers"));
+  out.set_stale_gradients(in.OneOf<v1::StaleGradients>("stale_gradients"));
+  out.set_compensate_lambda(static_cast<float>(in.Number("lambda")));
+  out.set_drop_above(in.Whole("drop_above"));
   CheckSettings(in, default_lanes == 0, out);
 }
 

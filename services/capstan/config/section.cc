@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "capstan/base/check.h"
 #include "capstan/config/quantity.h"
 #include "capstan/config/spelling.h"
 
@@ -36,7 +39,7 @@ std::string NotExpected(const YamlNode& node, absl::string_view expected) {
 
 std::string RangeText(const NumberRange& range) {
   std::string text = absl::StrCat(range.open ? "above " : "at least ", range.min);
-  if (range.max < NumberRange().max) absl::StrAppend(&text, " and at most ", range.max);
+  if (range.max < NumberRange::kNoEnd) absl::StrAppend(&text, " and at most ", range.max);
   return text;
 }
 
@@ -45,16 +48,32 @@ std::string RangeText(const WholeRange& range) {
   return absl::StrCat("from ", range.min, " to ", range.max);
 }
 
-bool IsWithin(double value, const NumberRange& range) {
-  return (range.open ? value > range.min : value >= range.min) && value <= range.max;
+const YamlNode* MapOrNull(const YamlNode* node) {
+  return node != nullptr && node->kind == Kind::kMap ? node : nullptr;
+}
+
+std::string JoinPath(absl::string_view path, absl::string_view key) {
+  return absl::StrCat(path, path.empty() || key.empty() ? "" : ".", key);
 }
 
 }  // namespace
 
-Section::Section(const YamlNode* node, std::string path, Findings& findings)
-    : node_(node != nullptr && node->kind == Kind::kMap ? node : nullptr),
+Section::Section(const YamlNode* node, Findings& findings, Declarations declarations)
+    : node_(MapOrNull(node)), declarations_(declarations), findings_(findings) {
+  NotePlaces(node);
+}
+
+Section::Section(const YamlNode* node, std::string path, std::string declared,
+                 const Section& parent)
+    : node_(MapOrNull(node)),
       path_(std::move(path)),
-      findings_(findings) {
+      declared_path_(std::move(declared)),
+      declarations_(parent.declarations_),
+      findings_(parent.findings_) {
+  NotePlaces(node);
+}
+
+void Section::NotePlaces(const YamlNode* node) {
   if (node != nullptr && node->kind != Kind::kMap && node->kind != Kind::kNull) {
     findings_.RefuseAt(node->place, path_, NotExpected(*node, "a map of keys"));
   }
@@ -78,8 +97,24 @@ Section::~Section() {
   }
 }
 
-std::string Section::PathOf(absl::string_view key) const {
-  return absl::StrCat(path_, path_.empty() || key.empty() ? "" : ".", key);
+std::string Section::PathOf(absl::string_view key) const { return JoinPath(path_, key); }
+
+std::string Section::DeclaredPathOf(absl::string_view key) const {
+  return JoinPath(declared_path_, user_names_keys_ ? "<name>" : key);
+}
+
+template <typename T>
+const T& Section::DeclaredAs(absl::string_view key) const {
+  const DeclaredKey* const declared = declarations_(DeclaredPathOf(key));
+  CAPSTAN_CHECK(declared != nullptr);
+  const T* const values = std::get_if<T>(&declared->values);
+  CAPSTAN_CHECK(values != nullptr);
+  return *values;
+}
+
+void Section::CheckIsSetting(absl::string_view key) const {
+  const DeclaredKey* const declared = declarations_(DeclaredPathOf(key));
+  CAPSTAN_CHECK(declared == nullptr || std::holds_alternative<OptimizerKey>(declared->values));
 }
 
 void Section::Refuse(absl::string_view key, absl::string_view what) {
@@ -94,7 +129,7 @@ void Section::RefuseValue(absl::string_view key, const YamlNode& value,
 bool Section::Has(absl::string_view key) const { return findings_.Has(PathOf(key)); }
 
 bool Section::IsMap(absl::string_view key) {
-  Describe(key, {.values = "one text, a list or a map"});
+  Describe(key, MapKey{});
   const YamlNode* node = Raw(key);
   if (findings_.purpose() == Findings::Purpose::kListKeys) return true;
   return node != nullptr && node->kind == Kind::kMap;
@@ -110,8 +145,18 @@ const YamlNode* Section::Raw(absl::string_view key) {
   return nullptr;
 }
 
-void Section::Describe(absl::string_view key, JobKey description) {
+void Section::Describe(absl::string_view key, const KeyValues& values) {
+  if (findings_.purpose() != Findings::Purpose::kListKeys) return;
+  const DeclaredKey* const declared = declarations_(DeclaredPathOf(key));
+  const bool has_values =
+      declared != nullptr && !std::holds_alternative<OptimizerKey>(declared->values);
+  JobKey description = DescribeValues(has_values ? declared->values : values);
   description.key = PathOf(key);
+  if (declared != nullptr) {
+    const absl::string_view words = declared->default_words;
+    if (!words.empty()) description.default_value = std::string(words);
+    description.required = declared->required;
+  }
   findings_.Describe(std::move(description));
 }
 
@@ -123,7 +168,7 @@ const YamlNode* Section::Scalar(absl::string_view key, absl::string_view expecte
 }
 
 std::vector<const YamlNode*> Section::Scalars(absl::string_view key, absl::string_view expected) {
-  Describe(key, {.values = "one or a list"});
+  Describe(key, ListKey{});
   const YamlNode* node = Raw(key);
   if (node == nullptr) return {};
   if (node->kind == Kind::kScalar) return {node};
@@ -142,27 +187,31 @@ std::vector<const YamlNode*> Section::Scalars(absl::string_view key, absl::strin
   return scalars;
 }
 
-std::string Section::Text(absl::string_view key, absl::string_view fallback) {
-  Describe(key, {.values = "a text", .default_value = std::string(fallback)});
+std::string Section::Text(absl::string_view key, std::optional<absl::string_view> otherwise) {
+  const TextKey& text = DeclaredAs<TextKey>(key);
+  CAPSTAN_CHECK(!otherwise.has_value() || text.by_default.empty());
+  Describe(key, text);
   const YamlNode* node = Scalar(key, "a text");
-  return node == nullptr ? std::string(fallback) : node->text;
+  return node == nullptr ? std::string(otherwise.value_or(text.by_default)) : node->text;
 }
 
-bool Section::Flag(absl::string_view key, bool fallback) {
-  Describe(key, {.values = "true, false", .default_value = fallback ? "true" : "false"});
+bool Section::FlagOf(absl::string_view key, const FlagKey& flag) {
+  Describe(key, flag);
   const YamlNode* node = Scalar(key, "true or false");
-  if (node == nullptr) return fallback;
+  if (node == nullptr) return flag.by_default;
   const bool yes = node->text == "true";
   if (!node->quoted && (yes || node->text == "false")) return yes;
   RefuseValue(key, *node, "true or false");
-  return fallback;
+  return flag.by_default;
 }
 
-bool Section::ParseWhole(const YamlNode& node, absl::string_view key, WholeRange range,
+bool Section::Flag(absl::string_view key) { return FlagOf(key, DeclaredAs<FlagKey>(key)); }
+
+bool Section::ParseWhole(const YamlNode& node, absl::string_view key, const WholeRange& range,
                          uint64_t& value) {
   const std::optional<uint64_t> parsed =
       IsNumberInQuotes(node) ? std::nullopt : ParseCount(node.text);
-  if (parsed && *parsed >= range.min && *parsed <= range.max) {
+  if (parsed && range.Has(*parsed)) {
     value = *parsed;
     return true;
   }
@@ -170,10 +219,10 @@ bool Section::ParseWhole(const YamlNode& node, absl::string_view key, WholeRange
   return false;
 }
 
-bool Section::ParseNumber(const YamlNode& node, absl::string_view key, NumberRange range,
+bool Section::ParseNumber(const YamlNode& node, absl::string_view key, const NumberRange& range,
                           double& value) {
   const std::optional<double> parsed = node.quoted ? std::nullopt : ParseDecimal(node.text);
-  if (parsed && IsWithin(*parsed, range)) {
+  if (parsed && range.Has(*parsed)) {
     value = *parsed;
     return true;
   }
@@ -181,90 +230,130 @@ bool Section::ParseNumber(const YamlNode& node, absl::string_view key, NumberRan
   return false;
 }
 
-uint64_t Section::Whole(absl::string_view key, WholeRange range, uint64_t fallback) {
-  Describe(key, DescribeWhole(range, fallback));
+uint64_t Section::Whole(absl::string_view key, std::optional<uint64_t> otherwise) {
+  const WholeKey& whole = DeclaredAs<WholeKey>(key);
+  CAPSTAN_CHECK(!otherwise.has_value() || !whole.by_default.has_value());
+  Describe(key, whole);
+  uint64_t value = otherwise.value_or(whole.by_default.value_or(0));
   const YamlNode* node = Scalar(key, kCountText);
-  if (node != nullptr) ParseWhole(*node, key, range, fallback);
-  return fallback;
+  if (node != nullptr) ParseWhole(*node, key, whole.in, value);
+  return value;
 }
 
-double Section::Number(absl::string_view key, NumberRange range, double fallback) {
-  Describe(key, DescribeNumber(range, fallback));
+double Section::NumberOf(absl::string_view key, const NumberKey& number, double otherwise) {
+  Describe(key, number);
   const YamlNode* node = Scalar(key, kNumberText);
-  if (node != nullptr) ParseNumber(*node, key, range, fallback);
-  return fallback;
+  if (node != nullptr) ParseNumber(*node, key, number.in, otherwise);
+  return otherwise;
 }
 
-uint64_t Section::Bytes(absl::string_view key, WholeRange range, uint64_t fallback) {
-  Describe(key, DescribeBytes(range, fallback));
+double Section::Number(absl::string_view key) {
+  const NumberKey& number = DeclaredAs<NumberKey>(key);
+  return NumberOf(key, number, number.by_default.value_or(0));
+}
+
+uint64_t Section::Bytes(absl::string_view key) {
+  const BytesKey& bytes = DeclaredAs<BytesKey>(key);
+  const uint64_t fallback = bytes.by_default.value_or(0);
+  Describe(key, bytes);
   const YamlNode* node = Scalar(key, kBytesText);
   if (node == nullptr) return fallback;
   const std::optional<uint64_t> parsed =
       IsNumberInQuotes(*node) ? std::nullopt : ParseByteSize(node->text);
-  if (parsed && *parsed >= range.min && *parsed <= range.max) return *parsed;
-  RefuseValue(key, *node, absl::StrCat(kBytesText, ", at least ", ByteSizeText(range.min)));
+  if (parsed && *parsed >= bytes.min) return *parsed;
+  RefuseValue(key, *node, absl::StrCat(kBytesText, ", at least ", ByteSizeText(bytes.min)));
   return fallback;
 }
 
-double Section::Seconds(absl::string_view key, NumberRange range, double fallback) {
-  Describe(key, DescribeSeconds(range, fallback));
+double Section::Seconds(absl::string_view key) {
+  const SecondsKey& seconds = DeclaredAs<SecondsKey>(key);
+  const double fallback = seconds.by_default.value_or(0);
+  Describe(key, seconds);
   const YamlNode* node = Scalar(key, kSecondsText);
   if (node == nullptr) return fallback;
   const std::optional<double> parsed =
       IsNumberInQuotes(*node) ? std::nullopt : ParseSeconds(node->text);
-  if (parsed && IsWithin(*parsed, range)) return *parsed;
-  RefuseValue(key, *node, absl::StrCat(kSecondsText, ", in seconds ", RangeText(range)));
+  if (parsed && seconds.in.Has(*parsed)) return *parsed;
+  RefuseValue(key, *node, absl::StrCat(kSecondsText, ", in seconds ", RangeText(seconds.in)));
   return fallback;
 }
 
 std::vector<std::string> Section::Texts(absl::string_view key) {
-  Describe(key, {.values = "one text or a list"});
+  Describe(key, DeclaredAs<TextsKey>(key));
   std::vector<std::string> texts;
   for (const YamlNode* node : Scalars(key, "a text")) texts.push_back(node->text);
   return texts;
 }
 
-std::vector<uint64_t> Section::Wholes(absl::string_view key, WholeRange range) {
-  Describe(key, DescribeWholes(range));
+std::vector<uint64_t> Section::Wholes(absl::string_view key) {
+  const WholesKey& wholes = DeclaredAs<WholesKey>(key);
+  Describe(key, wholes);
   std::vector<uint64_t> values;
   for (const YamlNode* node : Scalars(key, kCountText)) {
     uint64_t value = 0;
-    if (ParseWhole(*node, key, range, value)) values.push_back(value);
+    if (ParseWhole(*node, key, wholes.in, value)) values.push_back(value);
   }
   return values;
 }
 
 std::vector<double> Section::Numbers(absl::string_view key) {
-  Describe(key, {.values = "a list of numbers"});
+  Describe(key, DeclaredAs<NumbersKey>(key));
   std::vector<double> values;
   for (const YamlNode* node : Scalars(key, kNumberText)) {
     double value = 0;
-    if (ParseNumber(*node, key, {.min = -NumberRange().max}, value)) values.push_back(value);
+    if (ParseNumber(*node, key, {.min = -NumberRange::kNoEnd}, value)) values.push_back(value);
   }
   return values;
 }
 
-int Section::IndexOf(absl::string_view key, std::span<const absl::string_view> names,
-                     absl::string_view fallback) {
-  Describe(key, {.values = absl::StrJoin(names, ", "), .default_value = std::string(fallback)});
+const KeyChoice* Section::ChosenOf(absl::string_view key, const ChoiceKey& choices) {
+  Describe(key, choices);
+  std::vector<absl::string_view> names;
+  const KeyChoice* fallback = nullptr;
+  for (const KeyChoice& choice : choices.among) {
+    names.push_back(choice.name);
+    if (choice.name == choices.by_default) fallback = &choice;
+  }
   const std::string expected = absl::StrCat("one of ", absl::StrJoin(names, ", "));
   const YamlNode* node = Scalar(key, expected);
-  if (node == nullptr) return -1;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == node->text) return static_cast<int>(i);
+  if (node == nullptr) return fallback;
+  for (const KeyChoice& choice : choices.among) {
+    if (choice.name == node->text) return &choice;
   }
   const absl::string_view nearest = Nearest(node->text, names);
   const std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
   Refuse(key, absl::StrCat(NotExpected(*node, expected), hint));
-  return -1;
+  return fallback;
+}
+
+const KeyChoice* Section::Chosen(absl::string_view key) {
+  return ChosenOf(key, DeclaredAs<ChoiceKey>(key));
+}
+
+double Section::Setting(absl::string_view key, const NumberRange& range, double fallback) {
+  CheckIsSetting(key);
+  NumberKey number{.in = range};
+  if (range.Has(fallback)) number.by_default = fallback;
+  return NumberOf(key, number, fallback);
+}
+
+bool Section::Setting(absl::string_view key, const FlagKey& flag) {
+  CheckIsSetting(key);
+  return FlagOf(key, flag);
+}
+
+const KeyChoice* Section::Setting(absl::string_view key, const ChoiceKey& choices) {
+  CheckIsSetting(key);
+  return ChosenOf(key, choices);
 }
 
 Section Section::Map(absl::string_view key) {
-  Describe(key, {.values = "a map"});
-  return Section(Raw(key), PathOf(key), findings_);
+  Describe(key, MapKey{});
+  return Section(Raw(key), PathOf(key), DeclaredPathOf(key), *this);
 }
 
-std::vector<std::string> Section::Names() const {
+std::vector<std::string> Section::Names() {
+  user_names_keys_ = true;
   if (findings_.purpose() == Findings::Purpose::kListKeys) return {"<name>"};
   std::vector<std::string> names;
   if (node_ == nullptr) return names;
@@ -281,10 +370,10 @@ void Section::ForEach(absl::string_view key, MapReader read_map) {
 }
 
 void Section::ForEach(absl::string_view key, MapReader read_map, ScalarReader read_scalar) {
-  Describe(key, {.values = "one or a list"});
+  Describe(key, ListKey{});
   const YamlNode* node = Raw(key);
   if (node == nullptr && findings_.purpose() == Findings::Purpose::kListKeys) {
-    Section item(nullptr, PathOf(key) + "[]", findings_);
+    Section item(nullptr, PathOf(key) + "[]", DeclaredPathOf(key) + "[]", *this);
     read_map(item);
   }
   if (node == nullptr) return;
@@ -298,7 +387,8 @@ void Section::ForEach(absl::string_view key, MapReader read_map, ScalarReader re
       read_scalar(*items[i]);
       continue;
     }
-    Section item(items[i], absl::StrCat(PathOf(key), "[", i, "]"), findings_);
+    Section item(items[i], absl::StrCat(PathOf(key), "[", i, "]"), DeclaredPathOf(key) + "[]",
+                 *this);
     read_map(item);
   }
 }

@@ -10,8 +10,8 @@ namespace capstan {
 
 void ReadData(Section& in, v1::DataSpec& out);
 void ReadModel(Section& in, v1::ModelSpec& out);
-// `fallback` are the limits of a table that does not set its own.
-void ReadTable(Section& in, const v1::TableLimits& fallback, v1::TableLimits& out);
+// Reads the limits of all tables, or of one. Of one, limits that the section does not set are 0.
+void ReadTable(Section& in, v1::TableLimits& out);
 // Reads data.features. `names`: the files name their columns.
 void ReadFeatures(Section in, bool names, v1::DataSpec& data);
 // Reads data.negatives. REQUIRES: the features are read.

@@ -117,7 +117,8 @@ TEST(BadJobTest, AnImpossibleValueIsRefusedWithItsRange) {
 TEST(BadJobTest, WhatIsMissingIsNamed) {
   const std::string refusal = Refusal("seed: 3\n");
   EXPECT_THAT(refusal, HasSubstr("job.yaml: job: is missing"));
-  EXPECT_THAT(refusal, HasSubstr("data.format: is missing"));
+  EXPECT_THAT(refusal, HasSubstr("data.format: is missing; expected csv, tsv, libsvm, libfm, idx, "
+                                 "synthetic, tar, tfrecord, folder or parquet"));
   EXPECT_THAT(refusal, HasSubstr("data.train: is missing"));
   EXPECT_THAT(refusal, HasSubstr("model.preset: is missing"));
 }

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "capstan/config/declared_keys.h"
 
 namespace capstan {
 namespace {
@@ -41,13 +43,18 @@ struct Read {
   std::string mistakes;
 };
 
+// The key is declared as data.schema.numeric is.
+const DeclaredKey* FindC(absl::string_view key) {
+  return FindDeclared(absl::StrCat("data.schema.numeric", key.substr(1)));
+}
+
 Read ReadText(const std::string& text, ColumnRules rules) {
   const absl::StatusOr<YamlNode> root = ParseYaml(text, "job.yaml");
   EXPECT_TRUE(root.ok()) << root.status();
   Findings findings("job.yaml");
   Read read;
   {
-    Section in(&*root, "", findings);
+    Section in(&*root, findings, FindC);
     read.columns = ReadColumns(in, "c", rules);
   }
   read.mistakes = std::string(findings.status().message());

@@ -44,21 +44,25 @@ TEST(JobKeyTest, AKeyThatAJobHasToNameIsRequiredAndHasNoDefault) {
   EXPECT_EQ(Description("data.train"), "one text or a list; required");
 }
 
-// Values and default of one description.
-std::string Told(const JobKey& key) { return absl::StrCat(key.values, "; ", key.default_value); }
+// Values and default of one kind of values.
+std::string Told(const KeyValues& values) {
+  const JobKey key = DescribeValues(values);
+  return absl::StrCat(key.values, "; ", key.default_value);
+}
 
 TEST(JobKeyTest, TimesAreToldInTheLargestUnitThatHoldsThemWhole) {
-  EXPECT_EQ(Told(DescribeSeconds({.min = 0, .max = 86400}, 90)), "a time, 0s to 1d; 90s");
-  EXPECT_EQ(Told(DescribeSeconds({.min = 0.25}, 7200)), "a time, 250ms or more; 2h");
+  EXPECT_EQ(Told(SecondsKey{.in = {.max = 86400}, .by_default = 90}), "a time, 0s to 1d; 90s");
+  EXPECT_EQ(Told(SecondsKey{.in = {.min = 0.25}, .by_default = 7200}), "a time, 250ms or more; 2h");
 }
 
 TEST(JobKeyTest, NumbersAreToldAsPeopleWriteThem) {
-  EXPECT_EQ(Told(DescribeNumber({.max = 1, .open = true}, 1e-8)),
+  EXPECT_EQ(Told(NumberKey{.in = {.max = 1, .open = true}, .by_default = 1e-8}),
             "a number, above 0, up to 1; 1e-8");
-  EXPECT_EQ(Told(DescribeNumber({.min = -1e30}, 0.5)), "a number; 0.5");
-  EXPECT_EQ(Told(DescribeWhole({.max = 3000000}, 9000)), "0 to 3M; 9000");
-  EXPECT_EQ(Told(DescribeBytes({.min = 1 << 20}, 3 << 20)), "a size, 1MiB or more; 3MiB");
-  EXPECT_EQ(Told(DescribeWholes({.min = 2})), "one or a list, 2 or more; ");
+  EXPECT_EQ(Told(NumberKey{.in = {.min = -NumberRange::kNoEnd}, .by_default = 0.5}),
+            "a number; 0.5");
+  EXPECT_EQ(Told(WholeKey{.in = {.max = 3000000}, .by_default = 9000}), "0 to 3M; 9000");
+  EXPECT_EQ(Told(BytesKey{.min = 1 << 20, .by_default = 3 << 20}), "a size, 1MiB or more; 3MiB");
+  EXPECT_EQ(Told(WholesKey{.in = {.min = 2}}), "one or a list, 2 or more; ");
 }
 
 TEST(JobKeyTest, ANumberOfAJobIsToldAsItsKeyIsWritten) {
