@@ -1,8 +1,9 @@
 # capstan_library(NAME HDRS ... SRCS ... DEPS ...)   a library; others depend on capstan::NAME
 # capstan_program(NAME SRCS ... DEPS ...)            the main() of a program that capstan_add_programs makes
 # capstan_binary(NAME SRCS ... DEPS ...)             any other program, put into bin/
-# capstan_test(NAME SRCS ... DEPS ... LABELS ...)    a GoogleTest program; ctest sees each of its tests,
-#                                                    and tests_<label> builds all of a label
+# capstan_test(NAME SRCS ... DEPS ... LABELS ... [COST seconds])
+#                                                    a GoogleTest program; ctest sees each of its tests, begins with those
+#                                                    that take longest, and tests_<label> builds all of a label
 # capstan_benchmark(NAME SRCS ... DEPS ...)          a Google Benchmark program, put into bin/
 #
 # With CAPSTAN_UNITY up to sixteen files of a target are compiled as one, so that they read their headers once. CMake's
@@ -111,16 +112,26 @@ function(capstan_do_not_optimize name)
 endfunction()
 
 function(capstan_test name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "COST" "SRCS;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
   capstan_unite_later(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/services ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} capstan::test_folder GTest::gmock_main)
+  set(timeout 300)
+  # What computes for minutes takes what the processes of other tests leave of the cores (tests/CMakeLists.txt), and waits for that.
+  if("simulation" IN_LIST ARG_LABELS)
+    set(timeout 1200)
+    set_target_properties(${name} PROPERTIES CROSSCOMPILING_EMULATOR "nice;-n;10")
+  endif()
+  set(cost "")
+  if(ARG_COST)
+    set(cost COST ${ARG_COST})
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # A program with sanitizers on a busy machine takes seconds to list its tests. Values would be
   # bytes and addresses, other ones at each run.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${name}/"
-    NO_PRETTY_VALUES PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+    NO_PRETTY_VALUES PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${timeout} ${cost})
   # What is optimised is the code under test; its tests compile in half the time without. The simulation runs for minutes, also
   # what its tests instantiate.
   if(CAPSTAN_SANITIZE OR NOT "simulation" IN_LIST ARG_LABELS)

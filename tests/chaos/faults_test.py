@@ -104,6 +104,7 @@ class FaultsTest(LedgerCase):
             self.assertNotEqual(crew.until_resumed(), "")
             # What was acknowledged while the checkpoint was taken is sent again, and settled by the ledgers.
             self.assertLess(sum(loss.examples for loss in crew.status().losses), RECORDS // 20)
+            crew.hurry()
             self.check_exact(crew)
 
     def test_everything_is_asked_to_stop_at_once_async(self):
@@ -160,10 +161,12 @@ class FaultsTest(LedgerCase):
 
     def test_a_frozen_shard_that_was_replaced_is_listened_to_by_nobody_async(self):
         with self.replaced_while_frozen("async") as crew:
+            crew.hurry()
             self.check_exact(crew)
 
     def test_a_frozen_shard_that_was_replaced_is_listened_to_by_nobody_sync(self):
         with self.replaced_while_frozen("sync") as crew:
+            crew.hurry()
             self.check_exact(crew)
 
     def test_a_frozen_shard_that_was_replaced_alone_adds_nothing(self):

@@ -34,6 +34,7 @@ class ChangedJobTest(LedgerCase):
             self.goes_on(crew, "job.yaml:")
             self.change(crew, before, "")
             crew.until(lambda: self.pending(crew) == 0, "the metric")
+            crew.hurry()
             self.check_exact(crew, EPOCHS)
 
     def test_a_file_with_mistakes_starts_nothing_over(self):
@@ -46,6 +47,8 @@ class ChangedJobTest(LedgerCase):
             self.assertEqual(crew.processes["chief"].wait(20), 2)
             crew.job_file.write_text(before)
             crew.add_chief(crew.address)
+            crew.until_state("RUNNING")
+            crew.hurry()
             self.check_exact(crew)
 
     def test_a_change_that_can_be_taken_up_awaits_the_next_chief(self):
@@ -55,6 +58,7 @@ class ChangedJobTest(LedgerCase):
             crew.restart_chief()
             crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
             self.assertEqual(crew.status().job_change, "")
+            crew.hurry()
             self.check_exact(crew)
 
     def test_rounds_go_on_to_a_limit_that_is_raised(self):
@@ -102,6 +106,7 @@ class ChangedJobTest(LedgerCase):
             crew.kill_all()
             crew.begin()
             self.goes_on(crew, "1 file more")
+            crew.hurry()
             last = crew.wait(180)
             self.assertEqual(last.examples, EPOCHS * RECORDS)
             self.assertEqual(ledger_times(crew.predict(self.data)), [EPOCHS] * RECORDS + [0])
@@ -118,6 +123,8 @@ class ChangedJobTest(LedgerCase):
             self.assertIn(f"1 file shorter ({self.data})", crew.log("chief"))
             self.data.write_text(text)
             crew.begin()
+            crew.until_state("RUNNING")
+            crew.hurry()
             self.check_exact(crew)
 
     def change(self, crew, text, told):

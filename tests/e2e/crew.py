@@ -202,7 +202,7 @@ class Crew:
                    *(["--min-step-ms", pace] if pace else []))
 
     def hurry(self):
-        """Quick workers train what is left, in the place of the slow ones."""
+        """Quick workers train what is left, in the place of the slow ones: of a job that nothing befalls any more."""
         self.pace = 0
         for index in range(2):
             self.add_worker(f"quick-{index}")

@@ -1,5 +1,6 @@
 """The life of the processes: how they start, show their health, are asked to stop, park, and give up."""
 
+import contextlib
 import json
 import pathlib
 import resource
@@ -53,6 +54,18 @@ class LifeTest(unittest.TestCase):
         began = time.monotonic()
         return crew.kill(name, how), time.monotonic() - began
 
+    def stop_together(self, crew, *names):
+        """As stop, of processes that each wait for a while: {process: exit code and seconds}."""
+        began = time.monotonic()
+        for name in names:
+            crew.processes[name].send_signal(signal.SIGTERM)
+        ended = {}
+        while len(ended) < len(names) and time.monotonic() < began + 10:
+            ended |= {name: (crew.processes[name].returncode, time.monotonic() - began)
+                      for name in names if name not in ended and crew.processes[name].poll() is not None}
+            time.sleep(0.01)
+        return ended
+
     def until_at_work(self, crew, name):
         crew.until(lambda: any(w.name == name and w.state == "active" for w in crew.status().workers), f"work of {name}")
 
@@ -66,7 +79,10 @@ class LifeTest(unittest.TestCase):
                 code, seconds = self.stop(crew, "worker-0")
                 self.assertEqual(code, 0)
                 self.assertLess(seconds, 5)
-                self.assertLess(crew.status().examples, epochs * RECORDS, "it was asked too late")
+                left = crew.status().examples
+                self.assertLess(left, epochs * RECORDS, "it was asked too late")
+                crew.until_examples(min(left + RECORDS // 2, epochs * RECORDS))
+                crew.hurry()
                 self.assertEqual(crew.wait().examples, epochs * RECORDS)
                 self.assertEqual(set(ledger_times(crew.predict(self.data))), {epochs})
 
@@ -79,15 +95,19 @@ class LifeTest(unittest.TestCase):
             self.assertLess(seconds, 5)
 
     def test_a_worker_takes_as_long_to_stop_as_it_has_been_told(self):
-        for drain in (2, 7):
-            with self.subTest(drain), self.crew(workers=0, epochs=NEVER) as crew:
-                crew.start("worker-9", "worker", "--chief", crew.address, "--name", "worker-9", "--min-step-ms", PACE, "--drain", drain)
-                self.until_at_work(crew, "worker-9")
-                with frozen(crew.processes["chief"]):  # So that it does not end before.
-                    code, seconds = self.stop(crew, "worker-9")
-                self.assertEqual(code, 0)
-                self.assertGreater(seconds, drain - 0.5)
-                self.assertLess(seconds, drain + 1)
+        told = {"worker-2": 2, "worker-7": 7}
+        with self.crew(workers=0, epochs=NEVER) as crew:
+            for name, drain in told.items():
+                crew.start(name, "worker", "--chief", crew.address, "--name", name, "--min-step-ms", PACE, "--drain", drain)
+            for name in told:
+                self.until_at_work(crew, name)
+            with frozen(crew.processes["chief"]):  # So that they do not end before.
+                ended = self.stop_together(crew, *told)
+            self.assertEqual(set(ended), set(told))
+            for name, (code, seconds) in ended.items():
+                self.assertEqual(code, 0, name)
+                self.assertGreater(seconds, told[name] - 0.5, name)
+                self.assertLess(seconds, told[name] + 1, name)
 
     def test_a_second_signal_ends_a_process_at_once(self):
         with self.crew(pace=PACE, epochs=NEVER) as crew:
@@ -103,10 +123,14 @@ class LifeTest(unittest.TestCase):
     def test_chief_and_shards_asked_to_stop_end_with_0(self):
         with self.crew(epochs=NEVER, exit_when_done=False) as crew:
             crew.until_examples(RECORDS // 8)
-            for name in ("ps-1", "worker-1", "chief", "ps-0", "worker-0"):
-                code, seconds = self.stop(crew, name, signal.SIGINT if name == "ps-0" else signal.SIGTERM)
+            for name in ("ps-1", "worker-1", "chief"):
+                code, seconds = self.stop(crew, name, signal.SIGINT if name == "ps-1" else signal.SIGTERM)
                 self.assertEqual(code, 0, name)
                 self.assertLess(seconds, 5, name)
+            # Without a chief they wait for one, each for some seconds.
+            ended = self.stop_together(crew, "ps-0", "worker-0")
+            self.assertEqual({name: code for name, (code, _) in ended.items()}, {"ps-0": 0, "worker-0": 0})
+            self.assertLess(max(seconds for _, seconds in ended.values()), 5, ended)
 
     def test_no_process_leaves_a_core_dump_unless_it_is_told_to(self):
         resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
@@ -156,16 +180,22 @@ class LifeTest(unittest.TestCase):
     def test_a_shards_start_up_is_over_when_it_serves_or_has_waited_for_long_enough(self):
         """Of two shards the second is late: none serves until all are there."""
         starting, waiting = {**HEALTHY, "startup": "NOT_SERVING", "readiness": "NOT_SERVING"}, {**HEALTHY, "readiness": "NOT_SERVING"}
-        for patience, without_the_other in ((600, starting), (1, waiting)):
-            with self.subTest(patience=patience), LateCrew(ledger_job([self.data]), shards=2, workers=0) as crew:
+        without_the_other = {600: starting, 1: waiting}
+        with contextlib.ExitStack() as stack:
+            crews = {}
+            for patience in without_the_other:
+                crews[patience] = crew = stack.enter_context(LateCrew(ledger_job([self.data]), shards=2, workers=0))
                 crew.start("ps-0", "ps", "--chief", crew.address, "--index", 0, "--listen", "127.0.0.1:0",
                            "--restore-seconds", patience)
-                crew.until(lambda: "registered" in crew.log("ps-0"), "registration")
-                time.sleep(2)  # Twice the shorter patience.
-                self.assertEqual(crew.health("ps-0"), without_the_other)
+            for crew in crews.values():
+                crew.until(lambda crew=crew: "registered" in crew.log("ps-0"), "registration")
+            time.sleep(2)  # Twice the shorter patience.
+            for patience, crew in crews.items():
+                self.assertEqual(crew.health("ps-0"), without_the_other[patience], patience)
                 crew.add_shard(1)
-                crew.until(lambda: crew.health("ps-0") == HEALTHY, "both shards")
-                self.assertEqual("nothing is restored yet" in crew.log("ps-0"), without_the_other == waiting)
+            for patience, crew in crews.items():
+                crew.until(lambda crew=crew: crew.health("ps-0") == HEALTHY, "both shards")
+                self.assertEqual("nothing is restored yet" in crew.log("ps-0"), patience == 1)
 
     # ---- starts that fail ----
 
@@ -198,8 +228,7 @@ class LifeTest(unittest.TestCase):
                         self.assertEqual(len(said.splitlines()), 1, said)
 
     def test_a_chief_that_does_not_come_is_waited_for_and_given_up(self):
-        with self.crew(shards=1, workers=1) as crew:
-            crew.wait()
+        with LateCrew(ledger_job([self.data]), shards=1, workers=0) as crew:
             began = time.monotonic()
             flags = ("--chief", self.nobody, "--chief-deadline", 6)
             crew.start("ps-9", "ps", *flags, "--index", 0, "--listen", "127.0.0.1:0")

@@ -164,7 +164,7 @@ class MetricsTest(unittest.TestCase):
     def test_series_of_workers_go_with_them(self):
         """200 in two crowds: the first says goodbye, the second falls silent."""
         busy = job(self.data, "{sparse: {policy: ssp, staleness: 2}}").replace("epochs: 1", "epochs: 1000")
-        patient = busy.replace("worker_lease: 2s", "worker_lease: 8s")
+        patient = busy.replace("worker_lease: 2s", "worker_lease: 5s")
         with Crew(patient, shards=1, workers=1, pace=1) as crew:
             crew.until_examples(BATCH)
             for crowd, goodbye in ((0, True), (1, False)):

@@ -24,6 +24,7 @@ class RecoveryTest(LedgerCase):
                 crew.until(lambda: len(crew.status().losses) == index + 1, "the recovery")
                 self.assertIn(f"shard {index} was started anew", crew.status().losses[-1].cause)
                 self.assertNotEqual(crew.status().losses[-1].checkpoint, "")
+            crew.hurry()
             self.check_exact(crew)
 
     def test_async_survives_each_shard(self):
@@ -44,6 +45,7 @@ class RecoveryTest(LedgerCase):
             crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
             crew.restart_shard(1)
             crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            crew.hurry()
             crew.wait(180)
             self.assertEqual(crew.fingerprint(), expected)
 
@@ -53,6 +55,7 @@ class RecoveryTest(LedgerCase):
             crew.restart_shard(1)
             crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
             self.assertEqual(crew.status().losses[0].checkpoint, "")
+            crew.hurry()
             self.check_exact(crew)
 
     @unittest.skipUnless(has_failpoints(), "these programs are built without CAPSTAN_FAILPOINTS")
@@ -71,6 +74,7 @@ class RecoveryTest(LedgerCase):
                 seen.append(health["readiness"])
             self.assertGreater(seen.count("NOT_SERVING"), 3)
             crew.until(lambda: " loaded" in crew.log("ps-0")[logged:], "the partitions, before it is ready", timeout=2)
+            crew.hurry()
             self.check_exact(crew)
 
     def test_with_partial_the_others_go_on_and_what_is_missing_is_told(self):
@@ -102,6 +106,7 @@ class RecoveryTest(LedgerCase):
             crew.until(lambda: "shard 1" in crew.status().waiting_for, "that it waits for the shard")
             crew.add_shard(1)
             crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            crew.hurry()
             self.check_exact(crew)
 
     def test_a_shard_that_is_asked_to_stop_leaves_nothing_behind(self):

@@ -27,6 +27,7 @@ class ResumeTest(LedgerCase):
                 crew.kill_all()
                 crew.begin()
                 self.assertNotEqual(crew.until_resumed(), "")
+            crew.hurry()
             last = self.check_exact(crew)
             self.assertLessEqual(len(last.losses), 2)
 
@@ -49,6 +50,8 @@ class ResumeTest(LedgerCase):
             crew.kill_all()
             crew.shards = 3
             crew.begin()
+            crew.until_resumed()
+            crew.hurry()
             crew.wait(180)
             self.assertEqual(crew.fingerprint(), expected)
 
@@ -65,6 +68,7 @@ class ResumeTest(LedgerCase):
                 crew.until(lambda: crew.status().waiting_for == "", "the shards")
                 self.assertLess(time.monotonic() - began, 10)
                 self.assertEqual(status.timeline, timeline, "nothing was thrown away")
+            crew.hurry()
             last = self.check_exact(crew)
             self.assertEqual(len(last.losses), 0)
             self.assertEqual(last.term, 3)
@@ -89,6 +93,8 @@ class ResumeTest(LedgerCase):
             for name in ("ps-0", "worker-0"):  # No pod is killed because the chief is away.
                 self.assertEqual(crew.health(name)["liveness"], "SERVING", name)
             crew.add_chief(crew.address)
+            crew.until_state("RUNNING")
+            crew.hurry()
             self.check_exact(crew)
 
     def test_a_chief_that_wakes_up_after_another_has_come_stops(self):
@@ -111,6 +117,7 @@ class ResumeTest(LedgerCase):
             self.assertIn(f"the chief at {crew.address} on {socket.gethostname()} has had it since", said)
             self.assertIn("--take-over", said)
             self.assertEqual(json.loads(state_file(crew).read_text())["term"], "1")
+            crew.hurry()
             last = self.check_exact(crew)
             self.assertEqual(len(last.losses), 0, "the first was not disturbed")
 
@@ -138,6 +145,8 @@ class ResumeTest(LedgerCase):
                 other.add_chief(old)
                 other.ports("chief")
                 crew.begin()
+                crew.until_state("RUNNING")
+                crew.hurry()
                 self.check_exact(crew)
 
     # ---- what the store holds ----
@@ -154,6 +163,7 @@ class ResumeTest(LedgerCase):
             crew.begin()
             self.assertNotIn(newest.name, crew.until_resumed())
             self.assertIn("cannot load", crew.log("chief"))
+            crew.hurry()
             self.check_exact(crew)
 
     def test_another_configuration_is_refused_with_the_difference(self):
@@ -168,6 +178,7 @@ class ResumeTest(LedgerCase):
             crew.begin("--fresh")
             crew.until_state("RUNNING", "COMPLETED")
             self.assertEqual(len(crew.status().losses), 0)
+            crew.hurry()
             self.check_exact(crew)
             self.assertTrue((state_file(crew).parent / "chief-1.json").exists())
 

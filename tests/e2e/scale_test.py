@@ -82,7 +82,7 @@ class ScaleTest(unittest.TestCase):
             self.assertEqual(set(ledger_times(crew.predict(self.data))), {1})
 
     def test_an_idle_worker_is_small(self):
-        with crowd("async", self.data, SHARDS, WORKERS) as crew:
+        with crowd("async", self.data, SHARDS, workers=2) as crew:
             crew.until_state("COMPLETED", timeout=60)
             crew.add_worker("late")  # There is nothing left to do for it.
             crew.until(lambda: "parked" in crew.log("late"), "parking")

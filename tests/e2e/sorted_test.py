@@ -2,6 +2,7 @@
 
 Reads the set a9a: census records of which about a quarter are positive."""
 
+import functools
 import gzip
 import pathlib
 import random
@@ -51,6 +52,12 @@ class SortedTest(unittest.TestCase):
         cls.scratch.cleanup()
 
     def auc(self, train, policy="async", workers=1, overrides=()):
+        """Of a job of these settings, which is trained once, whoever asks."""
+        return self.measured(train, policy, workers, tuple(overrides))
+
+    @classmethod
+    @functools.cache
+    def measured(cls, train, policy, workers, overrides):
         job = JOB.format(train=train, eval=A9A / "test.libsvm.gz")
         with Crew(job, 1, workers, [f"update={quality.POLICIES[policy]}", *overrides], name="sorted") as crew:
             crew.until(lambda: quality.completed(crew), "the end of the job", 120)

@@ -61,10 +61,40 @@ def auc_within(groups):
 
 class StrangersTest(unittest.TestCase):
 
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory(prefix="capstan-strangers-kinds-")
+        cls.addClassCleanup(scratch.cleanup)
+        cls.kinds = pathlib.Path(scratch.name)
+        cls.trained = {}  # Kind: the last evaluation of its own job.
+
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="capstan-strangers-")
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
+
+    def data_of(self, kind):
+        """The folder of its data, which are made once and changed by nobody."""
+        made = self.kinds / "data" / kind
+        if not made.exists():
+            generate.generate(kind, made)
+        return made
+
+    def lay(self, kind):
+        """Its data and its job into the folder of the test."""
+        shutil.copytree(self.data_of(kind), self.folder, dirs_exist_ok=True)
+        shutil.copy(HERE / "jobs" / f"{kind}.yaml", self.folder / "job.yaml")
+
+    def train_as_it_is(self, kind):
+        """The last evaluation of its own job on its own data. Tests that ask for the same one find it in the same folder."""
+        self.folder = self.kinds / "trained" / kind
+        if kind not in self.trained:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.lay(kind)
+            begin = time.monotonic()
+            self.trained[kind] = self.train()
+            print(f"{kind}: {time.monotonic() - begin:.1f} s")
+        return self.trained[kind]
 
     def train(self, *more):
         """The last evaluation of each set of held-out records, and of each label: {name, "" of the first: {metric: value}}."""
@@ -96,17 +126,14 @@ class StrangersTest(unittest.TestCase):
         self.assertAlmostEqual(float(told.group(1)), value, delta=6e-5)
 
     def check(self, kind):
-        generate.generate(kind, self.folder)
-        self.assertEqual(generate.digest(self.folder), REFERENCE[kind]["data"],
+        data = self.data_of(kind)
+        self.assertEqual(generate.digest(data), REFERENCE[kind]["data"],
                          "generate.py makes other data than reference.json was measured with: run reference.py")
         references = [dict(one) for one in REFERENCE[kind]["references"]]
-        for expected, again in zip(references, measured_again(kind, self.folder)):
+        for expected, again in zip(references, measured_again(kind, data)):
             self.assertAlmostEqual(again, expected["value"], delta=0.002, msg="run reference.py")
             expected["value"] = again
-        shutil.copy(HERE / "jobs" / f"{kind}.yaml", self.folder / "job.yaml")
-        begin = time.monotonic()
-        told = self.train()
-        print(f"{kind}: {time.monotonic() - begin:.1f} s")
+        told = self.train_as_it_is(kind)
         for expected in references:
             self.check_metric(kind, told, **expected)
 
@@ -123,9 +150,7 @@ class StrangersTest(unittest.TestCase):
             self.assertGreaterEqual(found, bar)
 
     def test_the_group_auc_of_pairs_is_that_of_the_scores_that_are_written(self):
-        generate.generate("pairs", self.folder)
-        shutil.copy(HERE / "jobs" / "pairs.yaml", self.folder / "job.yaml")
-        metrics = self.train()[""]
+        metrics = self.train_as_it_is("pairs")[""]
         subprocess.run([CAPSTAN, "predict", self.model(), "test.csv", "--output", "scores.csv"], cwd=self.folder, check=True)
         groups = {}
         with open(self.folder / "test.csv", encoding="utf-8") as records, open(self.folder / "scores.csv", encoding="utf-8") as scores:
@@ -137,9 +162,7 @@ class StrangersTest(unittest.TestCase):
         self.assertLess(metrics["group_auc"], metrics["auc"], "users differ in how much they like, too")
 
     def test_each_of_several_labels_is_scored_in_a_column_of_its_own(self):
-        generate.generate("visits", self.folder)
-        shutil.copy(HERE / "jobs" / "visits.yaml", self.folder / "job.yaml")
-        told = self.train()
+        told = self.train_as_it_is("visits")
         with open(self.folder / "test.csv", encoding="utf-8") as lines:
             records = list(csv.DictReader(lines))
         without = [name for name in records[0] if name not in ("clicked", "bought")]
@@ -162,8 +185,7 @@ class StrangersTest(unittest.TestCase):
         self.assert_tells_auc(said, "buy", told["buy"]["auc"])
 
     def test_labels_of_both_losses_are_scored_as_they_are_measured(self):
-        generate.generate("orders", self.folder)
-        shutil.copy(HERE / "jobs" / "orders.yaml", self.folder / "job.yaml")
+        self.lay("orders")
         self.train("--set", "train.early_stop={metric: amount/mae}")
         told = min(self.evaluations(), key=lambda scopes: scopes["amount"]["mae"])  # The result is the best model.
         self.assertEqual(set(told[""]), {"loss", "auc", "logloss", "accuracy", "calibration"})
@@ -188,7 +210,7 @@ class StrangersTest(unittest.TestCase):
         self.assertAlmostEqual(float(found[2]), told["amount"]["mae"], delta=6e-5)
 
     def test_a_label_that_some_records_lack_is_learned_from_those_that_have_it(self):
-        generate.generate("visits", self.folder)
+        self.lay("visits")
         for file in ("train.csv", "test.csv"):
             with open(self.folder / file, encoding="utf-8") as lines:
                 records = list(csv.DictReader(lines))
@@ -199,7 +221,6 @@ class StrangersTest(unittest.TestCase):
                 writer = csv.DictWriter(lines, records[0])
                 writer.writeheader()
                 writer.writerows(records)
-        shutil.copy(HERE / "jobs" / "visits.yaml", self.folder / "job.yaml")
         told = self.train("--set", "data.schema.labels.buy.optional=true")
         written = subprocess.run([CAPSTAN, "predict", self.model(), "test.csv"], cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout
         scores = [float(line.split(",")[1]) for line in written.splitlines()]
@@ -210,8 +231,7 @@ class StrangersTest(unittest.TestCase):
         self.assertGreater(told[""]["auc"], 0.6)
 
     def test_records_that_are_only_scored_need_no_weight(self):
-        generate.generate("sampled", self.folder)
-        shutil.copy(HERE / "jobs" / "sampled.yaml", self.folder / "job.yaml")
+        self.lay("sampled")
         self.train("--set", "train.epochs=1")
         with open(self.folder / "test.csv", encoding="utf-8") as lines:
             records = list(csv.DictReader(lines))[:100]
@@ -223,10 +243,9 @@ class StrangersTest(unittest.TestCase):
         self.assertEqual(len(scored.stdout.splitlines()), 100)
 
     def test_sets_of_held_out_records_are_measured_apart(self):
-        generate.generate("sessions", self.folder)
+        self.lay("sessions")
         records = (self.folder / "test.tsv").read_text().splitlines(keepends=True)
         (self.folder / "late.tsv").write_text("".join(records[-500:]))
-        shutil.copy(HERE / "jobs" / "sessions.yaml", self.folder / "job.yaml")
         sets = self.train("--set", "data.eval={all: test.tsv, late: late.tsv}")
         self.assertEqual(set(sets), {"", "late"})
         said = subprocess.run([CAPSTAN, "evaluate", self.model()], cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout

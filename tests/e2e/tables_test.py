@@ -201,6 +201,8 @@ class TablesTest(unittest.TestCase):
             with open(self.folder / "train.csv", "a") as file:
                 file.writelines("1.0,60.0,7000.0,9000000.0\n" for _ in range(4000))
             crew.restart_chief()
+            crew.until_state("RUNNING")
+            crew.hurry()
             last = crew.wait()
             self.assertEqual(last.state, view_pb2.JOB_STATE_COMPLETED, last.reason)
             self.assertEqual(crew.fingerprint(), whole)
@@ -225,6 +227,7 @@ class TablesTest(unittest.TestCase):
             crew.until(lambda: crew.status().job_change, "the change")
             self.assertIn("data.schema.numeric[2].deviation: 1150.25 -> 1000", crew.status().job_change)
             self.assertIn("data.schema.numeric[0].file (its checksum)", crew.status().job_change)
+            crew.hurry()
             crew.wait()
             self.assertEqual(crew.fingerprint(), whole, "the job goes on with the numbers it began with")
         for content, expected in ((lines[:2], 'has no line of column "table"'),

@@ -38,6 +38,8 @@ class TlsTest(LedgerCase):
                 if policy == "sync":  # Shards ask the coordinator, which is a shard, too.
                     crew.until(lambda: all(self.added_ahead(crew, shard) > 0 for shard in ("ps-0", "ps-1")),
                                "gradients added before their round is closed")
+                crew.until_state("RUNNING")
+                crew.hurry()
                 self.check_exact(crew)
 
     def added_ahead(self, crew, shard):

@@ -120,7 +120,7 @@ class ChartMonitoringTest(unittest.TestCase):
         for interval in ("60s", "2m"):
             rules, = of_kind(monitored_every(interval), "PrometheusRule")
             with tempfile.TemporaryDirectory() as folder:
-                (pathlib.Path(folder) / "rules.yaml").write_text(yaml.safe_dump(rules["spec"]))
+                (pathlib.Path(folder) / "rules.yaml").write_text(yaml.safe_dump({"groups": only_sparse(rules["spec"]["groups"])}))
                 cases = {"rule_files": ["rules.yaml"], "evaluation_interval": "15s",
                          "tests": [case for alert in SPARSE for case in sparse_cases(alert, interval)]}
                 (pathlib.Path(folder) / "cases.yaml").write_text(yaml.safe_dump(cases))
@@ -168,6 +168,11 @@ SPARSE = {
         # A node with half of forty workers has died, once.
         [series("capstan_task_lease_expirations_total", "0xHOUR 40x100"), series("capstan_workers", "20x200", state="active")]),
 }
+
+
+def only_sparse(groups):
+    """Without the other alerts, of which no rule knows (rules_test.py): all of them at each step would take three times as long."""
+    return [{**group, "rules": [rule for rule in group["rules"] if "record" in rule or rule["alert"] in SPARSE]} for group in groups]
 
 
 def sparse_cases(alert, interval):

@@ -4,6 +4,7 @@ import csv
 import os
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 import unittest
@@ -69,12 +70,24 @@ class Plain(torch.nn.Module):
 
 class LabelsTest(unittest.TestCase):
 
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory(prefix="capstan-labels-data-")
+        cls.addClassCleanup(scratch.cleanup)
+        cls.made = pathlib.Path(scratch.name)
+        for kind in ("visits", "orders"):
+            generate.generate(kind, cls.made / kind)
+
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="capstan-labels-")
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
-        generate.generate("visits", self.folder)
+        self.lay("visits")
         os.environ["CAPSTAN"] = str(BINARIES / "capstan")
+
+    def lay(self, kind):
+        """The files of a kind of data into the folder of the test, which may change them."""
+        shutil.copytree(self.made / kind, self.folder, dirs_exist_ok=True)
 
     def job(self, update=""):
         text = (EXAMPLES / "two_tasks.yaml").read_text()
@@ -187,7 +200,7 @@ class LabelsTest(unittest.TestCase):
         return auc(scores["bought"][there["bought"]].tolist(), expected["bought"][there["bought"]].tolist()), float(squares.mean().sqrt())
 
     def test_labels_that_records_lack_cost_as_little_as_in_plain_pytorch_that_masks_them(self):
-        generate.generate("orders", self.folder)
+        self.lay("orders")
         for name in ("train.csv", "test.csv"):
             self.lose_labels(name)
         plain = [self.plain_orders(seed) for seed in (1, 2)]
@@ -205,7 +218,7 @@ class LabelsTest(unittest.TestCase):
         self.assertGreater(unmasked_rmse, 1.1 * expected_rmse, "what masks are for")
 
     def test_a_program_is_told_the_loss_of_each_label_which_is_measured_by_it(self):
-        generate.generate("orders", self.folder)
+        self.lay("orders")
         labels = "{bought: {column: bought}, amount: {column: amount, loss: squared, weight: 0.5, optional: true}}"
         last = self.train_orders(labels, "--worker", f"/usr/bin/python3 {self.masking_program()}")
         print(f"bought {last['']['eval_auc']}, amount {last['amount']['eval_rmse']}, {last['amount']['eval_mae']}")
@@ -216,8 +229,9 @@ class LabelsTest(unittest.TestCase):
 
     def test_bits_do_not_depend_on_the_number_of_workers(self):
         models = []
+        job = self.job(SYNC).replace("epochs: 4", "epochs: 1")
         for workers in (1, 3):
-            with PythonCrew(self.job(SYNC), example="two_tasks", workers=workers, name=f"of-{workers}") as crew:
+            with PythonCrew(job, example="two_tasks", workers=workers, name=f"of-{workers}") as crew:
                 crew.wait()
                 models.append(self.kept(crew, f"model-{workers}"))
         code, said = run_to_end("capstan", "checkpoint", "diff", *models)

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import types
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from python_data import CLICKS, ROOT, SYNC, skip_if_lacking
@@ -129,6 +130,14 @@ class EnvironmentTest(unittest.TestCase):
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "CAPSTAN_CHIEF": "127.0.0.1:1", **variables})
             self.assertEqual((done.returncode, done.stdout), (2, f"capstan_ps: {saying}\n"))
 
+    def refused_here(self, saying, **variables):
+        """As refused, without a process for each: a start of Python takes longer than all of these."""
+        said = io.StringIO()
+        with self.subTest(variables), mock.patch.dict(os.environ, {"CAPSTAN_CHIEF": "127.0.0.1:1", **variables}):
+            with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as ended:
+                worker.from_environment()
+            self.assertEqual((ended.exception.code, said.getvalue()), (2, f"capstan_ps: {saying}\n"))
+
     def test_an_address_that_is_none_is_told_at_once(self):
         for address in ("localhost", "localhost:70000", ":7000"):
             self.refused(f"CAPSTAN_CHIEF: {address} is not host:port, with a port from 0 to 65535", CAPSTAN_CHIEF=address)
@@ -136,11 +145,11 @@ class EnvironmentTest(unittest.TestCase):
     def test_a_number_that_cannot_be_meant_is_told_with_its_variable(self):
         for variable in ("CAPSTAN_HEALTH_PORT", "CAPSTAN_METRICS_PORT"):
             for text in ("x", "", "70000", "-1", "7e3"):
-                self.refused(f"{variable}: {text!r} is not a port, from 0 to 65535", **{variable: text})
+                self.refused_here(f"{variable}: {text!r} is not a port, from 0 to 65535", **{variable: text})
         for text in ("soon", "0", "-1", "nan", "inf"):
-            self.refused(f"CAPSTAN_CHIEF_DEADLINE: {text!r} is not a number of seconds above 0", CAPSTAN_CHIEF_DEADLINE=text)
+            self.refused_here(f"CAPSTAN_CHIEF_DEADLINE: {text!r} is not a number of seconds above 0", CAPSTAN_CHIEF_DEADLINE=text)
         for text in ("soon", "0.5", "nan", "1e9"):
-            self.refused(f"CAPSTAN_DRAIN: {text!r} is not a number of seconds from 1 to 86400", CAPSTAN_DRAIN=text)
+            self.refused_here(f"CAPSTAN_DRAIN: {text!r} is not a number of seconds from 1 to 86400", CAPSTAN_DRAIN=text)
 
 
 class WordsTest(unittest.TestCase):

@@ -13,7 +13,7 @@
 
 namespace capstan::worker {
 
-// Of all leases of a worker together.
+// What all leases of a worker together may read ahead.
 struct ReadAheadLimits {
   uint64_t batches = 0;
   uint64_t bytes = 0;  // One batch may be beyond this limit.

@@ -95,6 +95,7 @@ Job::Job(const JobOptions& options)
   SetPolicy(options, *spec.mutable_sparse_update(), /*dense=*/false);
   MakePlan();
   MakeParameters();
+  GatherKeys();
 }
 
 void Job::MakePlan() {
@@ -131,6 +132,19 @@ void Job::MakeParameters() {
     SetSgd(*tensor.mutable_optimizer());
   }
   layout_ = *DenseLayout::Create(plan_.spec.tensors(), options_.partitions);
+}
+
+void Job::GatherKeys() {
+  for (const NamedBatch& batch : batches_) {
+    for (const auto& [partition, keys] : KeysOf(batch)) {
+      std::vector<uint64_t>& all = all_keys_[partition];
+      all.insert(all.end(), keys.begin(), keys.end());
+    }
+  }
+  for (auto& [partition, keys] : all_keys_) {
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  }
 }
 
 bool Job::judges_rows() const { return CountsRowUpdates(spec().sparse_update()); }

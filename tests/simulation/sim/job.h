@@ -125,6 +125,8 @@ class Job {
 
   // What a batch touches: rows of the one table, by partition; and every block.
   std::map<uint32_t, std::vector<uint64_t>> KeysOf(const NamedBatch& batch) const;
+  // The rows that any batch touches, each once, by partition.
+  const std::map<uint32_t, std::vector<uint64_t>>& AllKeys() const { return all_keys_; }
   const DenseLayout& layout() const { return layout_; }
   // The first element of a dense block.
   static uint64_t ElementOf(const Block& block) { return kDenseKey + block.flat_offset; }
@@ -145,6 +147,7 @@ class Job {
  private:
   void MakePlan();
   void MakeParameters();
+  void GatherKeys();
   std::vector<uint64_t> OwnKeys(const NamedBatch& batch) const;
   std::vector<uint64_t> KeyList(const NamedBatch& batch) const;
 
@@ -154,6 +157,7 @@ class Job {
   std::vector<std::vector<NamedBatch>> places_;  // By place in the order of the tasks.
   std::vector<NamedBatch> batches_;              // Of all of them.
   std::map<BatchName, uint64_t> numbers_;        // Places in batches_.
+  std::map<uint32_t, std::vector<uint64_t>> all_keys_;
   DenseLayout layout_;
 };
 

@@ -39,9 +39,22 @@ bool Holds(const v1::View& view, uint32_t shard, uint32_t partition) {
          view.owners(static_cast<int>(partition)) == shard;
 }
 
-template <typename AddPart>
+template <typename Blocks>
+void AddPart(uint32_t partition, const std::vector<uint64_t>& keys, const Blocks& blocks,
+             v1::PullRequest& request) {
+  v1::PartitionPull& part = *request.add_partitions();
+  part.set_partition(partition);
+  if (!keys.empty()) {
+    v1::TableKeys& table = *part.add_tables();
+    table.set_table(Job::kTable);
+    for (uint64_t key : keys) Put(key, *table.mutable_keys());
+  }
+  for (BlockId block : blocks) part.add_blocks(Raw(block));
+}
+
+template <typename Add>
 void ForEachPart(const Job& job, const NamedBatch& batch, const v1::View& view, uint32_t shard,
-                 const AddPart& add) {
+                 const Add& add) {
   const std::map<uint32_t, std::vector<uint64_t>> keys = job.KeysOf(batch);
   for (uint32_t p = 0; p < job.options().partitions; ++p) {
     if (!Holds(view, shard, p)) continue;
@@ -92,15 +105,17 @@ void LeaveOutCommit(v1::PushRequest& request) {
 void AddPull(const Job& job, const NamedBatch& batch, const v1::View& view, uint32_t shard,
              v1::PullRequest& request) {
   ForEachPart(job, batch, view, shard, [&](uint32_t p, const auto& keys, const auto& blocks) {
-    v1::PartitionPull& part = *request.add_partitions();
-    part.set_partition(p);
-    if (!keys.empty()) {
-      v1::TableKeys& table = *part.add_tables();
-      table.set_table(Job::kTable);
-      for (uint64_t key : keys) Put(key, *table.mutable_keys());
-    }
-    for (BlockId block : blocks) part.add_blocks(Raw(block));
+    AddPart(p, keys, blocks, request);
   });
+}
+
+void AddPullOfAll(const Job& job, uint32_t partition, const v1::View& view, uint32_t shard,
+                  v1::PullRequest& request) {
+  const auto keys = job.AllKeys().find(partition);
+  const bool has_keys = keys != job.AllKeys().end();
+  const auto blocks = job.layout().blocks_of(static_cast<PartitionIndex>(partition));
+  if (!Holds(view, shard, partition) || (!has_keys && blocks.empty())) return;
+  AddPart(partition, has_keys ? keys->second : std::vector<uint64_t>(), blocks, request);
 }
 
 void AddGradients(const Job& job, const Step& step, const v1::View& view, uint32_t shard,

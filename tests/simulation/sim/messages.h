@@ -41,6 +41,9 @@ v1::RequestHeader HeaderFor(const v1::View& view, uint32_t shard);
 
 void AddPull(const Job& job, const NamedBatch& batch, const v1::View& view, uint32_t shard,
              v1::PullRequest& request);
+// Of everything in a partition; nothing, where the shard does not hold it.
+void AddPullOfAll(const Job& job, uint32_t partition, const v1::View& view, uint32_t shard,
+                  v1::PullRequest& request);
 void AddGradients(const Job& job, const Step& step, const v1::View& view, uint32_t shard,
                   v1::PushRequest& request);
 

@@ -31,18 +31,21 @@ constexpr uint64_t kIncarnation = 1;
 }  // namespace
 
 Reading ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t index) {
+  v1::PullRequest empty;
+  *empty.mutable_header() = HeaderFor(view, index);
+  empty.mutable_header()->set_timeline(shard.timeline());
+  empty.set_evaluation(true);
+  const absl::Status checked = shard.view().CheckHeader(empty.header());
+  if (!checked.ok()) return {.cells = {}, .status = checked};
   Step all;
   absl::Status status;
-  for (const NamedBatch& batch : job.AllBatches()) {
-    v1::PullRequest request;
-    *request.mutable_header() = HeaderFor(view, index);
-    request.mutable_header()->set_timeline(shard.timeline());
-    request.set_evaluation(true);
-    AddPull(job, batch, view, index, request);
+  // Each partition by itself: where one cannot be read the others are.
+  for (uint32_t partition = 0; partition < job.options().partitions; ++partition) {
+    v1::PullRequest request = empty;
+    AddPullOfAll(job, partition, view, index, request);
+    if (request.partitions().empty()) continue;
     auto query = ps::PullQuery::Read(ToBuffer(request), shard.catalog());
     CAPSTAN_CHECK(query.ok());
-    const absl::Status checked = shard.view().CheckHeader((*query)->head().header());
-    if (!checked.ok()) return {.cells = std::move(all.pulled), .status = checked};
     // Who evaluates waits for nobody, so the answer comes at once.
     shard.Pull(*std::move(query), absl::InfiniteFuture(),
                [&](const absl::StatusOr<grpc::ByteBuffer>& buffer, absl::Duration) {

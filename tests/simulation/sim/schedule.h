@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -25,7 +26,9 @@ class Schedule : public Clock {
   absl::Duration elapsed() const { return now_ - begin_; }
 
   void At(absl::Time when, std::function<void()> event);
-  void After(absl::Duration wait, std::function<void()> event) { At(now_ + wait, event); }
+  void After(absl::Duration wait, std::function<void()> event) {
+    At(now_ + wait, std::move(event));
+  }
 
   // The next event. False: there is none.
   bool RunOne();
