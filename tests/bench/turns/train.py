@@ -56,6 +56,8 @@ def watch(crew, until=None, warm_up=WARM_UP_EXAMPLES):
         status = crew.status()
         if status.state in ENDED or (until and status.examples >= until):
             break
+        if ended := [name for name, process in crew.processes.items() if process.poll() not in (None, 0)]:
+            sys.exit(f"{', '.join(ended)} ended while the job went on\n{crew.last_words()}")
         if warm_up <= status.examples < status.examples_expected and status.examples != before:
             points.append(Point(crew, status.examples))
         before = status.examples

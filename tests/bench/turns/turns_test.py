@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 
 TURNS = pathlib.Path(__file__).resolve().parent
@@ -96,6 +97,20 @@ class TurnsTest(unittest.TestCase):
 
     def test_chief(self):
         self.tells(sections.chief, frame.CAPSTAN, "chief.py", "--short")
+
+
+class WatchTest(unittest.TestCase):
+
+    def test_a_process_that_fails_ends_the_turn_which_would_wait_for_it_for_ever(self):
+        sys.path.insert(0, str(TURNS))
+        import train
+        failed = subprocess.Popen([sys.executable, "-c", "import sys; sys.exit(3)"])
+        failed.wait()
+        crew = types.SimpleNamespace(processes={"worker-0": failed}, last_words=lambda: "no module of that name",
+                                     status=lambda: types.SimpleNamespace(state=None, examples=0, examples_expected=1))
+        with self.assertRaises(SystemExit) as ended:
+            train.watch(crew)
+        self.assertEqual(ended.exception.code, "worker-0 ended while the job went on\nno module of that name")
 
 
 if __name__ == "__main__":
