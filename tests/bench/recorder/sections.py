@@ -258,7 +258,8 @@ def lanes(context):
             *(Row(f"tasks of {task}: memory of a worker of {what}, by what `capstan plan` says",
                   f"tasks of {task}: memory of a worker of {what} by the plan", 1, 1, less=True)
               for task in ("64KiB", "2MiB") for what in ("one lane", "many lanes"))]
-    return Section("lanes", [context.capstan("lanes.py", context.scratch / "clicks")], rows, wanted=1, bound=3, prepare=context.make_clicks)
+    return Section("lanes", [context.capstan("lanes.py", context.scratch / "clicks")], rows, wanted=1, bound=3, quiet=1, lasting=True,
+                   prepare=context.make_clicks)
 
 
 def plan(context):
