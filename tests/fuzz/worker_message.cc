@@ -87,7 +87,7 @@ class FuzzedTrainer final : public TrainerWork {
   TrainerClock clock_;
   LaneTurns turns_{kTwoLanesAtATime, LaneTurns::Order::kOfLanes};
   WaitingTurns waiting_opens_{1};
-  ReadAhead read_ahead_{1 << 20};
+  ReadAhead read_ahead_{{.batches = 2, .bytes = 1 << 20}};
   const SharedByLeases shared_{
       .clock = clock_, .turns = turns_, .waiting_opens = waiting_opens_, .read_ahead = read_ahead_};
   HeldLeases leases_{TrainerId{kTrainer}, clock_, [this](const v1::Lease& lease) {

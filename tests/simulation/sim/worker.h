@@ -83,7 +83,7 @@ class WorkerProcess final : public worker::WorkerShell {
   absl::Time stalled_since_ = absl::InfinitePast();
   absl::Time data_come_ = absl::InfinitePast();
   worker::WaitingTurns waiting_opens_;
-  worker::ReadAhead read_ahead_{/*most_bytes=*/2};  // Each batch counts as one.
+  worker::ReadAhead read_ahead_{{.batches = 2, .bytes = 2}};  // Each batch counts as one byte.
   std::map<TrainerId, std::unique_ptr<SimTrainer>> trainers_;
   std::optional<worker::WorkerMachine> machine_;  // None until it has been registered.
   uint64_t false_words_told_ = 0;

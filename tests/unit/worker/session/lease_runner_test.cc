@@ -156,7 +156,7 @@ class LeaseRunnerTest : public ::testing::Test {
   TrainerClock clock_;
   LaneTurns turns_{kTwoLanesAtATime, LaneTurns::Order::kOfAsking};
   WaitingTurns waiting_opens_{1};
-  ReadAhead read_ahead_{kBatchBytes};
+  ReadAhead read_ahead_{{.batches = 2, .bytes = kBatchBytes}};
   const SharedByLeases shared_{
       .clock = clock_, .turns = turns_, .waiting_opens = waiting_opens_, .read_ahead = read_ahead_};
 };
