@@ -61,7 +61,7 @@ TEST(TrainerTest, ItsEndDoesNotWaitForACoordinatorThatDoesNotAnswer) {
                              NewDataFiles({.patience = absl::ZeroDuration()}));
   StepPool steps(parameters);
   WaitingTurns waiting_opens(1);
-  ReadAhead read_ahead(1 << 20);
+  ReadAhead read_ahead({.batches = 2, .bytes = 1 << 20});
   GroupedExamples grouped;
   const JobProgress progress;
   metrics::Registry registry;
