@@ -15,6 +15,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from crew import BINARIES, Crew, run_to_end
+from ending import held
 
 INSIDE = "CAPSTAN_CHAOS_INSIDE"
 GATE = "10.77.0.1"  # The test itself.
@@ -168,7 +169,7 @@ class Town(Crew):
         words = [word.replace("127.0.0.1:0", f"{here}:0") for word in map(str, arguments)]
         if binary == "worker":
             words += ["--host", here]
-        with open(self.folder / f"{name}.log", "ab") as log:
+        with held(), open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(
                 ["ip", "netns", "exec", name, str(BINARIES / binary), "--health-port", "0", "--metrics-port", "0",
                  "--ports-file", str(self.ports_file(name)), *map(str, self.flags), *words],

@@ -25,7 +25,7 @@ import urllib.request
 
 import grpc
 
-from ending import unwind_at_sigterm
+from ending import held, unwind_at_sigterm
 from held_port import HeldPort
 
 BINARIES = pathlib.Path(os.environ["CAPSTAN_BIN"])
@@ -184,13 +184,12 @@ class Crew:
 
     def start(self, name, binary, *arguments):
         self.ports_file(name).unlink(missing_ok=True)
-        log = open(self.folder / f"{name}.log", "ab")
         command = [self.binaries(name) / binary, "--health-port", 0, "--metrics-port", self.metrics_ports.get(name, 0),
                    "--ports-file", self.ports_file(name), *self.flags, *arguments]
-        self.processes[name] = subprocess.Popen([str(word) for word in command], stdout=log,
-                                                stderr=log, stdin=subprocess.DEVNULL,
-                                                env={**os.environ, **self.environment.get(name, {})})
-        log.close()
+        with held(), open(self.folder / f"{name}.log", "ab") as log:
+            self.processes[name] = subprocess.Popen([str(word) for word in command], stdout=log,
+                                                    stderr=log, stdin=subprocess.DEVNULL,
+                                                    env={**os.environ, **self.environment.get(name, {})})
 
     def add_shard(self, index):
         self.start(f"ps-{index}", "ps", "--chief", self.address, "--index", index,

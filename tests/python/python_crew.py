@@ -4,6 +4,7 @@ import os
 import subprocess
 
 from crew import Crew
+from ending import held
 from python_data import PYTHON, ROOT
 
 
@@ -29,7 +30,7 @@ class PythonCrew(Crew):
                      "CAPSTAN_PORTS_FILE": str(self.ports_file(name)),
                      "OMP_WAIT_POLICY": "passive",  # As `capstan train` sets it.
                      **self.common, **environment}
-        with open(self.folder / f"{name}.log", "ab") as log:
+        with held(), open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(
                 [*self.prefix_of(name), PYTHON, str(ROOT / "tests/python" / self.program), self.example], stdout=log, stderr=log,
                 stdin=subprocess.DEVNULL, env={**os.environ, **variables})
