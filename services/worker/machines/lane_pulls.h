@@ -34,7 +34,7 @@ class LanePulls {
   void Send(const SendPull& action);
   // Ends the lane's turn, or its waiting for one, and forgets the pulls that wait.
   void EndTurn();
-  // The lane takes no turn in `round`, nor in rounds before it.
+  // Nobody has to wait for a turn of the lane in `round`, nor in rounds before it.
   void Pass(uint64_t round) { turns_.Pass(this, round); }
   // Forgets those waiting pulls for which wanted(batch, shard) is false.
   void Keep(absl::FunctionRef<bool(uint64_t batch, ShardIndex shard)> wanted);

@@ -35,8 +35,8 @@ class LaneTurns {
   // Calls begin() when the turn of `who` comes: within this call, or within a later call of any
   // holder. REQUIRES: `who` has joined, and has not asked since its last End().
   void Ask(const void* who, uint64_t round, absl::AnyInvocable<void()> begin);
-  // `who` takes no turn in `round`, nor in rounds before it: another runner of the lane has taken
-  // it. Does nothing if `who` has left.
+  // Nobody has to wait for a turn of `who` in `round`, nor in rounds before it: it has reported, or
+  // another runner of the lane has taken it. Does nothing if `who` has left.
   void Pass(const void* who, uint64_t round);
   // Ends the turn of `who`, or its waiting for one. Does nothing if it has neither.
   void End(const void* who);

@@ -77,6 +77,13 @@ void LeaseRunner::Do(const SendOpen& action) {
   });
 }
 
+// A lane whose batch has no parameters has pulled nothing, and so has had no turn: without this,
+// lanes above it would wait for that until the coordinator says what the next round is.
+void LeaseRunner::Do(const SendReport& action) {
+  lane_pulls_.Pass(action.round);
+  shell_->Do(action);
+}
+
 void LeaseRunner::OnOpened(const OpenDone& event) {
   lifecycle_.OnOpened(event);
   if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_WAIT) {

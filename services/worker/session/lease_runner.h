@@ -68,6 +68,7 @@ class LeaseRunner final : public LeaseWork, public LeaseEvents {
   void Do(const ReadBatch& action) { shared_.read_ahead.Ask(this, action.batch); }
   void Do(const SendPull& action) { lane_pulls_.Send(action); }
   void Do(const SendOpen& action);
+  void Do(const SendReport& action);
   void Do(const Finished& action);
   template <typename Other>
   void Do(const Other& action) {

@@ -28,6 +28,8 @@ struct Asked {
   std::vector<SendPull> pulls;
   std::vector<SendOpen> opens;
   std::vector<uint64_t> computed;
+  std::vector<SendPush> pushes;
+  std::vector<SendReport> reports;
   std::optional<uint64_t> read_to_end;
   bool destroyed = false;
 };
@@ -47,9 +49,9 @@ class FakeShell final : public LeaseShell {
   void Do(const ReadBatch& action) override { asked_.reads.push_back(action.batch); }
   void Do(const SendPull& action) override { asked_.pulls.push_back(action); }
   void Do(const Compute& action) override { asked_.computed.push_back(action.batch); }
-  void Do(const SendPush&) override {}
+  void Do(const SendPush& action) override { asked_.pushes.push_back(action); }
   void Do(const SendClock&) override {}
-  void Do(const SendReport&) override {}
+  void Do(const SendReport& action) override { asked_.reports.push_back(action); }
   void Do(const Forget& action) override { shards.erase(action.batch); }
   void Open(const SendOpen& action, absl::Time, std::optional<WaitingTurns::Turn> turn) override {
     asked_.opens.push_back(action);
@@ -105,7 +107,10 @@ struct Work {
 
 class LeaseRunnerTest : public ::testing::Test {
  protected:
-  LeaseRunnerTest() { SetOwners({0, 1}); }
+  explicit LeaseRunnerTest(LaneTurns::Order order = LaneTurns::Order::kOfAsking)
+      : turns_(kTwoLanesAtATime, order) {
+    SetOwners({0, 1});
+  }
 
   void SetOwners(const std::vector<uint32_t>& owners) {
     view_.mutable_owners()->Assign(owners.begin(), owners.end());
@@ -154,7 +159,7 @@ class LeaseRunnerTest : public ::testing::Test {
   }();
   v1::View view_;
   TrainerClock clock_;
-  LaneTurns turns_{kTwoLanesAtATime, LaneTurns::Order::kOfAsking};
+  LaneTurns turns_;
   WaitingTurns waiting_opens_{1};
   ReadAhead read_ahead_{{.batches = 2, .bytes = kBatchBytes}};
   const SharedByLeases shared_{
@@ -243,6 +248,30 @@ TEST_F(LeaseRunnerTest, APullThatWaitsForItsTurnGoesToTheShardsOfTheNewMapOnly) 
   third->runner->OnView(/*restarted=*/{});
   first->runner->Deliver(Revoked());
   EXPECT_THAT(PulledFrom(*third), UnorderedElementsAre(ShardIndex{0}, ShardIndex{2}));
+}
+
+class LaneOrderTest : public LeaseRunnerTest {
+ protected:
+  LaneOrderTest() : LeaseRunnerTest(LaneTurns::Order::kOfLanes) {}
+};
+
+TEST_F(LaneOrderTest, ALaneWhoseBatchNeedsNoPullHoldsNobodyUpOnceItHasReported) {
+  const auto low = BeginLane(0);
+  const auto middle = BeginPulling(1);
+  const auto high = BeginPulling(2);
+  EXPECT_THAT(PulledFrom(*middle), IsEmpty()) << "its turn comes after that of lane 0";
+
+  low->shell->AnswerOpen();
+  low->shell->Answer(0, /*on=*/{});
+  ASSERT_THAT(low->asked.computed, ElementsAre(0));
+  low->runner->Deliver(Computed{.batch = 0});
+  ASSERT_EQ(low->asked.pushes.size(), 2u) << "it stages on every shard";
+  for (const SendPush& push : std::vector<SendPush>(low->asked.pushes)) {
+    low->runner->Deliver(PushDone{.ticket = push.ticket});
+  }
+  ASSERT_EQ(low->asked.reports.size(), 1u);
+  EXPECT_THAT(PulledFrom(*middle), UnorderedElementsAre(ShardIndex{0}, ShardIndex{1}));
+  EXPECT_THAT(PulledFrom(*high), UnorderedElementsAre(ShardIndex{0}, ShardIndex{1}));
 }
 
 TEST_F(LeaseRunnerTest, TheEndOfTheRunnerIsTheEndOfItsShellBeforeAnotherLaneBegins) {
