@@ -42,10 +42,14 @@ absl::Status RangedFile::Seek(uint64_t offset) {
 absl::StatusOr<size_t> RangedFile::Fill(char* to, size_t size) {
   size_t filled = 0;
   while (filled < size) {
-    CAPSTAN_ASSIGN_OR_RETURN(const size_t n, stream_->Read({to + filled, size - filled}));
-    if (n == 0) break;
-    filled += n;
-    at_ += n;
+    const absl::StatusOr<size_t> n = stream_->Read({to + filled, size - filled});
+    if (!n.ok()) {
+      stream_.reset();  // Nobody knows how much of the window it has filled.
+      return n.status();
+    }
+    if (*n == 0) break;
+    filled += *n;
+    at_ += *n;
   }
   return filled;
 }
@@ -55,12 +59,8 @@ absl::StatusOr<std::string_view> RangedFile::Peek(uint64_t offset, size_t most) 
   const size_t held = window_.size();
   if (held < most) {
     window_.resize(most);
-    const absl::StatusOr<size_t> filled = Fill(window_.data() + held, most - held);
-    if (!filled.ok()) {
-      stream_.reset();  // Nobody knows how much of the window it has filled.
-      return filled.status();
-    }
-    window_.resize(held + *filled);
+    CAPSTAN_ASSIGN_OR_RETURN(const size_t filled, Fill(window_.data() + held, most - held));
+    window_.resize(held + filled);
   }
   return std::string_view(window_.data(), std::min(most, window_.size()));
 }

@@ -114,5 +114,16 @@ TEST(RangedFileTest, AfterAnErrorTheSameBytesAreReadAnew) {
   EXPECT_EQ(*file.Peek(0, 50), text.substr(0, 50));
 }
 
+TEST(RangedFileTest, AfterAnErrorOnTheWayNothingIsTakenForTheBytesBeforeIt) {
+  const std::string text = ManyLetters(200);
+  const TenBytesAtATime source(text);
+  RangedFile file(source, {"file", text.size()});
+  ASSERT_TRUE(file.Peek(80, 20).ok());
+  source.fails_at = 110;
+  EXPECT_EQ(file.Peek(120, 5).status(), absl::UnavailableError("broken"));
+  EXPECT_EQ(*file.Peek(95, 10), text.substr(95, 10));
+  EXPECT_EQ(*file.Peek(120, 5), text.substr(120, 5));
+}
+
 }  // namespace
 }  // namespace capstan::parquet
