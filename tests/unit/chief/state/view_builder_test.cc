@@ -287,7 +287,7 @@ TEST_F(ViewBuilderTest, AViewOfSspNamesWhoTrainsAndIsAnotherOneWhenThatIsSomebod
   EXPECT_THAT(views.current().trainers(), IsEmpty());
 }
 
-TEST(ViewGateTest, ViewsWithOtherMovesOrCopiesWaitForTheStore) {
+TEST(ViewGateOfMovesTest, ViewsWithOtherMovesOrCopiesWaitForTheStore) {
   v1::View view;
   view.add_owners(0);
   ViewGate gate(view);
