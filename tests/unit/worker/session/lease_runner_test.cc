@@ -141,9 +141,12 @@ class LeaseRunnerTest : public ::testing::Test {
   // A lane whose first batch has been read and whose round is open, so that it wants to pull.
   std::unique_ptr<Work> BeginPulling(uint32_t lane) {
     std::unique_ptr<Work> work = BeginLane(lane);
-    work->shell->AnswerOpen();
-    work->shell->Answer(work->asked.reads.front(), {ShardIndex{0}, ShardIndex{1}});
+    AskForATurn(*work);
     return work;
+  }
+  static void AskForATurn(Work& work) {
+    work.shell->AnswerOpen();
+    work.shell->Answer(work.asked.reads.front(), {ShardIndex{0}, ShardIndex{1}});
   }
 
   static std::vector<ShardIndex> PulledFrom(const Work& work) {
@@ -257,8 +260,10 @@ class LaneOrderTest : public LeaseRunnerTest {
 
 TEST_F(LaneOrderTest, ALaneWhoseBatchNeedsNoPullHoldsNobodyUpOnceItHasReported) {
   const auto low = BeginLane(0);
-  const auto middle = BeginPulling(1);
-  const auto high = BeginPulling(2);
+  const auto middle = BeginLane(1);
+  const auto high = BeginLane(2);
+  AskForATurn(*middle);
+  AskForATurn(*high);
   EXPECT_THAT(PulledFrom(*middle), IsEmpty()) << "its turn comes after that of lane 0";
 
   low->shell->AnswerOpen();
