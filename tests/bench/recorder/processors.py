@@ -8,8 +8,12 @@ import pathlib
 import resource
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "e2e"))
+from ending import held
 
 TICKS = os.sysconf("SC_CLK_TCK")
 STRAGGLERS_SECONDS = 10  # A turn's processes may outlive its command so long; then they are ended.
@@ -84,11 +88,15 @@ def run(command, environment=None, timeout=None, patience=STRAGGLERS_SECONDS):
     of this process. What it leaves behind may run for `patience` seconds."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as log:
         begin, before, own = time.monotonic(), machine(), own_seconds()
-        process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=log, stdin=subprocess.DEVNULL,
-                                   env={**os.environ, **(environment or {})}, start_new_session=True)
+        process = None
         try:
+            with held():
+                process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=log, stdin=subprocess.DEVNULL,
+                                           env={**os.environ, **(environment or {})}, start_new_session=True)
             code = process.wait(timeout)
         except BaseException as error:
+            if process is None:
+                raise
             with contextlib.suppress(ProcessLookupError):  # All of it may have ended by itself.
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
