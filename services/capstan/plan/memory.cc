@@ -41,8 +41,8 @@ constexpr uint64_t kListsWhileStored = 6;
 
 // What a worker has in memory beyond what is counted one by one: what towers, calls and their
 // messages use for a moment, and what lies between freed pieces, which the allocator gives back to
-// nobody. The second was up to a quarter of what is counted, and large pieces leave none of it: with
-// one and 25 lanes of a small model, as tests/bench/turns/lanes.py has them, 2026-12-01.
+// nobody. The second was up to a quarter of what is counted, and large pieces leave none of it:
+// with one and 25 lanes of a small model, as tests/bench/turns/lanes.py has them, 2026-12-01.
 constexpr uint64_t kScratchBytes = uint64_t{3} << 20;
 constexpr uint64_t kMostFragments = uint64_t{8} << 20;
 
