@@ -13,18 +13,12 @@ namespace capstan::chief {
 
 // Only the present process of a shard gets a lease, and only if the published view names it. A
 // chief that another one has superseded may not know it yet: what it grants ends before the other
-// one, which waits, has backups take over. Once the end is stored nobody takes over in the timeline
-// that is published: whoever serves it has a lease for as long as it is heard of, and nothing is
-// written. A process that serves another one, which a later chief may have begun, has what the term
-// allows, as ever.
+// one, which waits, has backups take over.
 double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now) {
   if (!job_->replicas() || job_->writer.superseded()) return 0;
   const Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
   if (shard == nullptr || shard->gone || !job_->placement.IsPublished(*shard)) return 0;
   ShardLease& lease = job_->placement.hearing.lease();
-  const uint64_t timeline = job_->placement.gate.published().timeline();
-  if (job_->end_stored() && shard->loaded_timeline == timeline)
-    return lease.Grant(incarnation, /*stood_at=*/now, now);
   job_->writer.Renew(now, lease.renewal());
   return lease.Grant(incarnation, job_->writer.stood_at(now), now);
 }

@@ -47,9 +47,6 @@ struct JobContext {
   v1::JobState told_state() const {
     return writer.IsStored(completion) ? state : v1::JOB_STATE_CHECKPOINTING;
   }
-  // Returns true if the store has it that the job has ended: no chief, be it this one or a later
-  // one, goes on in the timelines until then, so no partition gets another owner in them.
-  bool end_stored() const { return ended() && writer.IsStored(end_written); }
   bool replicas() const { return plan.spec.replicas() > 0; }
   bool partial_recovery() const { return plan.spec.recovery() == v1::RECOVERY_PARTIAL; }
   absl::Duration worker_lease() const {
@@ -125,8 +122,7 @@ struct JobContext {
   std::string stop;    // Why the job is to end early; empty: it is not.
   std::string model_uri;
   std::optional<absl::Time> completed;
-  StateWriter::Ticket completion = 0;   // The end is told once this is stored.
-  StateWriter::Ticket end_written = 0;  // The state of completion, or of failure.
+  StateWriter::Ticket completion = 0;  // The end is told once this is stored.
 
   Training training;
   Placement placement;
