@@ -21,9 +21,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// How a store is opened.
-class ForeignThingsTest
-    : public testing::TestWithParam<std::function<std::unique_ptr<ObjectStore>()>> {
+// How a store is opened, which may lie in a folder of the test's own.
+class ForeignThingsTest : public testing::TestWithParam<
+                              std::function<std::unique_ptr<ObjectStore>(const std::string&)>> {
  protected:
   // A checkpoint of one step and two partitions.
   void Write(const std::string& id) {
@@ -41,13 +41,15 @@ class ForeignThingsTest
     ASSERT_TRUE(store_->Put(id + "/MANIFEST.json", *ManifestText(manifest)).ok());
   }
 
-  const std::unique_ptr<ObjectStore> store_ = GetParam()();
+  const TestFolder folder_;
+  const std::unique_ptr<ObjectStore> store_ = GetParam()(folder_.path());
 };
 
-INSTANTIATE_TEST_SUITE_P(Memory, ForeignThingsTest, testing::Values(MakeMemoryObjectStore));
-INSTANTIATE_TEST_SUITE_P(Disk, ForeignThingsTest, testing::Values([] {
-                           static const TestFolder folder;
-                           return *OpenObjectStore(folder.path());
+INSTANTIATE_TEST_SUITE_P(Memory, ForeignThingsTest, testing::Values([](const std::string&) {
+                           return MakeMemoryObjectStore();
+                         }));
+INSTANTIATE_TEST_SUITE_P(Disk, ForeignThingsTest, testing::Values([](const std::string& folder) {
+                           return *OpenObjectStore(folder);
                          }));
 
 TEST_P(ForeignThingsTest, AreNamedAndAreNoCheckpoints) {
@@ -93,9 +95,9 @@ TEST_P(ForeignThingsTest, InACheckpointKeepItFromBeingDeletedButNotFromBeingUsed
 
 TEST_P(ForeignThingsTest, WhatIsBeingWrittenIsGivenUpBeforeItsObjectsAreDeleted) {
   ASSERT_TRUE(store_->Put("000000000009-a/partition-0000.capstan", "bytes").ok());
-  ASSERT_TRUE(DeleteUnfinished(*store_, "000000000009-a").ok());
+  ASSERT_EQ(DeleteUnfinished(*store_, "000000000009-a"), absl::OkStatus());
   EXPECT_THAT(*store_->List(""), ElementsAre(ObjectInfo{"000000000009-a/MANIFEST.json", 0}));
-  ASSERT_TRUE(DeleteUnfinished(*store_, "000000000009-a").ok());
+  ASSERT_EQ(DeleteUnfinished(*store_, "000000000009-a"), absl::OkStatus());
   EXPECT_THAT(*store_->List(""), IsEmpty());
   Write("000000000010-b");
   EXPECT_TRUE(absl::IsAlreadyExists(DeleteUnfinished(*store_, "000000000010-b")));
