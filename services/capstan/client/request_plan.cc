@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/reuse.h"
 #include "capstan/placement/placement.h"
 
 namespace capstan {
@@ -45,12 +46,15 @@ void RequestPlan::CountKeys(absl::Span<const TableKeys> tables) {
   const uint32_t partitions = map_->partition_count();
   const size_t table_count = map_->tables().size();
   next_.assign(partitions * table_count, 0);
-  partition_of_.clear();
+  size_t count = 0;
+  for (const TableKeys& keys : tables) count += keys.keys.size();
+  ResizeForReuse(partition_of_, count);
+  uint32_t* partition_of = partition_of_.data();
   for (const TableKeys& keys : tables) {
     const uint64_t seed = map_->tables()[keys.table].seed;
     for (uint64_t key : keys.keys) {
       const auto partition = static_cast<uint32_t>(Raw(PartitionOfKey(key, seed, partitions)));
-      partition_of_.push_back(partition);
+      *partition_of++ = partition;
       ++next_[partition * table_count + keys.table];
     }
   }
@@ -80,8 +84,8 @@ void RequestPlan::MakeSegments() {
 
 void RequestPlan::PlaceKeys(absl::Span<const TableKeys> tables) {
   const size_t table_count = map_->tables().size();
-  keys_.resize(partition_of_.size());
-  rows_.resize(partition_of_.size());
+  ResizeForReuse(keys_, partition_of_.size());
+  ResizeForReuse(rows_, partition_of_.size());
   const uint32_t* partition = partition_of_.data();
   for (const TableKeys& keys : tables) {
     for (size_t row = 0; row < keys.keys.size(); ++row) {

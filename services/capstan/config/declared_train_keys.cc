@@ -67,7 +67,7 @@ constexpr DeclaredKey kTrainKeys[] = {
      .values = WholeKey{.in = {.min = 1, .max = 64}, .by_default = 2},
      .help = "Batches that each thread has ready ahead of time, beside the one that it, or each of "
              "its lanes, works on next, as long as those of a whole worker are less than 64 MiB; "
-             "as many again are cut, or one of each lane, with the same bound.",
+             "in jobs without lanes as many again are cut, with the same bound.",
      .may_change = true},
     {.key = "train.push_window",
      .values = WholeKey{.in = {.min = 1, .max = 64}, .by_default = 1},

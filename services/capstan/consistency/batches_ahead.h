@@ -16,10 +16,10 @@ inline uint64_t BatchesAhead(const v1::JobSpec& job) {
   return uint64_t{job.train().prefetch_batches()} * job.train().compute_threads();
 }
 
-// Returns how many batches of each lease are cut beyond the one that was asked for last. A lane
-// needs one batch a round, and so has the time of a round to cut the next.
+// Returns how many batches of each lease are cut beyond the one that was asked for last. A lane asks
+// for its next batch as soon as it has reported one, and so has the time of a round to cut it.
 inline uint32_t BatchesCutAhead(const v1::JobSpec& job) {
-  return UsesLanes(job) ? 1 : job.train().prefetch_batches();
+  return UsesLanes(job) ? 0 : job.train().prefetch_batches();
 }
 
 }  // namespace capstan

@@ -9,12 +9,12 @@
 namespace capstan {
 
 // Returns at least two, so that one lane pulls or pushes while another is computed; and more, up to
-// eight, as long as the parameters of all of them, `dense_bytes` each, take no more than 64 MiB.
-// Eight hide pulls and pushes that take seven times as long as the computing of a lane; each
-// holds the rows of its batch and their gradients, too.
+// four, as long as the parameters of all of them, `dense_bytes` each, take no more than 64 MiB.
+// Four hide pulls and pushes that take three times as long as the computing of a lane; each holds
+// the rows of its batch, their gradients and the messages with both, too.
 inline uint64_t LanesAtWork(uint64_t dense_bytes) {
   constexpr uint64_t kFewest = 2;
-  constexpr uint64_t kMost = 8;
+  constexpr uint64_t kMost = 4;
   constexpr uint64_t kBytes = 64 << 20;
   return std::clamp(kBytes / std::max<uint64_t>(dense_bytes, 1), kFewest, kMost);
 }

@@ -193,6 +193,14 @@ uint64_t StepKeyBytes(const v1::JobSpec& job, uint64_t keys) {
   return keys * kOfKey + job.partition_count() * (kOfPartition + tables * kOfTable);
 }
 
+// Returns what the tasks of all `feeds` of a worker take. Those of more feeds than kUnpackedFeeds are
+// packed, each once it has been parsed.
+uint64_t TasksBeingRead(const v1::JobSpec& job, const DataFacts& facts, uint64_t feeds) {
+  const uint64_t unpacked = std::min(feeds, kUnpackedFeeds * job.train().compute_threads());
+  if (feeds == unpacked) return feeds * facts.task_bytes;
+  return (unpacked + 1) * facts.task_bytes + (feeds - unpacked) * facts.packed_task_bytes;
+}
+
 // Returns the memory of a worker. Each step under way, or lane at work, holds the pulled parameters
 // and the gradient.
 ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const DataFacts& facts,
@@ -220,7 +228,7 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
       {"parameters and gradients of steps under way", trainers * steps * 2 * (dense + rows)},
       {"gradient being computed", trainers * GradientsOfABatch(job) * (dense + rows)},
       {"messages on their way, at most", trainers * steps * messages},
-      {"tasks being read", feeds * facts.task_bytes},
+      {"tasks being read", TasksBeingRead(job, facts, feeds)},
       {"batches read ahead", (read + cut) * batch},
       {"keys of batches", read * StepKeyBytes(job, traffic.worker.rows)}};
   memory.parts.push_back(

@@ -139,6 +139,8 @@ absl::StatusOr<TaskRanges> LookAtData(v1::JobSpec& job, DataFacts& facts) {
   const RowEstimate estimate = EstimateRows(job, *files, train);
   facts.rows = estimate.rows;
   facts.keys_a_batch = estimate.keys_a_batch;
+  facts.packed_task_bytes = DivideUp(facts.records, std::max<uint64_t>(facts.tasks, 1)) *
+                            estimate.packed_record_bytes;
   return train;
 }
 
@@ -184,6 +186,8 @@ absl::Status TellFacts(const PlanSettings& options, const v1::JobSpec& job, Data
   facts.task_bytes =
       stored ? TaskBytes(job.data(), facts.bytes > 0 ? facts.bytes : uint64_t{1} << 40)
              : DivideUp(facts.records, std::max<uint64_t>(facts.tasks, 1)) * facts.record_bytes;
+  // Unless the data were looked at, nobody knows how many keys occur again.
+  if (stored || facts.packed_task_bytes == 0) facts.packed_task_bytes = facts.task_bytes;
   return absl::OkStatus();
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/deduplicate.h"
 #include "capstan/data/formats/batch.h"
 #include "cli/model/finished_model.h"
 

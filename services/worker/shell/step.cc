@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "capstan/base/reuse.h"
+
 namespace capstan::worker {
 
 void StepTable::SwapValues(StepTable& other) {
@@ -85,8 +87,8 @@ void StepPool::Lend(Step& step, Timeline timeline) {
     for (size_t i = 0; i < map_.tables().size(); ++i) {
       StepTable& table = step.tables[i];
       const size_t rows = table.keys.unique.size();
-      table.rows.resize(rows * map_.tables()[i].dim);
-      table.row_versions.resize(rows);
+      ResizeForReuse(table.rows, rows * map_.tables()[i].dim);
+      ResizeForReuse(table.row_versions, rows);
     }
   }
   if (step.frozen_of == timeline || !frozen_.Know(timeline)) return;

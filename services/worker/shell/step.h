@@ -15,7 +15,7 @@
 #include "absl/types/span.h"
 #include "capstan/client/ps_client.h"
 #include "capstan/client/request_plan.h"
-#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/deduplicate.h"
 #include "capstan/data/formats/batch.h"
 #include "capstan/v1/chief.pb.h"
 #include "worker/shell/frozen_tensors.h"

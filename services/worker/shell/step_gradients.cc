@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "capstan/base/check.h"
+#include "capstan/base/reuse.h"
 
 namespace capstan::worker {
 namespace {
@@ -44,7 +45,9 @@ void Scale(float factor, std::span<float> values) {
 }  // namespace
 
 StepGradients::StepGradients(Step& step) : step_(step) {
-  for (StepTable& table : step_.tables) table.row_gradients.resize(table.rows.size());
+  for (StepTable& table : step_.tables) {
+    ResizeForReuse(table.row_gradients, table.rows.size());
+  }
   step_.parameter_gradients.resize(step_.parameters.size());
 }
 

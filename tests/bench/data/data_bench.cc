@@ -9,7 +9,7 @@
 
 #include "capstan/base/check.h"
 #include "capstan/base/permutation.h"
-#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/deduplicate.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/task_reader.h"

@@ -26,7 +26,7 @@
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/check.h"
 #include "capstan/base/hash.h"
-#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/deduplicate.h"
 #include "capstan/data/synthetic/zipf.h"
 #include "tests/bench/dataplane/client.h"
 #include "tests/bench/dataplane/measure.h"

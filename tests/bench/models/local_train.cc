@@ -16,7 +16,7 @@
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/config/config.h"
-#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/deduplicate.h"
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/layout.h"

@@ -71,16 +71,20 @@ TEST(WorkerMemoryTest, AProgramsStepsKeepACopyOfWhatWasPulledWhereThatIsCompensa
   EXPECT_EQ(copies(), 0u) << "towers write to nothing that was pulled";
 }
 
-TEST(WorkerMemoryTest, EachLaneHoldsATaskThatIsBeingRead) {
+TEST(WorkerMemoryTest, EachLaneHoldsATaskThatIsBeingReadPackedWhereThereAreMoreThanFour) {
   const Scale scale = {.workers = 4, .shards = 1};
-  const DataFacts facts = {.task_bytes = 1000};
-  EXPECT_EQ(PartOf(SizesFor(DenseJob(40), scale, facts).worker, "tasks being read"), 10'000u);
+  const DataFacts facts = {.task_bytes = 1000, .packed_task_bytes = 300};
+  const auto tasks = [&](const v1::JobSpec& job) {
+    return PartOf(SizesFor(job, scale, facts).worker, "tasks being read");
+  };
+  EXPECT_EQ(tasks(DenseJob(16)), 4'000u);
+  EXPECT_EQ(tasks(DenseJob(40)), 4'000u + 6 * 300 + 1'000) << "one is being packed";
   v1::JobSpec job = DenseJob(0);
   job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
-  EXPECT_EQ(PartOf(SizesFor(job, scale, facts).worker, "tasks being read"), 1'000u);
+  EXPECT_EQ(tasks(job), 1'000u);
 }
 
-TEST(WorkerMemoryTest, LanesHaveBatchesReadyAndCutOthersWithinABoundForEachOfBoth) {
+TEST(WorkerMemoryTest, LanesHaveBatchesReadyWithinABoundAndCutNoneBeyondThem) {
   const Scale scale = {.workers = 1, .shards = 1};
   v1::JobSpec job = DenseJob(64);
   job.mutable_train()->set_prefetch_batches(2);
@@ -88,12 +92,11 @@ TEST(WorkerMemoryTest, LanesHaveBatchesReadyAndCutOthersWithinABoundForEachOfBot
     const DataFacts facts = {.record_bytes = batch_bytes / job.train().batch_size()};
     return PartOf(SizesFor(job, scale, facts).worker, "batches read ahead") / batch_bytes;
   };
-  EXPECT_EQ(batches(1'000), 64u + 2 + 64) << "one of each lane is far from 64 MiB";
-  EXPECT_EQ(batches(10'000'000), 64u + 2 + 7) << "six, and the one with which there are 64 MiB";
-  EXPECT_EQ(batches(100'000'000), 64u + 1 + 1);
+  EXPECT_EQ(batches(1'000), 64u + 2);
+  EXPECT_EQ(batches(100'000'000), 64u + 1) << "the first one is beyond 64 MiB";
   job = DenseJob(1);
   job.mutable_train()->set_prefetch_batches(2);
-  EXPECT_EQ(batches(1'000), 1u + 2 + 1);
+  EXPECT_EQ(batches(1'000), 1u + 2);
 }
 
 // While one is computed, the pushes of those before it are not answered, and the next one is read.

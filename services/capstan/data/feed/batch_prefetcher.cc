@@ -185,6 +185,7 @@ std::optional<BatchPrefetcher::Impl::Job> BatchPrefetcher::Impl::NextJob() {
       if ((at->second->notify != nullptr) != waiting) continue;
       std::optional<Feed::Work> work = at->second->feed.NextWork();
       if (!work.has_value()) continue;
+      if (work->load) work->load->packed = feeds_.size() > options_.unpacked_feeds;
       last_served_ = at->first;
       return Job{at->second, *std::move(work)};
     }

@@ -34,6 +34,7 @@ struct FedTask {
   bool loaded = false;
   uint64_t batches = 0;
   uint64_t examples = 0;
+  uint64_t bytes = 0;  // LoadedTask::bytes().
   // Owned by all copies; null: the task has no bad records.
   std::shared_ptr<const BadRecords> bad_records;
 };
@@ -43,11 +44,18 @@ struct FedTask {
 // what was asked for, and as much may be asked for ahead of what is worked on.
 inline constexpr uint64_t kReadAheadBytes = 64 << 20;
 
+// So many feeds of each thread that computes hold their tasks as they were parsed. A thread that
+// trains on tasks has fewer, and one with more has lanes that wait for each other: what it takes to
+// pack a task (LoadedTask::PackKeys), and to cut batches of it, is a small part of its time.
+inline constexpr uint64_t kUnpackedFeeds = 4;
+
 struct PrefetchOptions {
   uint32_t batches_ahead = 2;  // Batches of a feed that are cut beyond the one last asked for.
   // While the feeds together hold at least so many bytes of such batches, only feeds whose reader
   // waits go on. So one batch may be beyond this limit.
   uint64_t bytes_ahead = kReadAheadBytes;
+  // While more feeds than these are open, tasks are packed when they are loaded.
+  uint64_t unpacked_feeds = kUnpackedFeeds;
   // How long the destructor waits for a file that is being read.
   absl::Duration parting = absl::Seconds(2);
 };

@@ -50,9 +50,9 @@ std::optional<Feed::Work> Feed::NextWork() {
       ++task_;
     }
   }
-  if (next_ > wanted_ + ahead_) return std::nullopt;
   Work work;
   if (loaded_ != nullptr) {
+    if (next_ > wanted_ + ahead_) return std::nullopt;
     work.task = loaded_;
     work.batch_in_task = next_ - base_;
   } else if (!waiting_.empty()) {
@@ -73,7 +73,10 @@ void Feed::Loaded(absl::StatusOr<std::shared_ptr<const LoadedTask>> task) {
   }
   loaded_ = *std::move(task);
   FedTask& fed = tasks_.emplace_back();
-  fed = {.loaded = true, .batches = loaded_->batch_count(), .examples = loaded_->examples()};
+  fed = {.loaded = true,
+         .batches = loaded_->batch_count(),
+         .examples = loaded_->examples(),
+         .bytes = loaded_->bytes()};
   if (loaded_->bad_records().count() > 0) {
     fed.bad_records = std::make_shared<const BadRecords>(loaded_->bad_records());
   }

@@ -34,8 +34,9 @@ class Feed {
     std::shared_ptr<const LoadedTask> task;  // cut `batch_in_task` of this one.
     uint64_t batch_in_task = 0;
   };
-  // Returns the next piece of work. Nullopt: enough is read ahead, no task waits, the feed is
-  // broken, or the last piece of work has not been handed back.
+  // Returns the next piece of work. A task is loaded as soon as the one before it is cut to its
+  // end, which then takes no memory any more. Nullopt: enough is cut ahead, no task waits, the feed
+  // is broken, or the last piece of work has not been handed back.
   std::optional<Work> NextWork();
   void Loaded(absl::StatusOr<std::shared_ptr<const LoadedTask>> task);
   void Cut(absl::StatusOr<std::shared_ptr<const Batch>> batch);

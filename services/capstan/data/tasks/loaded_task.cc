@@ -12,14 +12,40 @@
 namespace capstan {
 namespace {
 
-void AppendBag(const Bags& records, size_t record, Bags& bags) {
-  const auto keys = records.KeysOf(record);
-  bags.keys.insert(bags.keys.end(), keys.begin(), keys.end());
-  if (!records.weights.empty()) {
-    const auto weights = records.weights.begin() + records.offsets[record];
-    bags.weights.insert(bags.weights.end(), weights, weights + static_cast<ptrdiff_t>(keys.size()));
+// Appends values[from, to).
+template <typename T>
+void AppendRange(const std::vector<T>& values, size_t from, size_t to, std::vector<T>& all) {
+  all.insert(all.end(), values.begin() + static_cast<ptrdiff_t>(from),
+             values.begin() + static_cast<ptrdiff_t>(to));
+}
+
+// The same for keys, which `packed` holds if it is set.
+void AppendKeys(const std::vector<uint64_t>& plain, const std::optional<PackedKeys>& packed,
+                size_t from, size_t to, std::vector<uint64_t>& all) {
+  if (packed) {
+    packed->AppendTo(from, to, all);
+  } else {
+    AppendRange(plain, from, to, all);
   }
-  bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+}
+
+// Returns how many keys each record has, if all have as many; otherwise 1. The keys of a record of
+// a file with columns are those of its columns, in their order.
+size_t ColumnsOf(const std::vector<uint32_t>& offsets) {
+  if (offsets.size() < 2 || offsets[1] == 0) return 1;
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] != i * offsets[1]) return 1;
+  }
+  return offsets[1];
+}
+
+// Moves `keys` into the result if they can be packed. REQUIRES: `offsets` says where each record's
+// keys begin, and where the last one's end.
+std::optional<PackedKeys> Packed(const std::vector<uint32_t>& offsets,
+                                 std::vector<uint64_t>& keys) {
+  std::optional<PackedKeys> packed = PackedKeys::Pack(keys, ColumnsOf(offsets));
+  if (packed) keys = std::vector<uint64_t>();
+  return packed;
 }
 
 }  // namespace
@@ -32,6 +58,7 @@ LoadedTask::LoadedTask(Batch records, std::unique_ptr<const TaskImages> images,
                        BadRecords bad_records, std::vector<uint32_t> order, BatchCut cut,
                        NegativeDraws negatives)
     : records_(std::move(records)),
+      bags_(records_.features.size()),
       images_(std::move(images)),
       bad_records_(std::move(bad_records)),
       order_(std::move(order)),
@@ -55,41 +82,77 @@ std::vector<float> LoadedTask::LabelsAt(size_t place) const {
 
 uint64_t LoadedTask::batch_count() const { return cut_.CountOf(records_.examples()); }
 
-absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
-  CAPSTAN_CHECK(k < batch_count());
-  const size_t first = cut_.BeginOf(k, records_.examples());
-  const size_t end = cut_.BeginOf(k + 1, records_.examples());
-  batch.first_record = first;
-  batch.dense_width = records_.dense_width;
-  batch.label_count = records_.label_count;
+void LoadedTask::PackKeys() {
+  keys_ = Packed(records_.offsets, records_.keys);
+  for (size_t i = 0; i < bags_.size(); ++i) {
+    Bags& bags = records_.features[i];
+    bags_[i] = Packed(bags.offsets, bags.keys);
+  }
+}
+
+uint64_t LoadedTask::bytes() const {
+  uint64_t sum = records_.bytes() + order_.size() * sizeof(uint32_t);
+  if (keys_) sum += keys_->bytes();
+  for (const std::optional<PackedKeys>& bags : bags_) sum += bags ? bags->bytes() : 0;
+  return sum;
+}
+
+void LoadedTask::Clear(size_t first, size_t end, Batch& batch) const {
+  size_t keys = 0;
+  for (size_t place = first; place < end; ++place) {
+    const size_t record = RecordAt(place);
+    keys += records_.offsets[record + 1] - records_.offsets[record];
+  }
   batch.labels.clear();
+  batch.labels.reserve((end - first) * records_.label_count);
   batch.weights.clear();
   batch.groups.clear();
   batch.offsets.assign(1, 0);
+  batch.offsets.reserve(end - first + 1);
   batch.keys.clear();
+  batch.keys.reserve(keys);
   batch.values.clear();
+  if (!records_.values.empty()) batch.values.reserve(keys);
   batch.dense.clear();
+  batch.dense.reserve((end - first) * records_.dense_width);
   batch.features.resize(records_.features.size());
   for (Bags& bags : batch.features) {
     bags.offsets.assign(1, 0);
     bags.keys.clear();
     bags.weights.clear();
   }
+}
+
+void LoadedTask::AppendBag(size_t feature, size_t record, Batch& batch) const {
+  const Bags& records = records_.features[feature];
+  Bags& bags = batch.features[feature];
+  const size_t from = records.offsets[record];
+  const size_t to = records.offsets[record + 1];
+  AppendKeys(records.keys, bags_[feature], from, to, bags.keys);
+  if (!records.weights.empty()) AppendRange(records.weights, from, to, bags.weights);
+  bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+}
+
+absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
+  CAPSTAN_CHECK(k < batch_count());
+  const size_t first = cut_.BeginOf(k, records_.examples());
+  const size_t end = cut_.BeginOf(k + 1, records_.examples());
+  Clear(first, end, batch);
+  batch.first_record = first;
+  batch.dense_width = records_.dense_width;
+  batch.label_count = records_.label_count;
   std::optional<TaskImages::Reader> images;
   if (images_ != nullptr) images.emplace(*images_);
   for (size_t place = first; place < end; ++place) {
-    const size_t record = order_.empty() ? place : order_[place];
-    const ptrdiff_t from = records_.offsets[record];
-    const ptrdiff_t to = records_.offsets[record + 1];
+    const size_t record = RecordAt(place);
+    const size_t from = records_.offsets[record];
+    const size_t to = records_.offsets[record + 1];
     const auto labels = records_.LabelsOf(record);
     batch.labels.insert(batch.labels.end(), labels.begin(), labels.end());
     if (!records_.weights.empty()) batch.weights.push_back(records_.weights[record]);
     if (!records_.groups.empty()) batch.groups.push_back(records_.groups[record]);
-    batch.keys.insert(batch.keys.end(), records_.keys.begin() + from, records_.keys.begin() + to);
-    if (!records_.values.empty()) {
-      batch.values.insert(batch.values.end(), records_.values.begin() + from,
-                          records_.values.begin() + to);
-    }
+    AppendKeys(records_.keys, keys_, from, to, batch.keys);
+    if (!records_.values.empty()) AppendRange(records_.values, from, to, batch.values);
     if (images) {
       CAPSTAN_RETURN_IF_ERROR(images->AppendTo(record, batch.dense));
     } else {
@@ -97,9 +160,7 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
       batch.dense.insert(batch.dense.end(), dense.begin(), dense.end());
     }
     batch.offsets.push_back(static_cast<uint32_t>(batch.keys.size()));
-    for (size_t i = 0; i < batch.features.size(); ++i) {
-      AppendBag(records_.features[i], record, batch.features[i]);
-    }
+    for (size_t i = 0; i < batch.features.size(); ++i) AppendBag(i, record, batch);
   }
   if (negatives_.candidates == nullptr) {
     batch.negatives = {};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "capstan/base/divide.h"
 #include "capstan/base/hash.h"
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
@@ -71,14 +72,16 @@ RowEstimate EstimateRows(const v1::JobSpec& job, const Source& source, const Tas
   options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());
   TaskReader reader(std::move(options), source);
   const absl::StatusOr<std::shared_ptr<const LoadedTask>> first =
-      reader.Read({.task = train.TaskAt(0)});
+      reader.Read({.task = train.TaskAt(0), .packed = true});
   if (!first.ok()) return {};
   const uint64_t expected = train.expected_records();
   // Where the records are not counted, all tasks are taken to be as large as the first.
   const uint64_t records = expected > 0 ? expected : (*first)->examples() * train.size();
   const RowCount count = CountRows(**first, job);
   return {.rows = ExpectedRows(count, records),
-          .keys_a_batch = count.batches > 0 ? count.rows_by_batch / count.batches : 0};
+          .keys_a_batch = count.batches > 0 ? count.rows_by_batch / count.batches : 0,
+          .packed_record_bytes =
+              DivideUp((*first)->bytes(), std::max<uint64_t>((*first)->examples(), 1))};
 }
 
 }  // namespace capstan

@@ -1,4 +1,5 @@
-// Estimates how many rows the tables of a job will hold, and how many a batch asks for.
+// Estimates how many rows the tables of a job will hold, how many a batch asks for, and how much
+// memory the records of a task take.
 #ifndef CAPSTAN_DATA_TASKS_ROW_ESTIMATE_H_
 #define CAPSTAN_DATA_TASKS_ROW_ESTIMATE_H_
 
@@ -22,6 +23,8 @@ struct RowCount {
 struct RowEstimate {
   uint64_t rows = 0;          // When the job ends.
   uint64_t keys_a_batch = 0;  // Different keys in a full batch, on average.
+  // Memory of a record of a task whose keys are packed (LoadedTask::PackKeys); 0: there is none.
+  uint64_t packed_record_bytes = 0;
 };
 
 // Returns how many different keys to expect in `records` records. The number of keys grows as a

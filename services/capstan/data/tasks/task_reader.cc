@@ -88,8 +88,10 @@ class TaskReader::Impl {
     }
     const BatchCut cut{.size = std::max(1u, options_.batch_size),
                        .shares_end = options_.shares_end};
-    return std::make_shared<const LoadedTask>(std::move(records), std::move(images_), bad_records_,
-                                              std::move(order), cut, std::move(negatives));
+    auto task = std::make_shared<LoadedTask>(std::move(records), std::move(images_), bad_records_,
+                                             std::move(order), cut, std::move(negatives));
+    if (load.packed) task->PackKeys();
+    return task;
   }
 
  private:

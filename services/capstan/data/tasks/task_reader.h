@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "capstan/data/formats/bad_records.h"
 #include "capstan/data/formats/batch.h"
 #include "capstan/data/formats/labels.h"
+#include "capstan/data/formats/packed_keys.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/formats/vocabulary.h"
 #include "capstan/data/tasks/batch_cut.h"
@@ -31,8 +33,8 @@ struct NegativeDraws {
   uint64_t stream = 0;  // Names the task and its epoch.
 };
 
-// The records of one task in memory, in the order in which they are trained on. Immutable, hence
-// thread-safe.
+// The records of one task in memory, in the order in which they are trained on. Immutable once
+// PackKeys() has been called, or will not be; hence thread-safe.
 class LoadedTask {
  public:
   // `records` in file order; `order` is empty (file order) or a permutation. `bad_records`: the
@@ -43,8 +45,14 @@ class LoadedTask {
              std::vector<uint32_t> order, BatchCut cut, NegativeDraws negatives = {});
   ~LoadedTask();
 
+  // Holds the keys of the records as PackedKeys from now on, where that saves memory. Batches are
+  // the same. REQUIRES: has not been called.
+  void PackKeys();
+
   uint64_t examples() const { return records_.examples(); }
   uint64_t batch_count() const;
+  // Returns the bytes of the records and their order, without those of images.
+  uint64_t bytes() const;
   const BadRecords& bad_records() const { return bad_records_; }
   // Returns the values of label number `place`, in file order, of the records that have this label.
   // REQUIRES: the data have such a label.
@@ -55,7 +63,14 @@ class LoadedTask {
   absl::Status ReadBatch(uint64_t k, Batch& batch) const;
 
  private:
-  Batch records_;
+  // Empties `batch`, and gives it room for the records at the places [first, end) of the order.
+  void Clear(size_t first, size_t end, Batch& batch) const;
+  size_t RecordAt(size_t place) const { return order_.empty() ? place : order_[place]; }
+  void AppendBag(size_t feature, size_t record, Batch& batch) const;
+
+  Batch records_;  // Without the keys that are packed.
+  std::optional<PackedKeys> keys_;               // If packed: those of the records,
+  std::vector<std::optional<PackedKeys>> bags_;  // and those of each of their bags.
   std::unique_ptr<const TaskImages> images_;  // Null: the records have no images.
   BadRecords bad_records_;
   std::vector<uint32_t> order_;
@@ -99,9 +114,10 @@ class TaskReader {
     v1::Task task;
     uint32_t data_epoch = 0;
     bool evaluation = false;  // The records are not shuffled, and their groups are read.
+    bool packed = false;      // LoadedTask::PackKeys().
   };
 
-  // The result, hence every batch, is a pure function of (seed, data epoch, task, file). An error
+  // Every batch is a pure function of (seed, data epoch, task, file). An error
   // names the file and the record or byte: NOT_FOUND, INVALID_ARGUMENT (more bad records in this
   // task than data.max_bad_records), DATA_LOSS (compression, truncation), FAILED_PRECONDITION (the
   // vocabularies of data.features, which are read for the first task, or the candidates of

@@ -34,6 +34,27 @@ TEST(FeedTest, CutsNoFurtherAheadThanAllowed) {
   EXPECT_FALSE(feed.NextWork().has_value());
 }
 
+TEST(FeedTest, LoadsTheNextTaskOnceTheOneBeforeItIsCutAndCutsNothingOfItYet) {
+  Feed feed(/*first=*/0, /*batches_ahead=*/0);
+  feed.Append({});
+  feed.Append({});
+  feed.Append({});
+  ASSERT_TRUE(feed.NextWork()->load.has_value());
+  feed.Loaded(TaskOfRecords(2));
+  EXPECT_EQ(feed.NextWork()->batch_in_task, 0u);
+  feed.Cut(std::make_shared<const Batch>());
+  EXPECT_FALSE(feed.NextWork().has_value()) << "the first task is held still";
+  EXPECT_FALSE(feed.Ask(1).has_value());
+  EXPECT_EQ(feed.NextWork()->batch_in_task, 1u);
+  feed.Cut(std::make_shared<const Batch>());
+  ASSERT_TRUE(feed.NextWork()->load.has_value());
+  feed.Loaded(TaskOfRecords(2));
+  EXPECT_FALSE(feed.NextWork().has_value());
+  EXPECT_EQ((*feed.Ask(1))->task, 0u);
+  EXPECT_FALSE(feed.Ask(2).has_value());
+  EXPECT_EQ(feed.NextWork()->batch_in_task, 0u);
+}
+
 TEST(FeedTest, TellsTheBytesOfWhatIsCutAndNotAskedFor) {
   Feed feed(/*first=*/0, /*batches_ahead=*/2);
   feed.Append({});

@@ -126,6 +126,19 @@ TEST_F(BatchPrefetcherTest, ReadsNoBatchBeyondTheOneThatIsWaitedForWhereNothingM
   EXPECT_FALSE(prefetcher.TryRead(read, 1, [] {}).has_value());
 }
 
+TEST_F(BatchPrefetcherTest, PacksTasksWhileMoreFeedsAreOpenThanMayHoldThemAsTheyWereParsed) {
+  std::string text;
+  for (int i = 0; i < 16; ++i) text += std::to_string(i % 2) + ",same,other\n";
+  path_ = folder_.Write("categories.csv.gz", Gzip(text));
+  BatchPrefetcher prefetcher(*Derived(CsvSpec(path_, {}, {1, 2})), {.unpacked_feeds = 1}, files_);
+  const FeedId alone = OpenThree(prefetcher, 0);
+  const std::shared_ptr<const Batch> batch = Read(prefetcher, alone, 0)->batch;
+  const uint64_t bytes = prefetcher.TaskAt(alone, 0).bytes;
+  const FeedId second = OpenThree(prefetcher, 0);
+  EXPECT_TRUE(*Read(prefetcher, second, 0)->batch == *batch);
+  EXPECT_EQ(prefetcher.TaskAt(second, 0).bytes, bytes - 10 * 2 * (8 - 2) + 2 * (8 + 4));
+}
+
 TEST_F(BatchPrefetcherTest, WaitsForTasksUntilTheFeedIsFinished) {
   BatchPrefetcher prefetcher(options_, {}, files_);
   const FeedId feed = prefetcher.Open(0);

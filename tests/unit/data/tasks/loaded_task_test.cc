@@ -56,6 +56,54 @@ TEST(LoadedTaskTest, ABatchHasTheRecordsInTheOrderOfTraining) {
   EXPECT_THAT(batch.negatives.keys, IsEmpty());
 }
 
+// 100 records of two keys, a value for each of these, and up to two keys in a weighted bag.
+Batch ManyRecords() {
+  Batch records;
+  for (uint32_t i = 0; i < 100; ++i) {
+    records.labels.push_back(static_cast<float>(i));
+    records.offsets.push_back(2 * i);
+    records.keys.insert(records.keys.end(), {i % 5, 1000 + i % 3});
+    records.values.insert(records.values.end(), {0.5F, static_cast<float>(i)});
+  }
+  records.offsets.push_back(200);
+  Bags& bags = records.features.emplace_back();
+  for (uint32_t i = 0; i < 100; ++i) {
+    for (uint32_t key = 0; key < i % 3; ++key) {
+      bags.keys.push_back(key);
+      bags.weights.push_back(static_cast<float>(i + key));
+    }
+    bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+  }
+  return records;
+}
+
+TEST(LoadedTaskTest, ItsKeysMayBePackedAndBatchesAreTheSame) {
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < 100; ++i) order.push_back((i * 37) % 100);
+  const LoadedTask plain(ManyRecords(), BadRecords(0), order, {.size = 16});
+  LoadedTask packed(ManyRecords(), BadRecords(0), order, {.size = 16});
+  packed.PackKeys();
+  // Keys of 8 bytes in 200 places, and 99 of the bag: 2 bytes each, and every different one once.
+  EXPECT_EQ(plain.bytes() - packed.bytes(),
+            (200 + 99) * (8u - 2) - (5 + 3 + 2) * 8 - (2 + 1) * 4);
+  Batch expected, batch;
+  for (uint64_t k = 0; k < plain.batch_count(); ++k) {
+    ASSERT_TRUE(plain.ReadBatch(k, expected).ok());
+    ASSERT_TRUE(packed.ReadBatch(k, batch).ok());
+    EXPECT_TRUE(batch == expected) << "batch " << k;
+  }
+}
+
+TEST(LoadedTaskTest, ABatchTakesNoMoreMemoryThanItsRecords) {
+  const LoadedTask task(ManyRecords(), BadRecords(0), {}, {.size = 33});
+  Batch batch;
+  ASSERT_TRUE(task.ReadBatch(1, batch).ok());
+  EXPECT_EQ(batch.keys.capacity(), 66u);
+  EXPECT_EQ(batch.values.capacity(), 66u);
+  EXPECT_EQ(batch.labels.capacity(), 33u);
+  EXPECT_EQ(batch.offsets.capacity(), 34u);
+}
+
 TEST(LoadedTaskTest, LabelsAreThoseThatAreThereInTheOrderOfTheFile) {
   const LoadedTask task(ThreeRecords(), BadRecords(0), {2, 0, 1}, {.size = 2});
   EXPECT_THAT(task.LabelsAt(0), ElementsAre(1, 3));

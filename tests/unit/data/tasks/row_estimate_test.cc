@@ -42,6 +42,15 @@ TEST(EstimateRowsTest, TellsTheKeysOfABatchAndTheRowsOfAllRecords) {
   EXPECT_EQ(estimate.keys_a_batch, 3u);
 }
 
+// A record has its label, where its keys begin, and which ones they are: 4 bytes each. All records
+// share 201 different keys.
+TEST(EstimateRowsTest, TellsTheMemoryOfARecordWhoseKeysArePacked) {
+  const TestFolder folder;
+  v1::JobSpec job = SmallCsvJob(/*records=*/400, folder.Path("many.csv"));
+  job.mutable_data()->set_task_bytes(1 << 20);
+  EXPECT_EQ(EstimateOf(job).packed_record_bytes, 3u * 4 + 201 * 8 / 400 + 1);
+}
+
 TEST(EstimateRowsTest, TheSmallBatchAtTheEndOfATaskIsNoMeasureOfOthers) {
   const TestFolder folder;
   v1::JobSpec six = SmallCsvJob(/*records=*/6, folder.Path("six.csv"));

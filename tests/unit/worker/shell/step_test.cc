@@ -7,6 +7,7 @@
 
 #include "capstan/model/layout.h"
 #include "capstan/v1/job.pb.h"
+#include "worker/shell/step_gradients.h"
 
 namespace capstan::worker {
 namespace {
@@ -68,6 +69,27 @@ TEST_F(StepPoolTest, AStepIsLentRoomOnce) {
   step->parameters[7] = 5;
   pool_.Lend(*step, kTimeline);
   EXPECT_EQ(step->parameters[7], 5);
+}
+
+TEST(StepPoolOfATableTest, ABatchWithAFewKeysMoreThanTheOneBeforeTakesLittleMoreRoom) {
+  v1::JobSpec job;
+  job.set_partition_count(1);
+  job.add_tables()->set_dim(4);
+  const ParameterMap map = *ParameterMap::Create(job);
+  StepPool pool(map);
+  for (const uint64_t count : {100, 107}) {
+    auto batch = std::make_shared<Batch>();
+    batch->offsets = {0};
+    for (uint64_t key = 0; key < count; ++key) batch->keys.push_back(key);
+    const std::shared_ptr<Step> step = pool.Take(std::move(batch), std::vector<uint32_t>{0});
+    pool.Lend(*step, kTimeline);
+    const StepGradients gradients(*step);
+    const StepTable& table = step->tables[0];
+    for (const std::vector<float>* of_rows : {&table.rows, &table.row_gradients}) {
+      EXPECT_EQ(of_rows->size(), count * 4);
+      EXPECT_LT(of_rows->capacity(), 500u);
+    }
+  }
 }
 
 class FrozenStepPoolTest : public StepPoolTest {

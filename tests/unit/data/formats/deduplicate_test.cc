@@ -1,4 +1,4 @@
-#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/deduplicate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,6 +27,12 @@ TEST(DeduplicatorTest, KeepsFirstSeenOrder) {
 }
 
 TEST(DeduplicatorTest, OfNothingIsNothing) { EXPECT_THAT(Deduplicate({}).unique, IsEmpty()); }
+
+TEST(DeduplicatorTest, TheDifferentKeysTakeNoRoomForAllThatWereGiven) {
+  const UniqueKeys result = Deduplicate(std::vector<uint64_t>(1000, 7));
+  EXPECT_THAT(result.unique, ElementsAre(7));
+  EXPECT_EQ(result.unique.capacity(), 1u);
+}
 
 TEST(DeduplicatorTest, ForgetsEarlierBatchesOfAnySize) {
   Deduplicator deduplicator;

@@ -1,7 +1,7 @@
 // Finds the distinct keys of a batch, so that a key that occurs many times is pulled and pushed
 // once.
-#ifndef CAPSTAN_DATA_FEED_DEDUPLICATE_H_
-#define CAPSTAN_DATA_FEED_DEDUPLICATE_H_
+#ifndef CAPSTAN_DATA_FORMATS_DEDUPLICATE_H_
+#define CAPSTAN_DATA_FORMATS_DEDUPLICATE_H_
 
 #include <cstdint>
 #include <span>
@@ -17,7 +17,8 @@ struct UniqueKeys {
 // Finds duplicates with a hash table that it keeps between batches. Thread-compatible.
 class Deduplicator {
  public:
-  // Replaces `result`, whose memory is reused. REQUIRES: keys.size() < 2^31.
+  // Replaces `result`, whose memory is reused; it takes little more than it holds. REQUIRES:
+  // keys.size() < 2^31.
   void Run(std::span<const uint64_t> keys, UniqueKeys& result);
 
  private:
@@ -28,10 +29,11 @@ class Deduplicator {
   };
   void Prepare(size_t keys);
 
-  std::vector<Slot> slots_;  // A power of two, at least twice the keys.
+  std::vector<Slot> slots_;       // A power of two, at least twice the keys.
+  std::vector<uint64_t> unique_;  // As UniqueKeys::unique, and with room for all keys.
   uint32_t round_ = 0;
 };
 
 }  // namespace capstan
 
-#endif  // CAPSTAN_DATA_FEED_DEDUPLICATE_H_
+#endif  // CAPSTAN_DATA_FORMATS_DEDUPLICATE_H_

@@ -1,16 +1,17 @@
-#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/deduplicate.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "capstan/base/hash.h"
+#include "capstan/base/reuse.h"
 
 namespace capstan {
 
 void Deduplicator::Run(std::span<const uint64_t> keys, UniqueKeys& result) {
   Prepare(keys.size());
-  result.index.resize(keys.size());
-  result.unique.resize(keys.size());
+  ResizeForReuse(result.index, keys.size());
+  ResizeForReuse(unique_, keys.size());
   const size_t mask = slots_.size() - 1;
   uint32_t count = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -20,11 +21,13 @@ void Deduplicator::Run(std::span<const uint64_t> keys, UniqueKeys& result) {
     Slot& slot = slots_[at];
     if (slot.round != round_) {
       slot = {key, round_, count};
-      result.unique[count++] = key;
+      unique_[count++] = key;
     }
     result.index[i] = slot.place;
   }
-  result.unique.resize(count);
+  // Copied, as a result may be kept, and often has far fewer keys than were given.
+  ResizeForReuse(result.unique, count);
+  std::copy_n(unique_.begin(), count, result.unique.begin());
 }
 
 // Empties the table: slots of earlier rounds count as free.

@@ -1,0 +1,82 @@
+#include "capstan/data/formats/packed_keys.h"
+
+#include <algorithm>
+
+#include "capstan/base/check.h"
+#include "capstan/data/formats/deduplicate.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kBlockRows = size_t{1} << 16;
+
+}  // namespace
+
+// Makes blocks one after the other, in memory that it keeps between them.
+class PackedKeys::Packer {
+ public:
+  Block Pack(std::span<const uint64_t> keys, size_t columns) {
+    const size_t rows = keys.size() / columns;
+    Block block;
+    block.begin.resize(columns);
+    block.places.resize(keys.size());
+    column_.resize(rows);
+    different_.clear();
+    for (size_t column = 0; column < columns; ++column) {
+      for (size_t row = 0; row < rows; ++row) column_[row] = keys[row * columns + column];
+      deduplicator_.Run(column_, found_);
+      block.begin[column] = static_cast<uint32_t>(different_.size());
+      different_.insert(different_.end(), found_.unique.begin(), found_.unique.end());
+      for (size_t row = 0; row < rows; ++row) {
+        block.places[row * columns + column] = static_cast<uint16_t>(found_.index[row]);
+      }
+    }
+    block.keys.assign(different_.begin(), different_.end());
+    return block;
+  }
+
+ private:
+  Deduplicator deduplicator_;
+  UniqueKeys found_;
+  std::vector<uint64_t> column_;
+  std::vector<uint64_t> different_;
+};
+
+std::optional<PackedKeys> PackedKeys::Pack(std::span<const uint64_t> keys, size_t columns) {
+  CAPSTAN_CHECK(columns > 0 && keys.size() % columns == 0);
+  PackedKeys packed(columns);
+  Packer packer;
+  const size_t block_places = kBlockRows * columns;
+  for (size_t begin = 0; begin < keys.size(); begin += block_places) {
+    packed.blocks_.push_back(
+        packer.Pack(keys.subspan(begin, std::min(block_places, keys.size() - begin)), columns));
+  }
+  if (packed.bytes() > keys.size_bytes() / 4 * 3) return std::nullopt;
+  return packed;
+}
+
+void PackedKeys::AppendTo(size_t begin, size_t end, std::vector<uint64_t>& keys) const {
+  const size_t block_places = kBlockRows * columns_;
+  while (begin < end) {
+    const Block& block = blocks_[begin / block_places];
+    const size_t first = begin % block_places;
+    const size_t count = std::min(end - begin, block_places - first);
+    size_t column = first % columns_;
+    for (size_t place = first; place < first + count; ++place) {
+      keys.push_back(block.keys[block.begin[column] + block.places[place]]);
+      if (++column == columns_) column = 0;
+    }
+    begin += count;
+  }
+}
+
+uint64_t PackedKeys::bytes() const {
+  uint64_t sum = 0;
+  for (const Block& block : blocks_) {
+    sum += block.keys.size() * sizeof(uint64_t) + block.begin.size() * sizeof(uint32_t) +
+           block.places.size() * sizeof(uint16_t);
+  }
+  return sum;
+}
+
+}  // namespace capstan
