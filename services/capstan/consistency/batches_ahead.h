@@ -16,8 +16,8 @@ inline uint64_t BatchesAhead(const v1::JobSpec& job) {
   return uint64_t{job.train().prefetch_batches()} * job.train().compute_threads();
 }
 
-// Returns how many batches of each lease are cut beyond the one that was asked for last. A lane asks
-// for its next batch as soon as it has reported one, and so has the time of a round to cut it.
+// Returns how many batches of each lease are cut beyond the one that was asked for last. A lane
+// asks for its next batch as soon as it has reported one, and so has the time of a round to cut it.
 inline uint32_t BatchesCutAhead(const v1::JobSpec& job) {
   return UsesLanes(job) ? 0 : job.train().prefetch_batches();
 }

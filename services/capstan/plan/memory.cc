@@ -193,8 +193,8 @@ uint64_t StepKeyBytes(const v1::JobSpec& job, uint64_t keys) {
   return keys * kOfKey + job.partition_count() * (kOfPartition + tables * kOfTable);
 }
 
-// Returns what the tasks of all `feeds` of a worker take. Those of more feeds than kUnpackedFeeds are
-// packed, each once it has been parsed.
+// Returns what the tasks of all `feeds` of a worker take. Those of more feeds than kUnpackedFeeds
+// are packed, each once it has been parsed.
 uint64_t TasksBeingRead(const v1::JobSpec& job, const DataFacts& facts, uint64_t feeds) {
   const uint64_t unpacked = std::min(feeds, kUnpackedFeeds * job.train().compute_threads());
   if (feeds == unpacked) return feeds * facts.task_bytes;

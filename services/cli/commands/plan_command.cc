@@ -139,8 +139,8 @@ absl::StatusOr<TaskRanges> LookAtData(v1::JobSpec& job, DataFacts& facts) {
   const RowEstimate estimate = EstimateRows(job, *files, train);
   facts.rows = estimate.rows;
   facts.keys_a_batch = estimate.keys_a_batch;
-  facts.packed_task_bytes = DivideUp(facts.records, std::max<uint64_t>(facts.tasks, 1)) *
-                            estimate.packed_record_bytes;
+  facts.packed_task_bytes =
+      DivideUp(facts.records, std::max<uint64_t>(facts.tasks, 1)) * estimate.packed_record_bytes;
   return train;
 }
 

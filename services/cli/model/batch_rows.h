@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "capstan/data/formats/deduplicate.h"
 #include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/deduplicate.h"
 #include "cli/model/finished_model.h"
 
 namespace capstan::cli {

@@ -68,10 +68,10 @@ class LoadedTask {
   size_t RecordAt(size_t place) const { return order_.empty() ? place : order_[place]; }
   void AppendBag(size_t feature, size_t record, Batch& batch) const;
 
-  Batch records_;  // Without the keys that are packed.
+  Batch records_;                                // Without the keys that are packed.
   std::optional<PackedKeys> keys_;               // If packed: those of the records,
   std::vector<std::optional<PackedKeys>> bags_;  // and those of each of their bags.
-  std::unique_ptr<const TaskImages> images_;  // Null: the records have no images.
+  std::unique_ptr<const TaskImages> images_;     // Null: the records have no images.
   BadRecords bad_records_;
   std::vector<uint32_t> order_;
   BatchCut cut_;

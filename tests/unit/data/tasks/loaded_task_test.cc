@@ -84,8 +84,7 @@ TEST(LoadedTaskTest, ItsKeysMayBePackedAndBatchesAreTheSame) {
   LoadedTask packed(ManyRecords(), BadRecords(0), order, {.size = 16});
   packed.PackKeys();
   // Keys of 8 bytes in 200 places, and 99 of the bag: 2 bytes each, and every different one once.
-  EXPECT_EQ(plain.bytes() - packed.bytes(),
-            (200 + 99) * (8u - 2) - (5 + 3 + 2) * 8 - (2 + 1) * 4);
+  EXPECT_EQ(plain.bytes() - packed.bytes(), (200 + 99) * (8u - 2) - (5 + 3 + 2) * 8 - (2 + 1) * 4);
   Batch expected, batch;
   for (uint64_t k = 0; k < plain.batch_count(); ++k) {
     ASSERT_TRUE(plain.ReadBatch(k, expected).ok());
