@@ -20,7 +20,7 @@ void AppendRange(const std::vector<T>& values, size_t from, size_t to, std::vect
 }
 
 // The same for keys, which `packed` holds if it is set.
-void AppendKeys(const std::vector<uint64_t>& plain, const std::optional<PackedKeys>& packed,
+void AppendKeys(const std::vector<uint64_t>& plain, const std::optional<DictionaryKeys>& packed,
                 size_t from, size_t to, std::vector<uint64_t>& all) {
   if (packed) {
     packed->AppendTo(from, to, all);
@@ -41,9 +41,9 @@ size_t ColumnsOf(const std::vector<uint32_t>& offsets) {
 
 // Moves `keys` into the result if they can be packed. REQUIRES: `offsets` says where each record's
 // keys begin, and where the last one's end.
-std::optional<PackedKeys> Packed(const std::vector<uint32_t>& offsets,
-                                 std::vector<uint64_t>& keys) {
-  std::optional<PackedKeys> packed = PackedKeys::Pack(keys, ColumnsOf(offsets));
+std::optional<DictionaryKeys> Packed(const std::vector<uint32_t>& offsets,
+                                     std::vector<uint64_t>& keys) {
+  std::optional<DictionaryKeys> packed = DictionaryKeys::Pack(keys, ColumnsOf(offsets));
   if (packed) keys = std::vector<uint64_t>();
   return packed;
 }
@@ -93,7 +93,7 @@ void LoadedTask::PackKeys() {
 uint64_t LoadedTask::bytes() const {
   uint64_t sum = records_.bytes() + order_.size() * sizeof(uint32_t);
   if (keys_) sum += keys_->bytes();
-  for (const std::optional<PackedKeys>& bags : bags_) sum += bags ? bags->bytes() : 0;
+  for (const std::optional<DictionaryKeys>& bags : bags_) sum += bags ? bags->bytes() : 0;
   return sum;
 }
 

@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "capstan/data/formats/bad_records.h"
 #include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/dictionary_keys.h"
 #include "capstan/data/formats/labels.h"
-#include "capstan/data/formats/packed_keys.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/formats/vocabulary.h"
 #include "capstan/data/tasks/batch_cut.h"
@@ -45,8 +45,8 @@ class LoadedTask {
              std::vector<uint32_t> order, BatchCut cut, NegativeDraws negatives = {});
   ~LoadedTask();
 
-  // Holds the keys of the records as PackedKeys from now on, where that saves memory. Batches are
-  // the same. REQUIRES: has not been called.
+  // Holds the keys of the records as DictionaryKeys from now on, where that saves memory. Batches
+  // are the same. REQUIRES: has not been called.
   void PackKeys();
 
   uint64_t examples() const { return records_.examples(); }
@@ -68,10 +68,10 @@ class LoadedTask {
   size_t RecordAt(size_t place) const { return order_.empty() ? place : order_[place]; }
   void AppendBag(size_t feature, size_t record, Batch& batch) const;
 
-  Batch records_;                                // Without the keys that are packed.
-  std::optional<PackedKeys> keys_;               // If packed: those of the records,
-  std::vector<std::optional<PackedKeys>> bags_;  // and those of each of their bags.
-  std::unique_ptr<const TaskImages> images_;     // Null: the records have no images.
+  Batch records_;                                    // Without the keys that are packed.
+  std::optional<DictionaryKeys> keys_;               // If packed: those of the records,
+  std::vector<std::optional<DictionaryKeys>> bags_;  // and those of each of their bags.
+  std::unique_ptr<const TaskImages> images_;         // Null: the records have no images.
   BadRecords bad_records_;
   std::vector<uint32_t> order_;
   BatchCut cut_;

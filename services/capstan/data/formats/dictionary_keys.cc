@@ -1,4 +1,4 @@
-#include "capstan/data/formats/packed_keys.h"
+#include "capstan/data/formats/dictionary_keys.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ constexpr size_t kBlockRows = size_t{1} << 16;
 }  // namespace
 
 // Makes blocks one after the other, in memory that it keeps between them.
-class PackedKeys::Packer {
+class DictionaryKeys::Packer {
  public:
   Block Pack(std::span<const uint64_t> keys, size_t columns) {
     const size_t rows = keys.size() / columns;
@@ -42,9 +42,9 @@ class PackedKeys::Packer {
   std::vector<uint64_t> different_;
 };
 
-std::optional<PackedKeys> PackedKeys::Pack(std::span<const uint64_t> keys, size_t columns) {
+std::optional<DictionaryKeys> DictionaryKeys::Pack(std::span<const uint64_t> keys, size_t columns) {
   CAPSTAN_CHECK(columns > 0 && keys.size() % columns == 0);
-  PackedKeys packed(columns);
+  DictionaryKeys packed(columns);
   Packer packer;
   const size_t block_places = kBlockRows * columns;
   for (size_t begin = 0; begin < keys.size(); begin += block_places) {
@@ -55,7 +55,7 @@ std::optional<PackedKeys> PackedKeys::Pack(std::span<const uint64_t> keys, size_
   return packed;
 }
 
-void PackedKeys::AppendTo(size_t begin, size_t end, std::vector<uint64_t>& keys) const {
+void DictionaryKeys::AppendTo(size_t begin, size_t end, std::vector<uint64_t>& keys) const {
   const size_t block_places = kBlockRows * columns_;
   while (begin < end) {
     const Block& block = blocks_[begin / block_places];
@@ -70,7 +70,7 @@ void PackedKeys::AppendTo(size_t begin, size_t end, std::vector<uint64_t>& keys)
   }
 }
 
-uint64_t PackedKeys::bytes() const {
+uint64_t DictionaryKeys::bytes() const {
   uint64_t sum = 0;
   for (const Block& block : blocks_) {
     sum += block.keys.size() * sizeof(uint64_t) + block.begin.size() * sizeof(uint32_t) +

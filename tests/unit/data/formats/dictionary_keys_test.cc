@@ -1,4 +1,4 @@
-#include "capstan/data/formats/packed_keys.h"
+#include "capstan/data/formats/dictionary_keys.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ std::vector<uint64_t> SomeKeys(size_t rows, size_t columns, uint64_t different) 
   return keys;
 }
 
-std::vector<uint64_t> Unpacked(const PackedKeys& packed, size_t begin, size_t end) {
+std::vector<uint64_t> Unpacked(const DictionaryKeys& packed, size_t begin, size_t end) {
   std::vector<uint64_t> keys = {99};
   packed.AppendTo(begin, end, keys);
   EXPECT_EQ(keys.front(), 99u) << "what is there stays";
@@ -28,9 +28,9 @@ std::vector<uint64_t> Unpacked(const PackedKeys& packed, size_t begin, size_t en
   return keys;
 }
 
-TEST(PackedKeysTest, AnyRangeOfPlacesHasItsKeysAgain) {
+TEST(DictionaryKeysTest, AnyRangeOfPlacesHasItsKeysAgain) {
   const std::vector<uint64_t> keys = SomeKeys(/*rows=*/100, /*columns=*/3, /*different=*/7);
-  const std::optional<PackedKeys> packed = PackedKeys::Pack(keys, 3);
+  const std::optional<DictionaryKeys> packed = DictionaryKeys::Pack(keys, 3);
   ASSERT_TRUE(packed.has_value());
   for (size_t begin = 0; begin < keys.size(); begin += 7) {
     for (size_t end = begin; end <= keys.size(); end += 11) {
@@ -41,21 +41,21 @@ TEST(PackedKeysTest, AnyRangeOfPlacesHasItsKeysAgain) {
   }
 }
 
-TEST(PackedKeysTest, APlaceTakesTwoBytesAndAKeyOfAColumnEight) {
+TEST(DictionaryKeysTest, APlaceTakesTwoBytesAndAKeyOfAColumnEight) {
   const std::vector<uint64_t> keys = SomeKeys(/*rows=*/1000, /*columns=*/5, /*different=*/1);
-  const std::optional<PackedKeys> packed = PackedKeys::Pack(keys, 5);
+  const std::optional<DictionaryKeys> packed = DictionaryKeys::Pack(keys, 5);
   ASSERT_TRUE(packed.has_value());
   EXPECT_EQ(packed->bytes(), 5000u * 2 + 5 * (8 + 4));
 }
 
-TEST(PackedKeysTest, ColumnsLongerThanTwoBytesCanNumberArePackedInPieces) {
+TEST(DictionaryKeysTest, ColumnsLongerThanTwoBytesCanNumberArePackedInPieces) {
   // Each key occurs in three rows, one after another, or in two places of the row.
   std::vector<uint64_t> keys;
   for (uint64_t row = 0; row < 200'000; ++row) {
     keys.push_back(Mix64(row / 3));
     keys.push_back(7);
   }
-  const std::optional<PackedKeys> packed = PackedKeys::Pack(keys, 2);
+  const std::optional<DictionaryKeys> packed = DictionaryKeys::Pack(keys, 2);
   ASSERT_TRUE(packed.has_value());
   EXPECT_EQ(Unpacked(*packed, 0, keys.size()), keys);
   const size_t end = size_t{2} << 16;
@@ -64,17 +64,17 @@ TEST(PackedKeysTest, ColumnsLongerThanTwoBytesCanNumberArePackedInPieces) {
                                   keys.begin() + static_cast<ptrdiff_t>(end + 3)));
 }
 
-TEST(PackedKeysTest, KeysOfWhichHardlyOneOccursTwiceAreNotPacked) {
+TEST(DictionaryKeysTest, KeysOfWhichHardlyOneOccursTwiceAreNotPacked) {
   std::vector<uint64_t> keys;
   for (uint64_t i = 0; i < 1000; ++i) keys.push_back(Mix64(i));
-  EXPECT_FALSE(PackedKeys::Pack(keys, 1).has_value());
-  EXPECT_FALSE(PackedKeys::Pack(keys, 4).has_value());
+  EXPECT_FALSE(DictionaryKeys::Pack(keys, 1).has_value());
+  EXPECT_FALSE(DictionaryKeys::Pack(keys, 4).has_value());
   for (uint64_t i = 0; i < 3000; ++i) keys.push_back(Mix64(i % 1000));
-  EXPECT_TRUE(PackedKeys::Pack(keys, 1).has_value()) << "each occurs four times now";
+  EXPECT_TRUE(DictionaryKeys::Pack(keys, 1).has_value()) << "each occurs four times now";
 }
 
-TEST(PackedKeysTest, NoKeysTakeNothing) {
-  const std::optional<PackedKeys> packed = PackedKeys::Pack({}, 1);
+TEST(DictionaryKeysTest, NoKeysTakeNothing) {
+  const std::optional<DictionaryKeys> packed = DictionaryKeys::Pack({}, 1);
   ASSERT_TRUE(packed.has_value());
   EXPECT_EQ(packed->bytes(), 0u);
   EXPECT_TRUE(Unpacked(*packed, 0, 0).empty());

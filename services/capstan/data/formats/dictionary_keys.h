@@ -1,8 +1,8 @@
-// The keys of many records, in less memory than as a list of them. Keys are hashes of 8 bytes, most
-// of which occur in a column again and again: each is held once, and each place of the list says by
-// a number of 2 bytes which one it has.
-#ifndef CAPSTAN_DATA_FORMATS_PACKED_KEYS_H_
-#define CAPSTAN_DATA_FORMATS_PACKED_KEYS_H_
+// The keys of many records, encoded by dictionaries to take less memory. Keys are hashes of 8
+// bytes, most of which occur in a column again and again: each is held once, and each place of the
+// list says by a number of 2 bytes which one it has.
+#ifndef CAPSTAN_DATA_FORMATS_DICTIONARY_KEYS_H_
+#define CAPSTAN_DATA_FORMATS_DICTIONARY_KEYS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace capstan {
 
 // Immutable, hence thread-safe.
-class PackedKeys {
+class DictionaryKeys {
  public:
   // Returns `keys` packed, whose place i belongs to column i % `columns`; nullopt: that would save
   // less than a quarter of their memory. REQUIRES: columns > 0, and each column has as many keys.
-  static std::optional<PackedKeys> Pack(std::span<const uint64_t> keys, size_t columns);
+  static std::optional<DictionaryKeys> Pack(std::span<const uint64_t> keys, size_t columns);
 
   // Appends the keys at the places [begin, end) to `keys`. REQUIRES: there are such places.
   void AppendTo(size_t begin, size_t end, std::vector<uint64_t>& keys) const;
@@ -34,7 +34,7 @@ class PackedKeys {
   };
   class Packer;
 
-  explicit PackedKeys(size_t columns) : columns_(columns) {}
+  explicit DictionaryKeys(size_t columns) : columns_(columns) {}
 
   size_t columns_;
   std::vector<Block> blocks_;
@@ -42,4 +42,4 @@ class PackedKeys {
 
 }  // namespace capstan
 
-#endif  // CAPSTAN_DATA_FORMATS_PACKED_KEYS_H_
+#endif  // CAPSTAN_DATA_FORMATS_DICTIONARY_KEYS_H_
