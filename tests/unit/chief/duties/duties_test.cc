@@ -1,0 +1,57 @@
+// The duties together: when each of them acts.
+#include "chief/duties/duties.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+class DutiesTest : public DutyTest {
+ protected:
+  DutiesTest() : DutyTest(CrewOptions{.tasks = 10}) {}
+
+  Duties duties_{job_};
+};
+
+TEST_F(DutiesTest, AJobBeginsOnceAllOfItsShardsAreThere) {
+  AddShard(0);
+  duties_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_PENDING);
+  AddShard(1);
+  duties_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING);
+  EXPECT_THAT(Calls(), testing::IsEmpty()) << "what is to be loaded is known at the next turn";
+  duties_.Advance(now_);
+  EXPECT_THAT(Calls(), testing::SizeIs(2)) << "each is to load its partitions";
+}
+
+TEST_F(DutiesTest, AChiefThatAnotherHasSupersededDoesNothingAnyMore) {
+  AddShard(0);
+  AddShard(1);
+  job_.writer.OnStored(absl::AbortedError("another chief has written"), now_);
+  duties_.Advance(now_);
+  duties_.Tick(now_ + absl::Minutes(1));
+  EXPECT_EQ(job_.state, v1::JOB_STATE_PENDING);
+  EXPECT_THAT(Calls(), testing::IsEmpty());
+  EXPECT_THAT(Taken<PublishView>(), testing::IsEmpty());
+}
+
+// So an event that comes late, after the time at which somebody should have been heard of, still
+// counts.
+TEST_F(DutiesTest, OnlyATickFindsThatAWorkerIsSilent) {
+  Run(2);
+  Worker& worker = AddWorker("a");
+  duties_.grants.Grant(worker, now_);
+  const TrainerId trainer = worker.trainers[0].id;
+  now_ += absl::Seconds(11);  // Its lease is of ten.
+  duties_.Advance(now_);
+  EXPECT_TRUE(job_.training.work.Holds(trainer));
+  duties_.Tick(now_);
+  EXPECT_FALSE(job_.training.work.Holds(trainer));
+}
+
+}  // namespace
+}  // namespace capstan::chief
