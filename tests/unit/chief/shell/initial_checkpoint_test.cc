@@ -22,14 +22,14 @@ namespace {
 
 using testing::Each;
 
-constexpr uint32_t kParts = 3;
+constexpr uint32_t kInitialPartitions = 3;
 constexpr char kInitialId[] = "00000000-1";
 
 // A table, and a tensor that is larger than a block beside one of two weights.
 v1::JobSpec DeclaredJob() {
   v1::JobSpec job;
   job.set_job("declared");
-  job.set_partition_count(kParts);
+  job.set_partition_count(kInitialPartitions);
   v1::TableSpec& table = *job.add_tables();
   table.set_id(1);
   table.set_name("features");
@@ -58,7 +58,7 @@ TEST(InitialCheckpointTest, ShardsLoadTheDeclaredValuesWithNewSlotsAndEmptyTable
   const TestFolder temporary;
   const std::string uri = temporary.Path(kInitialId);
   const v1::JobSpec job = DeclaredJob();
-  const DenseLayout layout = *DenseLayout::Create(job.tensors(), kParts);
+  const DenseLayout layout = *DenseLayout::Create(job.tensors(), kInitialPartitions);
   const std::vector<float> values = ValuesOf(layout);
   ASSERT_EQ(WriteInitialCheckpoint(**OpenObjectStore(uri), kInitialId, job, values),
             absl::OkStatus());
@@ -68,7 +68,7 @@ TEST(InitialCheckpointTest, ShardsLoadTheDeclaredValuesWithNewSlotsAndEmptyTable
   EXPECT_EQ(reader->manifest().step(), 0u);
   EXPECT_EQ(reader->chain_length(), 1u);
   std::vector<float> seen(values.size(), -1);
-  for (uint32_t partition = 0; partition < kParts; ++partition) {
+  for (uint32_t partition = 0; partition < kInitialPartitions; ++partition) {
     const auto read = reader->Read(static_cast<PartitionIndex>(partition), job, layout);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(read->timeline, 0u);
@@ -85,7 +85,7 @@ TEST(InitialCheckpointTest, ShardsLoadTheDeclaredValuesWithNewSlotsAndEmptyTable
 
 TEST(InitialCheckpointTest, WhatCouldNotBeWrittenWholeIsNoCheckpoint) {
   const v1::JobSpec job = DeclaredJob();
-  const std::vector<float> values = ValuesOf(*DenseLayout::Create(job.tensors(), kParts));
+  const std::vector<float> values = ValuesOf(*DenseLayout::Create(job.tensors(), kInitialPartitions));
   for (const auto kind : {StoreCall::Kind::kCreate, StoreCall::Kind::kAppend,
                           StoreCall::Kind::kCommit, StoreCall::Kind::kWrite}) {
     const std::unique_ptr<ObjectStore> folder = MakeMemoryObjectStore();
