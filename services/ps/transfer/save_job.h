@@ -74,7 +74,7 @@ class SaveJob {
   const Outside outside_;
   const size_t may_wait_;
   std::vector<Item> items_;
-  absl::Status marked_;  // What Mark() has come to.
+  absl::Status marked_;               // What Mark() has come to.
   std::vector<v1::SavedFile> files_;  // The files that are in the store.
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> saved_{0};

@@ -91,8 +91,7 @@ TEST_F(ControlLoopTest, WhoIsRefusedACheckpointMayTurnToTheChiefAtOnce) {
 TEST_F(ControlLoopTest, WhenTheProcessEndsWhoWaitsForACheckpointIsAnsweredAndSoIsWhoComesThen) {
   Begin(Training(TenTasks()));
   std::optional<absl::Status> waiting;
-  control_->TakeCheckpoint(
-      [&](const absl::StatusOr<std::string>& uri) { waiting = uri.status(); });
+  control_->TakeCheckpoint([&](const absl::StatusOr<std::string>& uri) { waiting = uri.status(); });
   EXPECT_FALSE(waiting.has_value()) << *waiting;
   control_->AnswerAskers();
   EXPECT_EQ(waiting, absl::UnavailableError("the chief stops"));

@@ -85,7 +85,8 @@ TEST(InitialCheckpointTest, ShardsLoadTheDeclaredValuesWithNewSlotsAndEmptyTable
 
 TEST(InitialCheckpointTest, WhatCouldNotBeWrittenWholeIsNoCheckpoint) {
   const v1::JobSpec job = DeclaredJob();
-  const std::vector<float> values = ValuesOf(*DenseLayout::Create(job.tensors(), kInitialPartitions));
+  const std::vector<float> values =
+      ValuesOf(*DenseLayout::Create(job.tensors(), kInitialPartitions));
   for (const auto kind : {StoreCall::Kind::kCreate, StoreCall::Kind::kAppend,
                           StoreCall::Kind::kCommit, StoreCall::Kind::kWrite}) {
     const std::unique_ptr<ObjectStore> folder = MakeMemoryObjectStore();

@@ -42,8 +42,7 @@ class LearnModelTest : public testing::Test {
     options_.service.metrics_port = 0;
     EXPECT_EQ(doors_.Open(options_), absl::OkStatus());
     store_ = *JobStore::Open(temporary_.path(), "small");
-    stub_ =
-        v1::Chief::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", doors_.server->port())));
+    stub_ = v1::Chief::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", doors_.server->port())));
   }
 
   std::future<Learned> BeginToLearn() {

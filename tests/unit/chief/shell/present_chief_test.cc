@@ -31,8 +31,8 @@ class AskedChief final : public v1::Chief::CallbackService {
   }
 
   v1::GetStatusReply status;
-  grpc::Status end;                // Of each call.
-  int unavailable = 0;             // So many calls come too early.
+  grpc::Status end;     // Of each call.
+  int unavailable = 0;  // So many calls come too early.
   std::atomic<int> asked{0};
 };
 
@@ -59,7 +59,9 @@ class PresentChiefTest : public testing::Test {
   v1::ChiefState state_;
 };
 
-TEST_F(PresentChiefTest, TheChiefOfThisJobAndTermThatAnswersIsThere) { EXPECT_TRUE(IsStillThere()); }
+TEST_F(PresentChiefTest, TheChiefOfThisJobAndTermThatAnswersIsThere) {
+  EXPECT_TRUE(IsStillThere());
+}
 
 TEST_F(PresentChiefTest, AChiefThatHasJustClaimedTheJobIsAskedUntilItAnswers) {
   chief_.unavailable = 2;

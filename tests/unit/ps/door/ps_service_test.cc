@@ -193,8 +193,8 @@ TEST_F(PsServiceTest, PullsAndPushesAreAnsweredAndCountedAndNoneIsLeftUnderWay) 
   EXPECT_TRUE(absl::IsFailedPrecondition(Pull(elsewhere).status()));
   const std::string text = registry_.Text();
   EXPECT_THAT(text, HasSubstr("\ncapstan_server_pull_requests_total{code=\"OK\"} 2\n"));
-  EXPECT_THAT(
-      text, HasSubstr("\ncapstan_server_pull_requests_total{code=\"FAILED_PRECONDITION\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\ncapstan_server_pull_requests_total{code=\"FAILED_PRECONDITION\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ncapstan_server_push_requests_total{code=\"OK\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ncapstan_server_inflight_requests 0\n"));
 }
@@ -225,8 +225,7 @@ TEST_F(PsServiceTest, APushInPiecesIsCarriedOutWithItsLastOneAndOnce) {
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->partitions(0).dense(), v1::OUTCOME_APPLIED);
   EXPECT_EQ(Push(PushOfAll(0))->partitions(0).dense(), v1::OUTCOME_SETTLED) << "it has been done";
-  EXPECT_THAT(registry_.Text(),
-              HasSubstr("\ncapstan_server_push_requests_total{code=\"OK\"} 2\n"));
+  EXPECT_THAT(registry_.Text(), HasSubstr("\ncapstan_server_push_requests_total{code=\"OK\"} 2\n"));
 }
 
 TEST_F(PsServiceTest, BytesThatAreNoOrderOrNoRequestAreRefused) {

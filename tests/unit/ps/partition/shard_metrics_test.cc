@@ -121,14 +121,14 @@ TEST_F(ShardMetricsTest, RefusalsForWantOfMemoryAreCountedOnceHoweverOftenTheyAr
   moves = {.held = 5, .limit = 9, .refused = 3};
   metrics_.Set(facts);
   metrics_.Set(facts);
-  EXPECT_THAT(registry_.Text(),
-              HasSubstr(Line("capstan_memory_refused_requests_total{use=\"" +
-                             std::string(LabelOf(MemoryUse::kMoves)) + "\"} 3")));
+  EXPECT_THAT(registry_.Text(), HasSubstr(Line("capstan_memory_refused_requests_total{use=\"" +
+                                               std::string(LabelOf(MemoryUse::kMoves)) + "\"} 3")));
 }
 
 TEST_F(ShardMetricsTest, OnlyASaveThatHasEndedWellTellsHowLongSavesTake) {
   metrics_.CountSave(/*ok=*/false, /*bytes=*/10, absl::Minutes(10));
-  EXPECT_THAT(registry_.Text(), HasSubstr(Line("capstan_checkpoint_save_duration_seconds_count 0")));
+  EXPECT_THAT(registry_.Text(),
+              HasSubstr(Line("capstan_checkpoint_save_duration_seconds_count 0")));
   metrics_.CountSave(/*ok=*/true, /*bytes=*/30, absl::Seconds(2));
   const std::string text = registry_.Text();
   EXPECT_THAT(text, HasSubstr(Line("capstan_checkpoint_save_duration_seconds_count 1")));

@@ -127,9 +127,8 @@ TEST_F(TracedRoundsTest, GradientsThatAreAddedAheadAreTracedInTheirOrder) {
   TraceAdded(PartitionIndex{3}, /*round=*/7, decision);
   EXPECT_THAT(
       trace_.News(),
-      ElementsAre(
-          R"("event":"added","partition":3,"round":7,"lane":0,"term":1,"count":4})",
-          R"("event":"added","partition":3,"round":7,"lane":2,"term":1,"count":7})"));
+      ElementsAre(R"("event":"added","partition":3,"round":7,"lane":0,"term":1,"count":4})",
+                  R"("event":"added","partition":3,"round":7,"lane":2,"term":1,"count":7})"));
 }
 
 TEST_F(TracedRoundsTest, EachRoundThatIsPassedIsTracedWithTheGradientsOfItsLargerPart) {

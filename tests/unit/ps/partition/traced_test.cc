@@ -65,8 +65,7 @@ class TracedTest : public testing::Test {
 TEST_F(TracedTest, APushThatWasTakenInIsTracedWithItsLeaseAndWhetherItWasKnown) {
   const std::string pushed = R"("event":"pushed","partition":1,"push":"41:7","again":)";
   const std::string lease = R"(,"generation":"2.9","low":5})";
-  for (const v1::Outcome taken :
-       {v1::OUTCOME_APPLIED, v1::OUTCOME_QUEUED, v1::OUTCOME_DROPPED}) {
+  for (const v1::Outcome taken : {v1::OUTCOME_APPLIED, v1::OUTCOME_QUEUED, v1::OUTCOME_DROPPED}) {
     EXPECT_THAT(PushedAs(v1::OUTCOME_UNSPECIFIED, taken), ElementsAre(pushed + "0" + lease));
     EXPECT_THAT(PushedAs(taken, v1::OUTCOME_SETTLED), ElementsAre(pushed + "0" + lease))
         << "one part had not";

@@ -111,9 +111,9 @@ TEST_F(CoordinatorLinkTest, WhenPartitionZeroHasMovedTheNextCoordinatorIsAskedAt
 
 // Its calls are cancelled by a coordinator whose rounds are over, too.
 TEST_F(CoordinatorLinkTest, ACoordinatorThatRefusesIsAskedAgainAfterAPauseWhateverItSays) {
-  for (const grpc::StatusCode code : {grpc::StatusCode::UNAVAILABLE,
-                                      grpc::StatusCode::FAILED_PRECONDITION,
-                                      grpc::StatusCode::CANCELLED}) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::FAILED_PRECONDITION,
+        grpc::StatusCode::CANCELLED}) {
     FakeShard coordinator;
     coordinator.watches.Set([code](const v1::WatchCountsRequest&, v1::WatchCountsReply&) {
       return grpc::Status(code, "not now");

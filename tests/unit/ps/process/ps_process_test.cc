@@ -17,7 +17,8 @@ TEST(OrdinalOfTest, IsTheNumberAtTheEndOfThePodsName) {
 }
 
 TEST(OrdinalOfTest, AHostOfAnotherNameIsToldToNameItsIndex) {
-  for (const char* host : {"", "laptop", "ps-", "ps-x", "ps-3a", "ps-99999999999", "-", "ps-3.local"}) {
+  for (const char* host :
+       {"", "laptop", "ps-", "ps-x", "ps-3a", "ps-99999999999", "-", "ps-3.local"}) {
     const absl::Status refused = OrdinalOf(host).status();
     EXPECT_TRUE(absl::IsInvalidArgument(refused)) << host;
     EXPECT_THAT(std::string(refused.message()), HasSubstr("--index: not given")) << host;

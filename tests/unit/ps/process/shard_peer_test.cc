@@ -44,16 +44,14 @@ TEST_F(ShardPeerTest, WhoGivesUpWaitsForNoAnswer) {
     return !other_.pieces.requests().empty() && ++looks > 1;  // More than once.
   });
   EXPECT_TRUE(absl::IsCancelled(answer.status())) << answer.status();
-  other_.pieces.Set([](const v1::TakePartitionRequest&, v1::TakePartitionReply&) {
-    return grpc::Status::OK;
-  });
+  other_.pieces.Set(
+      [](const v1::TakePartitionRequest&, v1::TakePartitionReply&) { return grpc::Status::OK; });
   EXPECT_TRUE(peer_->Take(Piece("first"), [] { return false; }).ok()) << "it goes on";
 }
 
 TEST_F(ShardPeerTest, AShardThatIsNotThereIsUnavailable) {
   const std::unique_ptr<MovePeer> nobody = ShardPeerOpener(/*tls=*/nullptr)("127.0.0.1:1");
-  EXPECT_TRUE(
-      absl::IsUnavailable(nobody->Take(Piece("first"), [] { return false; }).status()));
+  EXPECT_TRUE(absl::IsUnavailable(nobody->Take(Piece("first"), [] { return false; }).status()));
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ v1::CoordinatorOperation ToldOf(const CoordinatorState& state) {
 
 TEST(CoordinatorStartTest, TheNextCoordinatorHasTheLastRoundAndWhereEachLaneStands) {
   const CoordinatorState before = StateOfTwoLanes();
-  const absl::StatusOr<CoordinatorState> after =
-      CoordinatorStateFromProto(ToldOf(before).state());
+  const absl::StatusOr<CoordinatorState> after = CoordinatorStateFromProto(ToldOf(before).state());
   ASSERT_TRUE(after.ok()) << after.status();
   EXPECT_EQ(after->last, before.last);
   ASSERT_EQ(after->lanes.size(), 2u);

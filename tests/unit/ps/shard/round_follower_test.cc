@@ -110,8 +110,7 @@ TEST(RoundFollowerTest, ASealIsOfOneTimelineOneRoundAndItsLanes) {
   Followed shard(JobOfTwoLanes());
   shard.parts.seals.SetSealer(Sealer("the key"));
   v1::RoundCommit closed = ClosedOf(1);
-  closed.set_seal(
-      shard.parts.seals.OfRound(kFollowed + 1, RoundCommitFromProto(closed).value()));
+  closed.set_seal(shard.parts.seals.OfRound(kFollowed + 1, RoundCommitFromProto(closed).value()));
   EXPECT_TRUE(absl::IsUnavailable(shard.follower.Learn(kFollowed, closed, Teller::kTrainer)));
   closed.set_seal(shard.parts.seals.OfRound(kFollowed, RoundCommitFromProto(closed).value()));
   closed.mutable_lanes()->RemoveLast();
@@ -127,8 +126,7 @@ TEST(RoundFollowerTest, OfAnotherTimelineOrMalformedNothingIsLearned) {
   }
   v1::RoundCommit malformed = ClosedOf(1);
   malformed.mutable_lanes(1)->set_lane(0);
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(shard.follower.Learn(kFollowed, malformed, Teller::kChief)));
+  EXPECT_TRUE(absl::IsInvalidArgument(shard.follower.Learn(kFollowed, malformed, Teller::kChief)));
   EXPECT_TRUE(absl::IsInvalidArgument(shard.follower.Hear(kFollowed, malformed).status()));
   EXPECT_EQ(shard.last(), 0u);
   EXPECT_TRUE(shard.follower.Hear(kFollowed, ClosedOf(1)).value());

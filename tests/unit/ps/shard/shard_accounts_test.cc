@@ -51,9 +51,7 @@ struct Accounted {
     return *std::move(content);
   }
   Partition& partition(int index) { return parts.partitions[static_cast<PartitionIndex>(index)]; }
-  uint64_t waiting_limit() const {
-    return parts.memory.of(MemoryUse::kWaitingGradients).limit();
-  }
+  uint64_t waiting_limit() const { return parts.memory.of(MemoryUse::kWaitingGradients).limit(); }
 
   const FakeClock clock;
   metrics::Registry registry;

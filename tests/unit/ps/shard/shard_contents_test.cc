@@ -154,8 +154,7 @@ TEST_F(ShardContentsTest, APartitionThatHasComeInAnotherTimelineIsNotTakenIn) {
     EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
     EXPECT_THAT(std::string(refused.message()), HasSubstr("partition 1 has come in timeline"));
     const ViewedStandby standby = {.id = {1, 2}};
-    EXPECT_TRUE(
-        absl::IsFailedPrecondition(contents_.Adopt(kOne, Moved(kOne, timeline), standby)));
+    EXPECT_TRUE(absl::IsFailedPrecondition(contents_.Adopt(kOne, Moved(kOne, timeline), standby)));
     EXPECT_FALSE(parts_.partitions[kOne].loaded());
   }
 }

@@ -128,8 +128,7 @@ TEST_F(SaverTest, AnOrderThatComesAgainTellsHowItStandsAndSavesNothingTwice) {
   EXPECT_THAT(done->files(), SizeIs(2));
   EXPECT_EQ(Order("c1")->SerializeAsString(), done->SerializeAsString());
   saver_.reset();  // What has ended is counted by then.
-  EXPECT_THAT(registry_.Text(),
-              HasSubstr("capstan_checkpoint_saves_total{result=\"ok\"} 1\n"));
+  EXPECT_THAT(registry_.Text(), HasSubstr("capstan_checkpoint_saves_total{result=\"ok\"} 1\n"));
 }
 
 TEST_F(SaverTest, AnOrderWithoutAnIdOrIntoAnotherFolderIsRefused) {
@@ -169,8 +168,7 @@ TEST_F(SaverTest, WhatTheStoreRefusesIsToldAndTheSaveIsNotTriedAgain) {
   plan_ = nullptr;
   EXPECT_EQ(Order("c1").status(), failed);
   saver_.reset();
-  EXPECT_THAT(registry_.Text(),
-              HasSubstr("capstan_checkpoint_saves_total{result=\"failed\"} 1\n"));
+  EXPECT_THAT(registry_.Text(), HasSubstr("capstan_checkpoint_saves_total{result=\"failed\"} 1\n"));
 }
 
 // The store may come back, and take what it was given: the chief has been told that there is no

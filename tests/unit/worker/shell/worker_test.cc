@@ -94,12 +94,12 @@ class WorkerTest : public testing::Test {
   }
 
   absl::StatusOr<std::unique_ptr<Worker>> Create() {
-    return Worker::Create(
-        {.name = "w-0",
-         .incarnation = Incarnation{77},
-         .declaration = &declaration_,
-         .drain = absl::Minutes(1)},
-        registration_, model_, loop_, NewPlainChannel(server_.address()), metrics_);
+    return Worker::Create({.name = "w-0",
+                           .incarnation = Incarnation{77},
+                           .declaration = &declaration_,
+                           .drain = absl::Minutes(1)},
+                          registration_, model_, loop_, NewPlainChannel(server_.address()),
+                          metrics_);
   }
 
   HearingChief chief_;
@@ -151,13 +151,6 @@ TEST_F(WorkerTest, WhereAnotherChiefGivesItsNumbersToOthersThisWorkerIsOver) {
   EXPECT_EQ(request.incarnation(), 77u);
   EXPECT_EQ(request.declaration().declared_by(), "w-0") << "the model of its program";
   EXPECT_EQ(request.trainers_size(), 2) << "those that it had";
-}
-
-TEST_F(WorkerTest, ItEndsThoughTheChiefOwesItAnAnswer) {
-  auto worker = Create();
-  ASSERT_TRUE(worker.ok()) << worker.status();
-  worker->reset();
-  EXPECT_EQ(loop_.calls_under_way(), 0u);
 }
 
 }  // namespace
