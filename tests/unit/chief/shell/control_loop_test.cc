@@ -61,10 +61,10 @@ class ControlLoopTest : public testing::Test {
 
   FakeClock clock_;
   metrics::Registry registry_;
-  ChiefMetrics metrics_{registry_, PlanOf({}).spec, /*shards=*/2};
+  ChiefMetrics metrics_{registry_, PlanOf(CrewOptions()).spec, /*shards=*/2};
   StoreThread housekeeping_{/*most_waiting=*/4};
   const std::unique_ptr<CurveFile> curve_ =
-      *OpenCurveFile(PlanOf({}).spec, /*anew=*/true, housekeeping_);
+      *OpenCurveFile(PlanOf(CrewOptions()).spec, /*anew=*/true, housekeeping_);
   ViewFeed views_{8};
   const std::unique_ptr<ObjectStore> folder_ = MakeMemoryObjectStore();
   FaultyObjectStore* const faults_ = new FaultyObjectStore(*folder_);  // Owned by store_.

@@ -31,7 +31,7 @@ class WorkTest : public testing::Test {
     ASSERT_TRUE(work.tasks()->Grant(trainer, generations_).has_value());
   }
   Generations generations_{1};
-  Work tasks_{PlanOf({})};
+  Work tasks_{PlanOf(CrewOptions())};
   Work lanes_{PlanOf({.lanes = kLanesOfWork})};
 };
 
@@ -42,7 +42,7 @@ TEST_F(WorkTest, IsOfLanesWhereAPartIsSynchronousAndOfTasksElsewhere) {
   EXPECT_TRUE(lanes_.has_lanes());
   EXPECT_EQ(lanes_.tasks(), nullptr);
   EXPECT_EQ(lanes_.batches_a_step(), kLanesOfWork);
-  JobPlan mixed = PlanOf({});
+  JobPlan mixed = PlanOf(CrewOptions());
   mixed.spec.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
   mixed.spec.mutable_dense_update()->set_lanes(2);
   EXPECT_EQ(Work(mixed).batches_a_step(), 2u);
