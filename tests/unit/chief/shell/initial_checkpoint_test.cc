@@ -48,7 +48,7 @@ v1::JobSpec DeclaredJob() {
   return job;
 }
 
-std::vector<float> ValuesOf(const DenseLayout& layout) {
+std::vector<float> ValuesFor(const DenseLayout& layout) {
   std::vector<float> values(layout.flat_size());
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   return values;
@@ -59,7 +59,7 @@ TEST(InitialCheckpointTest, ShardsLoadTheDeclaredValuesWithNewSlotsAndEmptyTable
   const std::string uri = temporary.Path(kInitialId);
   const v1::JobSpec job = DeclaredJob();
   const DenseLayout layout = *DenseLayout::Create(job.tensors(), kInitialPartitions);
-  const std::vector<float> values = ValuesOf(layout);
+  const std::vector<float> values = ValuesFor(layout);
   ASSERT_EQ(WriteInitialCheckpoint(**OpenObjectStore(uri), kInitialId, job, values),
             absl::OkStatus());
   const auto reader = CheckpointReader::Open(uri);
@@ -86,7 +86,7 @@ TEST(InitialCheckpointTest, ShardsLoadTheDeclaredValuesWithNewSlotsAndEmptyTable
 TEST(InitialCheckpointTest, WhatCouldNotBeWrittenWholeIsNoCheckpoint) {
   const v1::JobSpec job = DeclaredJob();
   const std::vector<float> values =
-      ValuesOf(*DenseLayout::Create(job.tensors(), kInitialPartitions));
+      ValuesFor(*DenseLayout::Create(job.tensors(), kInitialPartitions));
   for (const auto kind : {StoreCall::Kind::kCreate, StoreCall::Kind::kAppend,
                           StoreCall::Kind::kCommit, StoreCall::Kind::kWrite}) {
     const std::unique_ptr<ObjectStore> folder = MakeMemoryObjectStore();
