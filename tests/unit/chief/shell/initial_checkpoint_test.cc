@@ -97,7 +97,7 @@ TEST(InitialCheckpointTest, WhatCouldNotBeWrittenWholeIsNoCheckpoint) {
     });
     const absl::Status written = WriteInitialCheckpoint(faulty, kInitialId, job, values);
     EXPECT_TRUE(absl::IsPermissionDenied(written)) << written;
-    EXPECT_TRUE(absl::IsNotFound(ReadManifest(*folder).status()));
+    EXPECT_TRUE(absl::IsNotFound(capstan::ReadManifest(*folder).status()));
   }
 }
 

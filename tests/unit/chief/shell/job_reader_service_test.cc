@@ -26,7 +26,7 @@ class JobReaderServiceTest : public testing::Test {
     return reply;
   }
 
-  const FakeClock clock_;
+  FakeClock clock_;
   ViewFeed views_{8};
   ModelIntake intake_{clock_};
   ChiefDoor door_{{.views = views_, .models = intake_, .clock = clock_}};
