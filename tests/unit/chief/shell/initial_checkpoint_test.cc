@@ -43,6 +43,7 @@ v1::JobSpec DeclaredJob() {
     tensor.set_name(length == 2 ? "bias" : "weight");
     tensor.add_shape(length);
     tensor.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_MOMENTUM);
+    tensor.mutable_optimizer()->set_momentum(0.5);
     tensor.mutable_optimizer()->set_learning_rate(1);
   }
   return job;
