@@ -72,10 +72,10 @@ std::string InitialUri(const v1::JobSpec& job, const std::optional<v1::StoredMod
                       model->initial());
 }
 
-void TellPrograms(v1::JobSpec job, const v1::StoredModel& model, Doors& doors) {
-  if (job.model().user().empty()) return;
+void TellPrograms(v1::JobSpec job, const std::optional<v1::StoredModel>& model, Doors& doors) {
+  if (!model || job.model().user().empty()) return doors.models.Forget();
   job.clear_tensors();
-  doors.models.Know(job, model);
+  doors.models.Know(job, *model);
 }
 
 }  // namespace capstan::chief

@@ -34,6 +34,14 @@ void ModelIntake::StopAsking() {
   asked_.reset();
 }
 
+void ModelIntake::Forget() {
+  absl::MutexLock one(&storing_);
+  absl::MutexLock lock(&mu_);
+  job_.reset();
+  asked_.reset();
+  known_.reset();
+}
+
 void ModelIntake::Know(const v1::JobSpec& job, const v1::StoredModel& model) {
   absl::MutexLock lock(&mu_);
   job_ = job;

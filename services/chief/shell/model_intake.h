@@ -38,6 +38,8 @@ class ModelIntake {
   void Ask(const v1::JobSpec& job, JobStore& store, const std::string& folder_uri);
   // Asks no more: waits while a model is being stored, and uses the store no longer.
   void StopAsking();
+  // The job has no program: workers register without a model. Waits as StopAsking does.
+  void Forget();
   // Sets the job's model: none is asked for.
   void Know(const v1::JobSpec& job, const v1::StoredModel& model);
   // Waits until the model is known, `timeout` at most. Returns it, or nothing.

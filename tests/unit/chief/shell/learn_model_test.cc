@@ -10,6 +10,7 @@
 #include <csignal>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -160,14 +161,12 @@ TEST_F(LearnModelTest, AChiefThatIsAskedToStopTakesInNoModelAnyMore) {
   EXPECT_TRUE(absl::IsUnavailable(Declare(Declaration(kModel))));
 }
 
-TEST_F(LearnModelTest, ProgramsHearOfTheJobWithoutTensorsAndJobsOfTowersHaveNone) {
+TEST_F(LearnModelTest, ProgramsHearOfTheJobWithoutTensors) {
   EXPECT_EQ(InitialUri(job_, std::nullopt), "");
   v1::RegisterWorkerRequest worker;
   worker.set_wire_version(kWireVersion);
   v1::StoredModel model;
   *model.mutable_declaration() = Declaration(kModel);
-  TellPrograms(v1::JobSpec(), model, doors_);
-  EXPECT_FALSE(doors_.models.Answer(worker).has_value()) << "its workers register";
   job_.add_tensors()->set_name("fc.weight");
   TellPrograms(job_, model, doors_);
   const auto answer = doors_.models.Answer(worker);
@@ -175,6 +174,21 @@ TEST_F(LearnModelTest, ProgramsHearOfTheJobWithoutTensorsAndJobsOfTowersHaveNone
   EXPECT_FALSE((*answer)->model_wanted());
   EXPECT_EQ((*answer)->job().job(), "small");
   EXPECT_EQ((*answer)->job().tensors_size(), 0);
+}
+
+// A chief that could not lead a job of a program looks again when its file has changed.
+TEST_F(LearnModelTest, WorkersOfAJobOfTowersAreNotToldOfTheProgramThatItsFileNamedBefore) {
+  std::future<Learned> learning = BeginToLearn();
+  UntilAsked();
+  ASSERT_EQ(Declare(Declaration(kModel)), absl::OkStatus());
+  ASSERT_TRUE(learning.get().ok());
+  v1::RegisterWorkerRequest worker;
+  worker.set_wire_version(kWireVersion);
+  EXPECT_TRUE(doors_.models.Answer(worker).has_value());
+  job_.mutable_model()->clear_user();
+  TellPrograms(job_, std::nullopt, doors_);
+  EXPECT_FALSE(doors_.models.Answer(worker).has_value()) << "they register";
+  EXPECT_FALSE(doors_.models.WantsModel());
 }
 
 }  // namespace
