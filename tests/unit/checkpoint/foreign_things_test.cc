@@ -104,10 +104,5 @@ TEST_P(ForeignThingsTest, WhatIsBeingWrittenIsGivenUpBeforeItsObjectsAreDeleted)
   EXPECT_EQ(store_->List("000000000010-b/")->size(), 3u);
 }
 
-TEST(CompactTest, IsRefusedUnderANameThatNoCheckpointHas) {
-  EXPECT_EQ(CompactCheckpoint("nowhere/9-a", "best").status().message(),
-            "the id \"best\" is no name of a checkpoint; expected <step>-<id>");
-}
-
 }  // namespace
 }  // namespace capstan

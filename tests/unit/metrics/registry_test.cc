@@ -10,7 +10,6 @@
 
 #include "capstan/metrics/buckets.h"
 #include "capstan/metrics/declaration.h"
-#include "capstan/metrics/names.h"
 #include "capstan/metrics/process_metrics.h"
 
 namespace capstan::metrics {
