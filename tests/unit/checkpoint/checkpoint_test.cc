@@ -61,8 +61,7 @@ TEST_F(ReadPartitionFileTest, WhatWasSavedIsRead) { EXPECT_EQ(Read(file_), absl:
 TEST_F(ReadPartitionFileTest, AnObjectOfAnotherLengthThanTheManifestSaysIsDamage) {
   v1::SavedFile longer = file_;
   longer.set_bytes(file_.bytes() + 1);
-  EXPECT_EQ(Read(longer),
-            absl::DataLossError("partition-0001.capstan is shorter than the manifest says"));
+  EXPECT_TRUE(absl::IsDataLoss(Read(longer)));
   v1::SavedFile shorter = file_;
   shorter.set_bytes(file_.bytes() - 1);
   EXPECT_TRUE(absl::IsDataLoss(Read(shorter)));

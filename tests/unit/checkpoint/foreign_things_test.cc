@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_list.h"
-#include "capstan/checkpoint/compact.h"
 #include "capstan/checkpoint/manifest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

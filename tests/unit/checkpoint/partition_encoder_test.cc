@@ -73,7 +73,8 @@ TEST(PartitionEncoderTest, TheFileIsAsOfTheMarkWhateverIsPushedMeanwhile) {
   uint64_t pushed = 0;
   const InPieces encoded = EncodeInPieces(*store, Encoding(), [&] {
     // Rows that are there, in both ends of the order, and new ones.
-    PushOnce(*store, {1, 4'999'001, 2'000'001 + 1000 * pushed, 7 + pushed, 7 + pushed});
+    PushOnce(*store, {1, 4'999'001, 2'000'001 + 1000 * pushed, 7 + pushed});
+    PushOnce(*store, {7 + pushed});
     ++pushed;
   });
   EXPECT_TRUE(encoded.file == EncodedSmallPartition(/*rows=*/5000));
