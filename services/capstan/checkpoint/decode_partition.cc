@@ -304,7 +304,7 @@ absl::Status Decoder::ReadDense() {
   }
   state_.resize(floats);
   reader.Floats(absl::MakeSpan(state_));
-  return blocks.Restore(stored.id, state_);
+  return AsDamage(blocks.Restore(stored.id, state_));
 }
 
 absl::StatusOr<DecodedPartition> Decode(BlockReader reader, const v1::JobSpec& job,

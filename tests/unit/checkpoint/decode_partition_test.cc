@@ -266,6 +266,15 @@ TEST(PartitionFileTest, EmptyBlocksAndCutEntriesAreDamage) {
   }
 }
 
+TEST(PartitionFileTest, ADenseBlockWithOtherSlotsThanItsOptimizerHasIsDamage) {
+  constexpr size_t kSlotsAt = 20;  // Behind id, tensor, offset and length.
+  Payloads payloads = PayloadsOf(EncodedSmallPartition());
+  std::string& block = FirstOf(BlockKind::kDense, payloads);
+  --block[kSlotsAt];
+  block.resize(block.size() - sizeof(float));
+  ExpectDamage(payloads, "");
+}
+
 TEST(PartitionFileTest, AContentThatOnlyALaterVersionKnowsIsNamed) {
   constexpr size_t kContentAt = 16;  // Behind partition, count and timeline.
   Payloads payloads = PayloadsOf(EncodedSmallPartition());
