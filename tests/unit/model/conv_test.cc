@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tests/unit/model/one_tower.h"
+#include "tests/unit/model/lone_tower.h"
 
 namespace capstan {
 namespace {
@@ -23,8 +23,8 @@ std::vector<float> InARow(std::vector<float> first, const std::vector<float>& mo
 }
 
 TEST(ConvTest, LayersHalveTheImageOneAfterTheOtherAndTheHeadWeighsTheRest) {
-  OneTower conv(TowerOf("conv", {1, 1}),
-                {.has_keys = false, .dense_width = 16, .image_height = 4, .image_width = 4});
+  LoneTower conv(TowerOf("conv", {1, 1}),
+                 {.has_keys = false, .dense_width = 16, .image_height = 4, .image_width = 4});
   EXPECT_THAT(conv.TensorNames(), ElementsAre("kernel_0", "kernel_bias_0", "kernel_1",
                                               "kernel_bias_1", "head_weights_0", "head_bias_0"));
   const TowerBatch batch = {.parameters = InARow(InARow(TimesItself(2), TimesItself(3)), {10, 1}),
@@ -34,7 +34,7 @@ TEST(ConvTest, LayersHalveTheImageOneAfterTheOtherAndTheHeadWeighsTheRest) {
                                       5, 0, 6, 0}};
   // Maxima 4, 7, 5, 6, twice; the maximum of these, 14, three times; 10 * 42 + 1.
   EXPECT_THAT(conv.Forward(batch, 1, /*before=*/1000), ElementsAre(1421));
-  const OneTower::Gradients gradients = conv.Backward(batch, {1});
+  const LoneTower::Gradients gradients = conv.Backward(batch, {1});
   EXPECT_EQ(gradients.parameters[20], 42) << "the weight of the head";
   EXPECT_EQ(gradients.parameters[21], 1);
   EXPECT_EQ(gradients.parameters[10 + 4], 10 * 14) << "the second kernel at the pixel itself";
@@ -43,12 +43,12 @@ TEST(ConvTest, LayersHalveTheImageOneAfterTheOtherAndTheHeadWeighsTheRest) {
 }
 
 TEST(ConvTest, TheHeadHasTheLayersOfTheModelAndSeesWhatTheLastLayerLeaves) {
-  OneTower conv(TowerOf("conv", {2}), {.has_keys = false,
-                                       .dense_width = 18,
-                                       .image_height = 3,
-                                       .image_width = 3,
-                                       .outputs = 3,
-                                       .hidden = {5}});
+  LoneTower conv(TowerOf("conv", {2}), {.has_keys = false,
+                                        .dense_width = 18,
+                                        .image_height = 3,
+                                        .image_width = 3,
+                                        .outputs = 3,
+                                        .hidden = {5}});
   const auto& tensors = conv.description().tensors;
   ASSERT_EQ(tensors.size(), 6u);
   EXPECT_THAT(tensors[0].shape, ElementsAre(18, 2)) << "two channels in, two out";

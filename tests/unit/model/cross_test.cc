@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tests/unit/model/one_tower.h"
+#include "tests/unit/model/lone_tower.h"
 
 namespace capstan {
 namespace {
@@ -22,7 +22,7 @@ const ModelShape kTwoNumbers = {.has_keys = false, .dense_width = 2};
 const std::vector<float> kFirstLayer = {1, 0, 2, 1, 1, -1};
 
 TEST(CrossTest, ALayerMultipliesTheInputWithALinearMapOfItsOwnAndKeepsIt) {
-  OneTower cross(CrossOf(1), kTwoNumbers);
+  LoneTower cross(CrossOf(1), kTwoNumbers);
   EXPECT_TRUE(cross.description().reads_features);
   EXPECT_THAT(cross.TensorNames(), ElementsAre("weights_0", "bias_0", "head"));
   TowerBatch batch = {.parameters = kFirstLayer, .features = {1, 2, 0, 0}};
@@ -32,7 +32,7 @@ TEST(CrossTest, ALayerMultipliesTheInputWithALinearMapOfItsOwnAndKeepsIt) {
 }
 
 TEST(CrossTest, TheSecondLayerMultipliesWithTheFirstInput) {
-  OneTower cross(CrossOf(2), kTwoNumbers);
+  LoneTower cross(CrossOf(2), kTwoNumbers);
   TowerBatch batch = {.parameters = kFirstLayer, .features = {1, 2}};
   batch.parameters.insert(batch.parameters.end(), {1, 0, 0, 1, 0, 0, 10, 1});
   // (1, 2) * (7, 4) + (7, 4) = (14, 12).
@@ -40,11 +40,11 @@ TEST(CrossTest, TheSecondLayerMultipliesWithTheFirstInput) {
 }
 
 TEST(CrossTest, GradientsGoToTheHeadTheLayerAndTheEmbeddings) {
-  OneTower cross(CrossOf(1), {.fields = 1, .embedding_dim = 2});
+  LoneTower cross(CrossOf(1), {.fields = 1, .embedding_dim = 2});
   TowerBatch batch = {.parameters = kFirstLayer, .features = {1, 2}};
   batch.parameters.insert(batch.parameters.end(), {10, 1});
   cross.Forward(batch, 1);
-  const OneTower::Gradients gradients = cross.Backward(batch, {1});
+  const LoneTower::Gradients gradients = cross.Backward(batch, {1});
   // The state's gradient is (10, 1), that of the map (10, 1) * (1, 2) = (10, 2).
   EXPECT_THAT(gradients.parameters, ElementsAre(10, 2, 20, 4, 10, 2, 7, 4));
   // (10, 1) * (6, 1) + (10, 1) + (10, 2) W^T = (60 + 10 + 10, 1 + 1 + 22).

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/model/one_tower.h"
+#include "tests/unit/model/lone_tower.h"
 
 namespace capstan {
 namespace {
@@ -26,7 +26,7 @@ TowerBatch ThreeRows(std::vector<uint32_t> offsets, std::vector<uint32_t> index,
 }
 
 TEST(FmTest, APairIsTheProductOfItsEmbeddings) {
-  OneTower fm(TowerOf("fm"), kPairsOfTwo);
+  LoneTower fm(TowerOf("fm"), kPairsOfTwo);
   EXPECT_TRUE(fm.description().reads_embedding);
   EXPECT_TRUE(fm.description().tensors.empty());
   EXPECT_THAT(fm.Forward(ThreeRows({0, 3}, {0, 1, 2}), 1, /*before=*/100),
@@ -37,13 +37,13 @@ TEST(FmTest, APairIsTheProductOfItsEmbeddings) {
 }
 
 TEST(FmTest, OneKeyOrNoneIsNoPairAndAKeyTwiceIsOneWithItself) {
-  OneTower fm(TowerOf("fm"), kPairsOfTwo);
+  LoneTower fm(TowerOf("fm"), kPairsOfTwo);
   EXPECT_THAT(fm.Forward(ThreeRows({0, 1, 1, 3}, {2, 0, 0}), 3),
               ElementsAre(FloatNear(0, 1e-5f), 0, FloatNear(5, 1e-5f)));
 }
 
 TEST(FmTest, TheGradientOfARowIsTheSumOfTheOthers) {
-  OneTower fm(TowerOf("fm"), kPairsOfTwo);
+  LoneTower fm(TowerOf("fm"), kPairsOfTwo);
   const TowerBatch batch = ThreeRows({0, 3}, {0, 1, 2});
   fm.Forward(batch, 1);
   const std::vector<float> expected = {1 + 7, 1 + 6, 1 + 3, 1 + 12, 1 + 8, 1 + 2};

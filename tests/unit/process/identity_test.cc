@@ -14,7 +14,7 @@ TEST(HostOfTest, IsTheHostWithoutBracketsOrNothing) {
   EXPECT_EQ(HostOf("10.0.0.7:7000"), "10.0.0.7");
   EXPECT_EQ(HostOf("[::1]:7000"), "::1");
   EXPECT_EQ(HostOf("ps-0.ps.ctr.svc:7000"), "ps-0.ps.ctr.svc");
-  for (const char* address : {"", "host", "host:", "host:99999", "::1:7000"}) {
+  for (const char* address : {"", "host", "host:", "host:99999", "[::1:7000"}) {
     EXPECT_EQ(HostOf(address), "") << address;
   }
 }

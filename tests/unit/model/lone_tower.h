@@ -1,6 +1,6 @@
 // One tower alone, with parameters and inputs that a test writes down.
-#ifndef CAPSTAN_TESTS_UNIT_MODEL_ONE_TOWER_H_
-#define CAPSTAN_TESTS_UNIT_MODEL_ONE_TOWER_H_
+#ifndef CAPSTAN_TESTS_UNIT_MODEL_LONE_TOWER_H_
+#define CAPSTAN_TESTS_UNIT_MODEL_LONE_TOWER_H_
 
 #include <gtest/gtest.h>
 
@@ -27,9 +27,9 @@ struct TowerBatch {
   std::vector<float> embedding = {};  // Rows of embedding_dim columns.
 };
 
-class OneTower {
+class LoneTower {
  public:
-  OneTower(const v1::TowerSpec& spec, ModelShape shape)
+  LoneTower(const v1::TowerSpec& spec, ModelShape shape)
       : shape_(std::move(shape)), tower_(Made(spec, shape_)) {}
 
   const TowerDescription& description() const { return tower_->description(); }
@@ -113,4 +113,4 @@ inline v1::TowerSpec TowerOf(const std::string& kind, const std::vector<uint32_t
 
 }  // namespace capstan
 
-#endif  // CAPSTAN_TESTS_UNIT_MODEL_ONE_TOWER_H_
+#endif  // CAPSTAN_TESTS_UNIT_MODEL_LONE_TOWER_H_
