@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
 #include "tests/unit/data/files.h"
 
