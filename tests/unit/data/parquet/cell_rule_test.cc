@@ -137,7 +137,7 @@ TEST(CellRuleTest, AnEmptyCellHasNoWeightsInEveryType) {
   for (const Physical physical : {Physical::kFloat, Physical::kDouble}) {
     const Values values = physical == Physical::kFloat ? FloatValues({0.5f, kNoNumber, 2})
                                                        : Values{.doubles = {0.5, std::nan(""), 2}};
-    const Converted numbers = ConvertedBy(rule, Of(physical), values);
+    const Converted numbers = ConvertedBy(rule, ColumnOfType(physical), values);
     EXPECT_THAT(numbers.numbers, ElementsAre(0.5f, 2));
     EXPECT_THAT(numbers.ends, ElementsAre(1, 1, 2));
     EXPECT_THAT(numbers.counts, ElementsAre(1, 0, 1));

@@ -29,7 +29,7 @@ class ParquetReaderTest : public testing::Test {
  protected:
   const std::string path_ = parquet::GoldenPath("plain-none-v1.parquet");
   const ReaderOptions options_ = *Derived(parquet::TableSpec("plain-none-v1.parquet"));
-  const MeteredFiles files_;
+  MeteredFiles files_;
   BadRecords bad_{/*limit=*/0};
   ParquetReader reader_{options_, files_, bad_};
 };
