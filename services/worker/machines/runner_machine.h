@@ -2,8 +2,11 @@
 // actions; the machine knows no thread, socket, file or clock.
 //
 //   Task runner (async, ssp, evaluation): computes the batches of a task, from `first_batch` on.
-//   The pull of batch k+1 overlaps the computation of k, but begins only when at most `push_window`
+//   The pull of batch k+1 overlaps the computation of k, which it follows at once by Compute, so that
+//   several computations may be asked for at a time; but it begins only when at most `push_window`
 //   steps before it are not settled: a single worker's gradients are at most so many updates stale.
+//   These steps may be of the trainer's task before, so that pulls wait for runners beside this one;
+//   the shell feeds Tick{} while there are such.
 //   Lane runner (sync, and the hybrid): open a round at the coordinator -> take the batch that the
 //   coordinator's cursor names -> pull -> compute -> stage on every shard -> report -> open the
 //   next. A batch whose gradient came too late for its round is offered again in a later one. In
