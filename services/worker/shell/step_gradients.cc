@@ -10,20 +10,17 @@ namespace capstan::worker {
 namespace {
 
 // Sets to[i] = from(i), and returns the sum of the squares. It is finite exactly when every element
-// is: the square of a float never overflows a double. The order of the additions is fixed. All
-// values of a turn are read before any is written: as they might be the same memory for all that
-// the compiler knows, it would otherwise handle them one by one, at twice the time of the pass.
+// is: the square of a float never overflows a double. The order of the additions is fixed.
 template <typename From>
 double FillAndSquare(const From& from, std::span<float> to) {
   constexpr size_t kLanes = 8;
   std::array<double, kLanes> sums{};
   size_t i = 0;
   for (; i + kLanes <= to.size(); i += kLanes) {
-    std::array<float, kLanes> values;
-    for (size_t lane = 0; lane < kLanes; ++lane) values[lane] = from(i + lane);
-    for (size_t lane = 0; lane < kLanes; ++lane) to[i + lane] = values[lane];
     for (size_t lane = 0; lane < kLanes; ++lane) {
-      sums[lane] += static_cast<double>(values[lane]) * values[lane];
+      const float value = from(i + lane);
+      to[i + lane] = value;
+      sums[lane] += static_cast<double>(value) * value;
     }
   }
   double sum = 0;
