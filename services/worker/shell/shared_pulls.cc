@@ -44,8 +44,7 @@ void SharedPulls::Pull::Complete(const PullResult& result) {
 }
 
 void SharedPulls::Pull::CopyTo(Step& step) const {
-  const auto blocks =
-      name_.frozen ? RequestPlan::Blocks::kAll : RequestPlan::Blocks::kChanging;
+  const auto blocks = name_.frozen ? RequestPlan::Blocks::kAll : RequestPlan::Blocks::kChanging;
   for (const RequestPlan::Chunk& chunk : step_->plan.ChunksOf(name_.shard, blocks)) {
     for (uint32_t partition : chunk.partitions) {
       step.versions[partition] = step_->versions[partition];
