@@ -2,16 +2,16 @@
 // actions; the machine knows no thread, socket, file or clock.
 //
 //   Task runner (async, ssp, evaluation): computes the batches of a task, from `first_batch` on.
-//   The pull of batch k+1 overlaps the computation of k, which it follows at once by Compute, so
-//   that several computations may be asked for at a time; but it begins only when at most
-//   `push_window` steps before it are not settled: a single worker's gradients are at most so many
-//   updates stale. These steps may be of the trainer's task before, so that pulls wait for runners
-//   beside this one; the shell feeds Tick{} while there are such. Lane runner (sync, and the
-//   hybrid): open a round at the coordinator -> take the batch that the coordinator's cursor names
-//   -> pull -> compute -> stage on every shard -> report -> open the next. A batch whose gradient
-//   came too late for its round is offered again in a later one. In the hybrid the same push also
-//   carries the gradients of the parts that are not synchronous, under a stream name; a shard
-//   answers a repetition of those with SETTLED.
+//   The pull of batch k+1 overlaps the computation of k, but begins only when at most `push_window`
+//   steps before it are not settled: a single worker's gradients are at most so many updates stale.
+//   Steps of the trainer's task before count, too: while there are such, the shell feeds Tick{}.
+//   What has been pulled is to be computed at once, also if the batch before it still is.
+//
+//   Lane runner (sync, and the hybrid): open a round at the coordinator -> take the batch that the
+//   coordinator's cursor names -> pull -> compute -> stage on every shard -> report -> open the
+//   next. A batch whose gradient came too late for its round is offered again in a later one. In
+//   the hybrid the same push also carries the gradients of the parts that are not synchronous,
+//   under a stream name; a shard answers a repetition of those with SETTLED.
 //
 // The contract between shell and machine:
 //  - Feed Start{} first. After each event carry out the actions in their order. Feed one event at a
