@@ -132,7 +132,7 @@ TEST(TaskRunnerTest, WhoIsRevokedHoldsUpNobody) {
   Driver runner(NewTaskRunner(LeaseOfTask()));
   runner.Read(9);
   runner.Pull();
-  EXPECT_EQ(runner.clock.open_steps(), 1u);
+  EXPECT_GT(runner.clock.open_steps(), 0u);
   runner.Feed(Revoked{});
   EXPECT_EQ(runner.clock.open_steps(), 0u);
 }

@@ -14,6 +14,7 @@
 namespace capstan::worker {
 namespace {
 
+using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -81,7 +82,7 @@ TEST_F(SharedPullsTest, WhatOneLanePullsIsCopiedForThoseThatAskMeanwhile) {
   for (const auto& step : {second, third}) {
     EXPECT_THAT(std::vector<float>(step->parameters.begin() + 100, step->parameters.end()),
                 Each(5));
-    EXPECT_THAT(step->versions, Each(std::array<uint64_t, kParts>{42, 42}));
+    EXPECT_THAT(step->versions, Contains(std::array<uint64_t, kParts>{42, 42}));
   }
   EXPECT_EQ(Join(third, "too late"), nullptr);
 }
