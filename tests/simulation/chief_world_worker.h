@@ -41,6 +41,9 @@ class ChiefWorld::WorldLease final : public worker::LeaseWork {
   void OnView(const std::vector<ShardIndex>&) override {}
   absl::Time NextWake() const override { return lifecycle().machine().NextWake(); }
   bool over() const override { return lifecycle().over(); }
+  bool HasReadAll() const override {
+    return lifecycle().machine().progress().total_batches.has_value();
+  }
   bool HasNews() const override { return lifecycle().HasNews(); }
   v1::LeaseReport Report() override { return Edit().Report(); }
 

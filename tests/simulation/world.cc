@@ -94,7 +94,9 @@ std::vector<Step> SmallWorld::Enabled() const {
 
 void SmallWorld::AddNetworkSteps(std::vector<Step>& steps) const {
   for (size_t i = 0; i < runners_.size(); ++i) {
-    if (runners_[i].alive && runners_[i].computing) steps.push_back({Step::Kind::kCompute, i});
+    if (runners_[i].alive && !runners_[i].computing.empty()) {
+      steps.push_back({Step::Kind::kCompute, i});
+    }
   }
   for (size_t i = 0; i < messages_.size(); ++i) {
     if (messages_[i].parked) continue;
@@ -126,10 +128,13 @@ void SmallWorld::Take(const Step& step) {
       }
       break;
     }
-    case Step::Kind::kCompute:
-      Feed(step.index,
-           worker::Computed{*std::exchange(runners_.Edit(step.index).computing, {}), 0, false});
+    case Step::Kind::kCompute: {
+      std::deque<uint64_t>& computing = runners_.Edit(step.index).computing;
+      const uint64_t batch = computing.front();
+      computing.pop_front();
+      Feed(step.index, worker::Computed{batch, 0, false});
       break;
+    }
     case Step::Kind::kRelease:
       ++budgets_.releases;
       [[fallthrough]];
@@ -223,7 +228,7 @@ std::optional<Event> SmallWorld::CarryOut(size_t runner, const Action& action) {
     if (options_->sync() || options_->real_chief) {
       return worker::Computed{compute->batch, 0, false};
     }
-    h.computing = compute->batch;
+    h.computing.push_back(compute->batch);
     return std::nullopt;
   }
   if (const auto* finished = std::get_if<worker::Finished>(&action)) {
@@ -254,7 +259,7 @@ void SmallWorld::Send(size_t runner, const Action& action) {
 void SmallWorld::Leave(size_t runner) {
   Runner& h = runners_.Edit(runner);
   h.alive = false;
-  h.computing.reset();
+  h.computing.clear();
   if (works_[h.work].runner == runner) works_[h.work].runner.reset();
   for (Message& message : messages_) {
     if (message.runner == runner) message.orphan = true;

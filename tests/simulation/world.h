@@ -6,6 +6,7 @@
 #define CAPSTAN_TESTS_SIMULATION_WORLD_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -153,7 +154,7 @@ class SmallWorld {
     uint64_t start_clock = 0;
     absl::Time now = absl::UnixEpoch();
     bool alive = true;
-    std::optional<uint64_t> computing;
+    std::deque<uint64_t> computing;  // Batches, in the order in which they were submitted.
     // sync: number of the last computation; with the round it names a gradient.
     uint64_t computations = 0;
     std::map<uint64_t, uint64_t> steps;  // Batch -> step, as the runner's pulls have told.

@@ -57,8 +57,9 @@ void SmallWorld::AppendPartition(const Partition& partition, std::string& text) 
 }
 
 std::string SmallWorld::TextOf(const Runner& h) {
-  std::string text = absl::StrCat("H", h.work, "g", h.generation.count, h.alive ? " " : " gone ",
-                                  h.computing ? absl::StrCat("computing ", *h.computing) : "");
+  std::string text = absl::StrCat(
+      "H", h.work, "g", h.generation.count, h.alive ? " " : " gone ",
+      h.computing.empty() ? "" : absl::StrCat("computing ", absl::StrJoin(h.computing, ",")));
   // The rest of a runner that is gone has no future.
   if (h.alive)
     absl::StrAppend(&text, h.machine().DebugString(), h.clock.DebugString(), h.computations);

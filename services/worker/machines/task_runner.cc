@@ -73,16 +73,19 @@ void TaskRunner::OnEnd(const EndOfData& end) {
 // ---- pulling ----
 
 // Batch `number` is pulled while the one before it computes, but not before enough pushes have been
-// acknowledged: a pull that overtook these pushes would miss their updates.
-bool TaskRunner::MayPull(uint64_t number) const {
-  return !Trains() || number <= progress_.batches_done + static_cast<uint64_t>(lease_.push_window);
+// acknowledged: a pull that overtook these pushes would miss their updates. The last batches of the
+// trainer's task before may be among them.
+bool TaskRunner::MayPull(uint64_t number, const RunnerContext& context) const {
+  const auto window = static_cast<uint64_t>(lease_.push_window);
+  if (number > progress_.batches_done + window) return false;
+  return !Trains() || context.clock.open_steps() <= window;
 }
 
 void TaskRunner::PumpPulls(const RunnerContext& context) {
   const auto found = batches_.find(next_compute_);
   if (found == batches_.end()) return;
   Batch& batch = found->second;
-  if (batch.stage == Stage::kRead && !draining_ && MayPull(found->first)) {
+  if (batch.stage == Stage::kRead && !draining_ && MayPull(found->first, context)) {
     batch.stage = Stage::kPulling;
     if (Trains()) batch.step = context.clock.BeginStep();
     for (ShardIndex shard : batch.shards) batch.pulls[shard] = {};
@@ -116,12 +119,12 @@ void TaskRunner::OnPulled(const PullDone& done, const RunnerContext& context) {
 
 // ---- computing ----
 
+// What has been pulled is handed over at once, also while the batch before it computes: whoever
+// computes goes on with it without asking anybody.
 void TaskRunner::PumpCompute() {
   const auto found = batches_.find(next_compute_);
-  if (computing_ || draining_ || found == batches_.end()) return;
-  if (found->second.stage != Stage::kPulled) return;
+  if (draining_ || found == batches_.end() || found->second.stage != Stage::kPulled) return;
   found->second.stage = Stage::kComputing;
-  computing_ = true;
   Do(Compute{next_compute_++});
 }
 
@@ -133,7 +136,6 @@ void TaskRunner::OnComputed(const Computed& computed) {
   batch.loss_sum = computed.loss_sum;
   batch.nonfinite = computed.nonfinite;
   if (computed.nonfinite) ++progress_.nonfinite;
-  computing_ = false;
 }
 
 // ---- pushing ----

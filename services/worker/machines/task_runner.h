@@ -53,7 +53,7 @@ class TaskRunner : public RunnerBase {
   void TellShards(const std::vector<ShardIndex>& shards);
 
   void PumpReads();
-  bool MayPull(uint64_t number) const;
+  bool MayPull(uint64_t number, const RunnerContext& context) const;
   void PumpPulls(const RunnerContext& context);
   void PumpCompute();
   void PumpPushes(const RunnerContext& context);
@@ -65,7 +65,6 @@ class TaskRunner : public RunnerBase {
   TaskLease lease_;
   uint64_t next_read_;
   uint64_t next_compute_;
-  bool computing_ = false;
   std::map<uint64_t, Batch> batches_;    // Not settled yet.
   std::map<uint64_t, Settled> settled_;  // Settled, with numbers above progress_.batches_done.
 };

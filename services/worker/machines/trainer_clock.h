@@ -28,6 +28,9 @@ class TrainerClock {
   // `step` is over at every shard: settled, or given up.
   void Over(uint64_t step);
 
+  // Returns how many steps have begun and are not over, of all runners of the trainer.
+  uint64_t open_steps() const { return next_ - floor_ - over_.size(); }
+
   // All steps below `clock` are over, because a later round has opened or a lease begins later.
   void AdvanceTo(uint64_t clock);
 

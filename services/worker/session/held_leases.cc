@@ -43,10 +43,18 @@ HeldLeases::HeldLeases(const HeldLeases& other, TrainerClock& clock, BeginWork b
   }
 }
 
-bool HeldLeases::HasTask() const {
+// A worker has memory for the records of one task of each trainer.
+bool HeldLeases::ReadsTask() const {
   return std::any_of(held_.begin(), held_.end(), [](const auto& entry) {
-    return entry.second.kind == v1::LEASE_KIND_TASK && !entry.second.work->over();
+    const LeaseWork& work = *entry.second.work;
+    return entry.second.kind == v1::LEASE_KIND_TASK && !work.over() && !work.HasReadAll();
   });
+}
+
+bool HeldLeases::TasksOverlap() const {
+  return std::count_if(held_.begin(), held_.end(), [](const auto& entry) {
+           return entry.second.kind == v1::LEASE_KIND_TASK && !entry.second.work->over();
+         }) > 1;
 }
 
 void HeldLeases::Grant(const v1::Lease& lease) {
@@ -58,7 +66,9 @@ void HeldLeases::Grant(const v1::Lease& lease) {
 bool HeldLeases::MayBegin(const v1::Lease& lease) const {
   if (!placed_ || draining_) return false;
   if (lease.timeline() != timeline_) return false;  // The view of its timeline is on its way.
-  return lease.kind() != v1::LEASE_KIND_TASK || !HasTask();
+  if (lease.kind() != v1::LEASE_KIND_TASK) return true;
+  // Steps below start_clock count as over, and so nothing of a task before may be under way then.
+  return !ReadsTask() && (lease.start_clock() <= clock_.clock() || clock_.open_steps() == 0);
 }
 
 void HeldLeases::BeginWaiting() {
@@ -127,8 +137,11 @@ absl::Time HeldLeases::NextWake() const {
 }
 
 void HeldLeases::Wake(absl::Time now) {
+  BeginWaiting();
+  const bool overlap = TasksOverlap();  // Then each may wait for steps of the other.
   for (auto& [generation, held] : held_) {
-    if (!held.work->over() && held.work->NextWake() <= now) held.work->Deliver(Tick());
+    const bool due = overlap || held.work->NextWake() <= now;
+    if (due && !held.work->over()) held.work->Deliver(Tick());
   }
 }
 

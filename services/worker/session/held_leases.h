@@ -1,6 +1,6 @@
 // The leases of one trainer: which are worked on, which wait, and what the chief is told of them. A
-// trainer works on one task at a time and holds a spare one; it works on all its lanes and
-// evaluations at once.
+// trainer reads one task at a time and holds a spare one, which begins while the last batches of
+// the one before are still computed and pushed; it works on all its lanes and evaluations at once.
 #ifndef CAPSTAN_WORKER_SESSION_HELD_LEASES_H_
 #define CAPSTAN_WORKER_SESSION_HELD_LEASES_H_
 
@@ -53,6 +53,7 @@ class HeldLeases {
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted);
 
   absl::Time NextWake() const;
+  // To be called after whatever happens to the leases: begins the spare task if its time has come.
   void Wake(absl::Time now);
 
   bool HasEnded() const;  // A lease is over (or given back), and not reported yet.
@@ -73,7 +74,8 @@ class HeldLeases {
 
   bool MayBegin(const v1::Lease& lease) const;
   void BeginWaiting();
-  bool HasTask() const;
+  bool ReadsTask() const;
+  bool TasksOverlap() const;
 
   const TrainerId trainer_;
   TrainerClock& clock_;

@@ -48,16 +48,20 @@ void LeaseRunner::Deliver(Event event) {
   lifecycle_.Deliver(std::move(event), [this](const Event& next) { Handle(next); });
 }
 
-void LeaseRunner::Handle(const Event& event) {
+Actions LeaseRunner::Ask(const Event& event) {
   auto draw = [this] { return shell_->Random(); };
   const RunnerContext context{.now = shell_->Now(), .clock = shared_.clock, .random = draw};
+  return lifecycle_.machine().On(event, context);
+}
+
+void LeaseRunner::Handle(const Event& event) {
   if (const auto* read = std::get_if<BatchRead>(&event)) {
     shared_.read_ahead.OnRead(this, read->batch, read->bytes);
   }
   if (const auto* end = std::get_if<EndOfData>(&event)) {
     shared_.read_ahead.OnEnd(this, end->batches);
   }
-  const Actions actions = lifecycle_.machine().On(event, context);
+  const Actions actions = Ask(event);
   shared_.read_ahead.Reach(this, lifecycle_.machine().needed_batch());
   for (const Action& action : actions) {
     if (lifecycle_.machine_over()) break;
@@ -125,6 +129,9 @@ void LeaseRunner::OnComputeFailed(const absl::Status& why) { Fail(why, /*bad_dat
 
 void LeaseRunner::Fail(const absl::Status& why, bool bad_data) {
   LeaveTurns();
+  // Nobody will push the steps under way: the trainer's other tasks, and other trainers under ssp,
+  // are not to wait for that.
+  (void)Ask(Revoked());
   lifecycle_.Fail(why, bad_data);
 }
 

@@ -55,6 +55,9 @@ class LeaseRunner final : public LeaseWork, public LeaseEvents {
   void OnView(const std::vector<ShardIndex>& restarted) override;
   absl::Time NextWake() const override;
   bool over() const override { return lifecycle_.over(); }
+  bool HasReadAll() const override {
+    return lifecycle_.machine().progress().total_batches.has_value();
+  }
   bool HasNews() const override { return lifecycle_.HasNews(); }
   v1::LeaseReport Report() override;
 
@@ -76,6 +79,7 @@ class LeaseRunner final : public LeaseWork, public LeaseEvents {
   }
 
   void Handle(const Event& event);
+  Actions Ask(const Event& event);
   void OnOpened(const OpenDone& event);
   void Fail(const absl::Status& why, bool bad_data);
   void LeaveTurns();

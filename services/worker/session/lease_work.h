@@ -28,6 +28,8 @@ class LeaseWork {
   virtual absl::Time NextWake() const = 0;
   // The work is over: finished, returned, lost or failed.
   virtual bool over() const = 0;
+  // Every batch of the lease's task has been read, and its records have been let go of.
+  virtual bool HasReadAll() const = 0;
   // Returns true if the chief should hear of this lease before the next regular heartbeat: a task
   // of the lane is done, or the job's last round is closed. Report() sets it back to false.
   virtual bool HasNews() const = 0;

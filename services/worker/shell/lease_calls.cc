@@ -88,17 +88,42 @@ void LeaseCalls::Do(const SendPull& action) {
   trainer_.steps.Lend(*step, timeline_);
   meter_.OnPullBegun(*step, Now());
   const bool frozen = step->frozen_of != timeline_;
+  pulls_.Cancel(action.batch, action.shard);
+  parts_.erase({action.batch, action.shard});
+  if (JoinPull(action, frozen)) return;
+  std::shared_ptr<SharedPulls::Pull> shared = BeginShared(action, frozen);
   auto pull = std::make_shared<StepPull>(trainer_.job, std::move(step), action, frozen);
   auto done = Guard([this](const SendPull& of, const PullResult& result) { OnPulled(of, result); });
   pulls_.Begin(action.batch, action.shard, [&] {
-    return trainer_.client.Pull(
-        action.shard, pull->plan(), pull->options(), pull->target(),
-        [pull, done](const PullResult& result) mutable { done(pull->action(), result); });
+    return trainer_.client.Pull(action.shard, pull->plan(), pull->options(), pull->target(),
+                                [pull, done, shared](const PullResult& result) mutable {
+                                  if (shared != nullptr) shared->Complete(result);
+                                  done(pull->action(), result);
+                                });
   });
+}
+
+// Whether another lane pulls the same just now, so that this one has only to wait.
+bool LeaseCalls::JoinPull(const SendPull& action, bool frozen) {
+  if (!action.lane || !LanesPullTheSame(trainer_.job)) return false;
+  std::unique_ptr<SharedPulls::Part> part = trainer_.shared_pulls.Join(
+      {timeline_, action.lane->round, action.shard, frozen}, batches_.at(action.batch),
+      Guard([this, action](const PullResult& result) { OnPulled(action, result); }));
+  if (part == nullptr) return false;
+  parts_[{action.batch, action.shard}] = std::move(part);
+  return true;
+}
+
+// Null: no other lane pulls the same.
+std::shared_ptr<SharedPulls::Pull> LeaseCalls::BeginShared(const SendPull& action, bool frozen) {
+  if (!action.lane || !LanesPullTheSame(trainer_.job)) return nullptr;
+  return trainer_.shared_pulls.Begin({timeline_, action.lane->round, action.shard, frozen},
+                                     batches_.at(action.batch));
 }
 
 void LeaseCalls::OnPulled(const SendPull& pull, const PullResult& result) {
   pulls_.OnDone(pull.batch, pull.shard);
+  parts_.erase({pull.batch, pull.shard});
   if (const auto step = batches_.find(pull.batch); step != batches_.end()) {
     meter_.OnPulled(*step->second, Now());
   }
@@ -204,6 +229,7 @@ void LeaseCalls::Do(const SendReport& action) {
 
 std::vector<BatchRead> LeaseCalls::Replan() {
   pulls_.CancelAll();
+  parts_.clear();
   pushes_.CancelAll();
   std::vector<BatchRead> replanned;
   for (auto& [number, step] : batches_) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/random/random.h"
@@ -20,6 +21,7 @@
 #include "worker/shell/computer.h"
 #include "worker/shell/lease_meter.h"
 #include "worker/shell/lease_results.h"
+#include "worker/shell/shared_pulls.h"
 #include "worker/shell/step.h"
 #include "worker/shell/step_calls.h"
 #include "worker/shell/step_times.h"
@@ -37,6 +39,7 @@ struct TrainerContext {
   Computer& compute;
   BatchPrefetcher& prefetcher;
   StepPool& steps;
+  SharedPulls& shared_pulls;
   GroupedExamples& grouped;  // Counts those of all evaluations of the worker.
   StepTimes& times;
   const JobProgress& progress;
@@ -79,6 +82,8 @@ class LeaseCalls final : public LeaseShell {
 
  private:
   void OnBatch(uint64_t number, absl::Time asked, absl::StatusOr<LeaseBatch> read);
+  bool JoinPull(const SendPull& action, bool frozen);
+  std::shared_ptr<SharedPulls::Pull> BeginShared(const SendPull& action, bool frozen);
   void OnPulled(const SendPull& pull, const PullResult& result);
   void OnPushed(const SendPush& push, const PushResult& result);
   void OnComputed(uint64_t number);
@@ -98,6 +103,8 @@ class LeaseCalls final : public LeaseShell {
 
   std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Batches that were read and not forgotten.
   StepCalls pulls_{trainer_.client};
+  // Pulls of other lanes that this one waits for, by batch and shard.
+  std::map<std::pair<uint64_t, ShardIndex>, std::unique_ptr<SharedPulls::Part>> parts_;
   StepCalls pushes_{trainer_.client};
   std::map<Ticket, CallId> coordinator_calls_;  // Calls under way to the coordinator.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with callbacks under way.

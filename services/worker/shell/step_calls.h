@@ -27,13 +27,17 @@ class StepCalls {
   // Cancels the call under way for `batch` and `shard`, if there is one, then begins another by
   // `begin`. REQUIRES: `begin` does not run the new call's callback.
   void Begin(uint64_t batch, ShardIndex shard, absl::FunctionRef<RequestId()> begin) {
-    if (const auto found = calls_.find({batch, shard}); found != calls_.end()) {
-      client_.Cancel(found->second);
-    }
+    Cancel(batch, shard);
     calls_[{batch, shard}] = begin();
   }
   void OnDone(uint64_t batch, ShardIndex shard) { calls_.erase({batch, shard}); }
 
+  void Cancel(uint64_t batch, ShardIndex shard) {
+    const auto found = calls_.find({batch, shard});
+    if (found == calls_.end()) return;
+    client_.Cancel(found->second);
+    calls_.erase(found);
+  }
   void CancelBatch(uint64_t batch) {
     CancelIf([batch](uint64_t other) { return other == batch; });
   }

@@ -50,6 +50,7 @@ class Trainer final : public TrainerWork {
   StepTimes times_;
   const std::unique_ptr<Computer> computer_;
   LaneTurns turns_;
+  SharedPulls shared_pulls_;
   const SharedByLeases shared_;
   const TrainerContext context_;
   HeldLeases leases_;

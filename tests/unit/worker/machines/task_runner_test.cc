@@ -67,15 +67,74 @@ TEST(TaskRunnerTest, APullDoesNotOvertakeThePushOfTheBatchBeforeTheLast) {
   runner.Read(9);
   runner.Pull();  // Batch 0, and while it computes
   runner.Read(9);
-  runner.Pull();        // batch 1.
-  runner.ComputeAll();  // Batch 0; batch 1 begins to compute.
+  runner.Pull();  // batch 1.
+  EXPECT_EQ(runner.TakeAll<Compute>().size(), 2u);
+  runner.Feed(Computed{0, 1, false});
   runner.Read(9);
-  EXPECT_EQ(runner.Take<Compute>().batch, 1u);
   EXPECT_TRUE(runner.TakeAll<SendPull>().empty()) << "batch 0 is on its way";
   runner.Push();
   const std::vector<SendPull> pulls = runner.TakeAll<SendPull>();
   ASSERT_EQ(pulls.size(), 2u) << "while batch 1 still computes";
   EXPECT_EQ(pulls[0].batch, 2u);
+}
+
+TEST(TaskRunnerTest, WhatIsPulledIsHandedOverWhileTheBatchBeforeItComputes) {
+  Driver runner(NewTaskRunner(LeaseOfTask(/*push_window=*/1)));
+  runner.Read(9);
+  runner.Pull();
+  EXPECT_EQ(runner.Take<Compute>().batch, 0u);
+  runner.Read(9);
+  runner.Pull();
+  EXPECT_EQ(runner.Take<Compute>().batch, 1u) << "nobody has to be asked for it then";
+  runner.Feed(Computed{0, 1, false});
+  runner.Feed(Computed{1, 1, false});
+  runner.Push();
+  runner.Push();
+  EXPECT_EQ(runner.progress().batches_done, 2u);
+}
+
+// As many are lent memory as of a task that is trained.
+TEST(TaskRunnerTest, AnEvaluationHasNoMoreStepsUnderWayThanItsWindowAndOne) {
+  TaskLease lease = LeaseOfTask(/*push_window=*/1);
+  lease.evaluation = true;
+  Driver runner(NewTaskRunner(lease));
+  for (int i = 0; i < 3; ++i) {
+    runner.Read(9);
+    runner.Pull();
+  }
+  EXPECT_EQ(runner.TakeAll<Compute>().size(), 2u);
+  runner.Feed(Computed{0, 1, false});
+  EXPECT_EQ(runner.TakeAll<SendPull>().at(0).batch, 2u);
+}
+
+// The window is the trainer's, whichever of its tasks steps are of.
+TEST(TaskRunnerTest, TheFirstPullOfATaskWaitsForStepsOfTheTaskBefore) {
+  Driver before(NewTaskRunner(LeaseOfTask(/*push_window=*/1)));
+  for (int i = 0; i < 2; ++i) {
+    before.Read(2);
+    before.Pull();
+  }
+  before.Read(2);
+  ASSERT_EQ(before.clock.open_steps(), 2u) << "both of its batches are computed";
+  Driver next(NewTaskRunner(LeaseOfTask(/*push_window=*/1)));
+  next.clock = before.clock;
+  next.Read(9);
+  EXPECT_TRUE(next.TakeAll<SendPull>().empty());
+  before.Feed(Computed{0, 1, false});
+  before.Push();
+  ASSERT_EQ(before.progress().batches_done, 1u);
+  next.clock = before.clock;
+  next.Feed(Tick{});
+  EXPECT_EQ(next.TakeAll<SendPull>().size(), 2u) << "while the last one still computes";
+}
+
+TEST(TaskRunnerTest, WhoIsRevokedHoldsUpNobody) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  EXPECT_GT(runner.clock.open_steps(), 0u);
+  runner.Feed(Revoked{});
+  EXPECT_EQ(runner.clock.open_steps(), 0u);
 }
 
 // What a shard does: it applies a push when it acknowledges it. Alone, a worker that always

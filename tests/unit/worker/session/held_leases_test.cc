@@ -28,11 +28,15 @@ class HeldLeasesTest : public ::testing::Test {
       if (std::holds_alternative<Revoked>(event)) {
         test_.revoked_.push_back(lease_.generation().count());
       }
+      if (std::holds_alternative<Tick>(event)) {
+        test_.woken_.push_back(lease_.generation().count());
+      }
     }
     void Extend(const v1::Lease&) override {}
     void OnView(const std::vector<ShardIndex>&) override {}
     absl::Time NextWake() const override { return absl::InfiniteFuture(); }
     bool over() const override { return test_.over_ == lease_.generation().count(); }
+    bool HasReadAll() const override { return test_.read_ == lease_.generation().count(); }
     bool HasNews() const override { return test_.news_ == lease_.generation().count(); }
     v1::LeaseReport Report() override {
       v1::LeaseReport report;
@@ -52,8 +56,9 @@ class HeldLeasesTest : public ::testing::Test {
     view.add_owners(0);
     leases_.OnView(view, {});
   }
-  void Grant(uint64_t count, uint64_t timeline = kTimeline) {
+  void Grant(uint64_t count, uint64_t timeline = kTimeline, uint64_t start_clock = 0) {
     v1::Lease lease;
+    lease.set_start_clock(start_clock);
     lease.set_kind(v1::LEASE_KIND_TASK);
     lease.mutable_generation()->set_term(1);
     lease.mutable_generation()->set_count(count);
@@ -63,7 +68,9 @@ class HeldLeasesTest : public ::testing::Test {
 
   std::vector<uint64_t> at_work_;  // Their counts.
   std::vector<uint64_t> revoked_;
+  std::vector<uint64_t> woken_;
   uint64_t over_ = 0;
+  uint64_t read_ = 0;
   uint64_t news_ = 0;
   SessionMachine session_{{.name = "w", .trainers = {TrainerId{1}}}};
   TrainerClock clock_;
@@ -98,6 +105,50 @@ TEST_F(HeldLeasesTest, ASpareTaskBeginsWhenTheOneBeforeItIsOver) {
   leases_.ReportTo(session_, /*step_seconds=*/0.1);
   EXPECT_THAT(at_work_, ElementsAre(2));
   EXPECT_FALSE(leases_.HasEnded());
+}
+
+TEST_F(HeldLeasesTest, ASpareTaskBeginsOnceAllOfTheOneBeforeItHasBeenRead) {
+  Place(kTimeline);
+  Grant(1);
+  Grant(2);
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(at_work_, ElementsAre(1));
+  read_ = 1;
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(at_work_, ElementsAre(1, 2));
+  Grant(3);
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(at_work_, ElementsAre(1, 2)) << "the second is being read";
+}
+
+// Each may wait for steps of the other, which nobody else would tell it of.
+TEST_F(HeldLeasesTest, TasksThatOverlapAreWokenEachTime) {
+  Place(kTimeline);
+  Grant(1);
+  Grant(2);
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(woken_, IsEmpty()) << "one alone knows when it has to be woken";
+  read_ = 1;
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(woken_, ElementsAre(1, 2));
+  over_ = 1;
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(woken_, ElementsAre(1, 2));
+}
+
+// Under ssp it would count steps of the task before as over that are not.
+TEST_F(HeldLeasesTest, ASpareTaskThatBeginsAtALaterClockWaitsForTheStepsBefore) {
+  Place(kTimeline);
+  Grant(1);
+  const uint64_t step = clock_.BeginStep();
+  Grant(2, kTimeline, /*start_clock=*/5);
+  read_ = 1;
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(at_work_, ElementsAre(1));
+  clock_.Over(step);
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(at_work_, ElementsAre(1, 2));
+  EXPECT_EQ(clock_.clock(), 5u);
 }
 
 TEST_F(HeldLeasesTest, ALeaseOfATimelineToComeWaitsForItsView) {

@@ -233,9 +233,20 @@ TEST_F(LeaseRunnerTest, AReadThatFailsWhenTheLeaseIsLostIsNotNeededAnyMore) {
 TEST_F(LeaseRunnerTest, WhatTheProgramThrewIsToldButIsNoBadData) {
   const auto work = BeginTask();
   work->shell->Answer(0, {ShardIndex{1}});
+  EXPECT_EQ(clock_.open_steps(), 1u);
   work->shell->events().OnComputeFailed(absl::InternalError("model.py:7: ValueError: no"));
+  EXPECT_EQ(clock_.open_steps(), 0u) << "nobody waits for a step that will never be pushed";
   EXPECT_EQ(work->runner->Report().error(), "model.py:7: ValueError: no");
   EXPECT_FALSE(work->runner->Report().bad_data());
+}
+
+TEST_F(LeaseRunnerTest, ATaskHasReadAllOnceItKnowsItsEnd) {
+  const auto work = BeginTask();
+  work->shell->Answer(0, {ShardIndex{1}});
+  EXPECT_FALSE(work->runner->HasReadAll());
+  work->runner->Deliver(EndOfData{1});
+  EXPECT_TRUE(work->runner->HasReadAll());
+  EXPECT_FALSE(work->runner->over());
 }
 
 TEST_F(LeaseRunnerTest, AReportHasWhatTheShellAdds) {

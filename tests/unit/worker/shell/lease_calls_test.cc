@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +19,7 @@
 namespace capstan::worker {
 namespace {
 
-// Opens rounds when it is allowed to, and remembers who asked.
+// Opens rounds when it is allowed to, and remembers who asked. Its parameters are 3 and 4.
 class Coordinator : public v1::Ps::Service {
  public:
   grpc::Status OpenRound(grpc::ServerContext*, const v1::OpenRoundRequest* request,
@@ -30,14 +32,33 @@ class Coordinator : public v1::Ps::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status Pull(grpc::ServerContext*, const v1::PullRequest* request,
+                    v1::PullReply* reply) override {
+    ++pulls;
+    may_answer.WaitForNotification();
+    const std::array<float, 2> values = {3, 4};
+    v1::PartitionValues& partition = *reply->add_partitions();
+    partition.set_dense_version(request->round());
+    v1::BlockValues& block = *partition.add_blocks();
+    block.set_block(request->partitions(0).blocks(0));
+    block.set_values(values.data(), sizeof(values));
+    return grpc::Status::OK;
+  }
+
+  std::atomic<int> pulls{0};
   uint32_t asked_lane = 0;  // To be read once `asked` has been notified.
   absl::Notification asked;
   absl::Notification may_answer;
 };
 
+// Keeps what it was handed, and computes nothing.
 class IdleComputer : public Computer {
  public:
-  void Submit(std::shared_ptr<Step>, Kind, absl::AnyInvocable<void()>) override {}
+  void Submit(std::shared_ptr<Step> step, Kind, absl::AnyInvocable<void()>) override {
+    submitted.push_back(std::move(step));
+  }
+
+  std::vector<std::shared_ptr<Step>> submitted;
 };
 
 struct Events final : public LeaseEvents {
@@ -79,6 +100,36 @@ class LeaseCallsTest : public ::testing::Test {
     lease.mutable_task()->set_end(text.size());
     return lease;
   }
+  // Two lanes, each of which has read its first batch.
+  std::vector<std::unique_ptr<LeaseCalls>> TwoLanes() {
+    std::vector<std::unique_ptr<LeaseCalls>> lanes;
+    for (uint32_t lane = 0; lane < 2; ++lane) {
+      v1::Lease lease;
+      lease.set_kind(v1::LEASE_KIND_LANE);
+      lease.set_lane(lane);
+      lease.set_timeline(1);
+      *lease.add_lane_tasks()->mutable_task() = TaskOf("1,5\n0,6\n").task();
+      lanes.push_back(Begin(lease));
+      lanes.back()->Do(ReadBatch{.batch = 0});
+    }
+    PollUntil([this] { return events_.delivered.size() == 2; });
+    events_.delivered.clear();
+    return lanes;
+  }
+  static SendPull PullOf(Ticket ticket, uint64_t round) {
+    SendPull pull{.ticket = ticket, .batch = 0};
+    pull.lane = LaneName{.round = round};
+    return pull;
+  }
+  // The tickets of the pulls that were answered.
+  std::vector<Ticket> Pulled() const {
+    std::vector<Ticket> tickets;
+    for (const Event& event : events_.delivered) {
+      const auto* done = std::get_if<PullDone>(&event);
+      if (done != nullptr && done->status.ok()) tickets.push_back(done->ticket);
+    }
+    return tickets;
+  }
   template <typename Condition>
   void PollUntil(Condition condition) {
     for (int i = 0; i < 1000 && !condition(); ++i) loop_.Poll(absl::Milliseconds(10));
@@ -89,6 +140,7 @@ class LeaseCallsTest : public ::testing::Test {
     v1::JobSpec job;
     job.set_partition_count(1);
     job.add_tensors()->add_shape(2);
+    job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
     return job;
   }();
   static ReaderOptions Reader() {
@@ -116,6 +168,7 @@ class LeaseCallsTest : public ::testing::Test {
   BatchPrefetcher prefetcher_{
       Reader(), {.batches_ahead = 1}, NewDataFiles({.patience = absl::ZeroDuration()})};
   StepPool steps_{parameters_};
+  SharedPulls shared_pulls_{loop_};
   GroupedExamples grouped_;
   StepTimes times_;
   const JobProgress progress_;
@@ -129,6 +182,7 @@ class LeaseCallsTest : public ::testing::Test {
                                 .compute = computer_,
                                 .prefetcher = prefetcher_,
                                 .steps = steps_,
+                                .shared_pulls = shared_pulls_,
                                 .grouped = grouped_,
                                 .times = times_,
                                 .progress = progress_,
@@ -180,6 +234,47 @@ TEST_F(LeaseCallsTest, BatchesAreReadInTheirOrderUpToTheEnd) {
   EXPECT_TRUE(calls->Needs(0, ShardIndex{0}));
   calls->Do(Forget{.batch = 0});
   EXPECT_FALSE(calls->Needs(0, ShardIndex{0}));
+}
+
+TEST_F(LeaseCallsTest, LanesThatPullTheSameMeanwhileAskTheShardOnce) {
+  const auto lanes = TwoLanes();
+  lanes[0]->Do(PullOf(/*ticket=*/11, /*round=*/7));
+  lanes[1]->Do(PullOf(/*ticket=*/12, /*round=*/7));
+  coordinator_.may_answer.Notify();
+  PollUntil([this] { return Pulled().size() == 2; });
+  EXPECT_EQ(Pulled(), (std::vector<Ticket>{11, 12})) << "the lower lane first";
+  EXPECT_EQ(coordinator_.pulls, 1);
+  for (const auto& lane : lanes) lane->Do(Compute{.batch = 0});
+  ASSERT_EQ(computer_.submitted.size(), 2U);
+  for (const auto& step : computer_.submitted) {
+    EXPECT_EQ(step->parameters, (std::vector<float>{3, 4}));
+    EXPECT_EQ(step->versions[0][0], 7U);
+  }
+  EXPECT_NE(computer_.submitted[0]->parameters.data(), computer_.submitted[1]->parameters.data());
+}
+
+TEST_F(LeaseCallsTest, LanesOfDifferentRoundsPullByThemselves) {
+  const auto lanes = TwoLanes();
+  coordinator_.may_answer.Notify();
+  lanes[0]->Do(PullOf(11, 7));
+  lanes[1]->Do(PullOf(12, 8));
+  PollUntil([this] { return Pulled().size() == 2; });
+  EXPECT_EQ(coordinator_.pulls, 2);
+}
+
+TEST_F(LeaseCallsTest, ALaneIsToldThatTheOneThatPulledForItIsGoneAndPullsByItself) {
+  auto lanes = TwoLanes();
+  lanes[0]->Do(PullOf(11, 7));
+  lanes[1]->Do(PullOf(12, 7));
+  lanes[0].reset();
+  PollUntil([this] { return !events_.delivered.empty(); });
+  const PullDone& failed = std::get<PullDone>(events_.delivered[0]);
+  EXPECT_EQ(failed.ticket, 12U);
+  EXPECT_TRUE(absl::IsUnavailable(failed.status)) << "which its runner tries again";
+  coordinator_.may_answer.Notify();
+  lanes[1]->Do(PullOf(13, 7));
+  PollUntil([this] { return !Pulled().empty(); });
+  EXPECT_EQ(Pulled(), (std::vector<Ticket>{13}));
 }
 
 TEST_F(LeaseCallsTest, ABatchThatCannotBeReadIsTold) {

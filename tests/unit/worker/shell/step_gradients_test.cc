@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -70,6 +71,22 @@ TEST_F(StepGradientsTest, ANumberThatIsNoneIsFoundWhereverItIs) {
   EXPECT_TRUE(step_.nonfinite);
   Take({0, 0}, {1, 1}, {5, 7}, 0);
   EXPECT_FALSE(step_.nonfinite);
+}
+
+// Clipping goes by the norm, so that another order of the same additions would be other bits.
+TEST_F(StepGradientsTest, SquaresAreAddedInEightSumsAndThenWhatIsLeft) {
+  constexpr size_t kCount = 1003;
+  step_.parameters.assign(kCount, 0);
+  std::vector<float> gradient(kCount);
+  for (size_t i = 0; i < kCount; ++i) gradient[i] = std::exp(static_cast<float>(i * 7919 % 41));
+  double sums[8] = {};
+  for (size_t i = 0; i < 1000; ++i) sums[i % 8] += static_cast<double>(gradient[i]) * gradient[i];
+  double sum = 0;
+  for (size_t i = 1000; i < kCount; ++i) sum += static_cast<double>(gradient[i]) * gradient[i];
+  for (const double lane : sums) sum += lane;
+  Take({0, 0}, gradient, {}, /*clip_norm=*/0);
+  EXPECT_EQ(step_.gradient_norm, std::sqrt(sum));
+  EXPECT_EQ(step_.parameter_gradients, gradient);
 }
 
 TEST_F(StepGradientsTest, WhatIsNotTakenIsZeroAlsoWhereTheStepHeldSomethingElse) {
