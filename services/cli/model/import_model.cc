@@ -106,7 +106,7 @@ bool IsExportedModel(ObjectStore& folder) {
 absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path) {
   const absl::StatusOr<v1::JobSpec> job = ReadExportedJob(folder);
   if (job.ok() && job->partition_count() > 0) return absl::OkStatus();
-  for (const char* const name : {kJobFile, kParametersFile}) {
+  for (const char* const name : {kJobFile, kParametersFile, kOnnxFile, kTorchFile}) {
     const absl::Status there = folder.Stat(name).status();
     if (absl::IsNotFound(there)) continue;
     CAPSTAN_RETURN_IF_ERROR(there);
