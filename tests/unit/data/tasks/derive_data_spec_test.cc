@@ -37,6 +37,18 @@ TEST(DeriveDataSpecTest, RefusesASchemaThatTheFileDoesNotFit) {
   EXPECT_EQ(Refusal({}), "data: no format");
 }
 
+TEST(DeriveDataSpecTest, PassesOverEmptyFilesInFrontOfTheFirstLine) {
+  TestFolder folder;
+  folder.Write("part-0.csv", "");
+  folder.Write("part-1.csv", "");
+  folder.Write("part-2.csv", "0,5,red\n");
+  const v1::DataSpec data = CsvSpec(folder.Path("part-*"), {1}, {2});
+  EXPECT_EQ(Derived(data)->data.columns(), 3u);
+  folder.Write("part-2.csv", "");
+  EXPECT_EQ(Refusal(data),
+            folder.Path("part-0.csv") + ": is empty, as is each file that is named with it");
+}
+
 TEST(DeriveDataSpecTest, KnowsTheColumnsOfTheSyntheticSet) {
   v1::DataSpec data;
   data.set_format(v1::DATA_FORMAT_SYNTHETIC);
