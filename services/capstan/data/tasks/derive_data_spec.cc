@@ -218,7 +218,10 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
 
 absl::Status DeriveCells(const Source& source, v1::DataSpec& data) {
   CAPSTAN_ASSIGN_OR_RETURN(const FirstLine first, FindFirstLine(source, data));
-  return DeriveColumns(first.path, absl::StrCat(first.path, ":1"), first.cells, data);
+  absl::Status derived =
+      DeriveColumns(first.path, absl::StrCat(first.path, ":1"), first.cells, data);
+  if (derived.ok()) return derived;
+  return WhyNotUnderstood(source, first.path, data.format(), std::move(derived));
 }
 
 absl::Status DeriveParquet(const Source& source, v1::DataSpec& data) {

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace capstan {
 namespace {
@@ -40,7 +42,9 @@ std::string ImageIntake::ErrorOf(const Sample& sample, float& label) {
   if (!sample.error.empty()) return sample.error;
   std::string error;
   if (!sample.has_label && !labels_.ignored()) return no_label_;
-  if (!labels_.Parse(sample.label, label, error)) return error;
+  // A file of a tar that a shell has written ends with the end of a line.
+  const absl::string_view text = absl::StripAsciiWhitespace(sample.label);
+  if (!labels_.Parse({text.data(), text.size()}, label, error)) return error;
   if (!checks_) return "";
   const absl::Status status = decoder_.Check(sample.image);
   return std::string(status.message());

@@ -96,6 +96,13 @@ TEST_F(ImageIntakeTest, TheErrorOfTooManyBadRecordsEndsTheTask) {
                 "a.tar: sample 1: has no label (a member that ends in cls, next to its image)"));
 }
 
+TEST_F(ImageIntakeTest, TheEndOfALineBelongsToNoLabel) {
+  const BadRecords bad = Take({{.image = SmallPng(), .label = "1\n", .has_label = true},
+                               {.image = SmallPng(), .label = "2\r\n", .has_label = true}});
+  EXPECT_EQ(bad.count(), 0u);
+  EXPECT_THAT(records_.labels, ElementsAre(1, 2));
+}
+
 TEST_F(ImageIntakeTest, ALabelThatIsMissingIsToldWithItsPlace) {
   options_.data.mutable_image()->set_label_member("class");
   EXPECT_THAT(Take({{.image = SmallPng()}}).examples(),
