@@ -262,7 +262,7 @@ class Crew:
                 return stub(request, timeout=5, wait_for_ready=True)
             except grpc.RpcError as error:  # Killed while it answered; or another has come, and looks at its data first.
                 gone = self.processes["chief"].poll() is not None or time.monotonic() > deadline
-                if error.code() != grpc.StatusCode.UNAVAILABLE or gone:
+                if error.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED) or gone:
                     raise
             time.sleep(0.1)
 

@@ -90,6 +90,8 @@ class Decoder {
   absl::Status ReadTable();
   absl::StatusOr<TableHeader> ReadTableHeader();
   absl::StatusOr<Table*> FindTable(const TableHeader& header);
+  template <typename ReadBlock>
+  absl::Status ReadEntries(uint64_t count, absl::string_view what, const ReadBlock& read_block);
   absl::StatusOr<uint64_t> ReadErased(Table& table);
   absl::StatusOr<uint64_t> ReadRows(Table& table, bool versions);
   absl::StatusOr<uint64_t> ReadCandidates(Table& table);
@@ -194,6 +196,19 @@ absl::StatusOr<TableHeader> Decoder::ReadTableHeader() {
   return header;
 }
 
+// Reads blocks of one kind, of which `read_block` reads the next and returns how many entries it
+// has, until there are `count` entries.
+template <typename ReadBlock>
+absl::Status Decoder::ReadEntries(uint64_t count, absl::string_view what,
+                                  const ReadBlock& read_block) {
+  uint64_t entries = 0;
+  while (entries < count) {
+    CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, read_block());
+    entries += more;
+  }
+  return entries == count ? absl::OkStatus() : Malformed(what);
+}
+
 absl::Status Decoder::ReadTable() {
   CAPSTAN_ASSIGN_OR_RETURN(const TableHeader header, ReadTableHeader());
   CAPSTAN_ASSIGN_OR_RETURN(Table* const table, FindTable(header));
@@ -203,18 +218,12 @@ absl::Status Decoder::ReadTable() {
     return Malformed("whether a table's rows have versions");
   }
   state_.resize(header.dim + header.slots);
-  for (uint64_t erased = 0; erased < header.erased;) {
-    CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadErased(*table));
-    erased += more;
-  }
-  for (uint64_t rows = 0; rows < header.rows;) {
-    CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadRows(*table, header.versions));
-    rows += more;
-  }
-  for (uint64_t candidates = 0; candidates < header.candidates;) {
-    CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadCandidates(*table));
-    candidates += more;
-  }
+  CAPSTAN_RETURN_IF_ERROR(ReadEntries(header.erased, "a table's number of erased keys",
+                                      [&] { return ReadErased(*table); }));
+  CAPSTAN_RETURN_IF_ERROR(ReadEntries(header.rows, "a table's number of rows",
+                                      [&] { return ReadRows(*table, header.versions); }));
+  CAPSTAN_RETURN_IF_ERROR(ReadEntries(header.candidates, "a table's number of candidates",
+                                      [&] { return ReadCandidates(*table); }));
   if (header.versions) table->RestoreLife(header.life);
   if (table->row_count() == header.rows_after) return absl::OkStatus();
   return Malformed("a table's number of rows");
@@ -295,7 +304,7 @@ absl::Status Decoder::ReadDense() {
   }
   state_.resize(floats);
   reader.Floats(absl::MakeSpan(state_));
-  return blocks.Restore(stored.id, state_);
+  return AsDamage(blocks.Restore(stored.id, state_));
 }
 
 absl::StatusOr<DecodedPartition> Decode(BlockReader reader, const v1::JobSpec& job,

@@ -17,7 +17,7 @@ namespace {
 void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
   out.set_many(in.Flag("many"));
   out.set_separator(in.Text("separator"));
-  if (out.separator().size() != 1) in.Refuse("separator", "must be one character");
+  if (out.separator().size() != 1) in.Refuse("separator", "must be one ASCII character");
   out.set_most(static_cast<uint32_t>(in.Whole("most")));
   out.set_pooling(in.OneOf<v1::Pooling>("pooling"));
   const std::vector<v1::ColumnSpec> weights = ReadColumns(in, "weights", {.names = names});

@@ -93,13 +93,18 @@ void ReadSettings(Section& in, const OptimizerDescription& optimizer, const v1::
 // `inherits`: keys that the section does not set keep the values that `out` has.
 void ReadSwitches(Section& in, const OptimizerDescription& optimizer, bool inherits,
                   v1::OptimizerSpec& out) {
+  std::set<absl::string_view> seen;  // Several kinds may have a switch of one key.
   for (const OptimizerDescription& any : OptimizerDescriptions()) {
     for (const OptimizerSwitch& of : any.switches) {
+      if (!seen.insert(of.key).second) continue;
+      const auto own =
+          std::find_if(optimizer.switches.begin(), optimizer.switches.end(),
+                       [&of](const OptimizerSwitch& each) { return each.key == of.key; });
       const bool value = in.Setting(of.key, FlagKey{});
-      if (any.kind == optimizer.kind) {
-        if (in.Has(of.key) || !inherits) (out.*of.set)(value);
-      } else if (in.Has(of.key)) {
-        RefuseForKind(in, of.key, optimizer);
+      if (own == optimizer.switches.end()) {
+        if (in.Has(of.key)) RefuseForKind(in, of.key, optimizer);
+      } else if (in.Has(of.key) || !inherits) {
+        (out.*own->set)(value);
       }
     }
   }

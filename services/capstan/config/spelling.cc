@@ -1,6 +1,7 @@
 #include "capstan/config/spelling.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -47,7 +48,8 @@ int EditDistance(absl::string_view a, absl::string_view b) {
 
 std::string Shown(absl::string_view text, size_t limit) {
   if (text.size() <= limit) return Quoted(std::string(text));
-  return Quoted(std::string(text.substr(0, limit))) + "...";
+  const std::string_view whole(text.data(), text.size());
+  return Quoted(FirstBytes(whole, limit)) + "...";
 }
 
 }  // namespace capstan

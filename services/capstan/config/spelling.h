@@ -18,7 +18,8 @@ absl::string_view Nearest(absl::string_view word, std::span<const absl::string_v
 // other.
 int EditDistance(absl::string_view a, absl::string_view b);
 
-// Returns `text` in quotes for a message, cut after `limit` bytes.
+// Returns `text` in quotes for a message, cut after `limit` bytes, or before the character that
+// would be cut there.
 std::string Shown(absl::string_view text, size_t limit = 60);
 
 }  // namespace capstan

@@ -16,7 +16,10 @@ Histogram::Histogram(Labels labels, std::vector<double> bounds)
 }
 
 void Histogram::Observe(double value, uint64_t times) {
-  const auto bucket = std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
+  // NaN is within no bound.
+  const auto beyond = [value](double bound) { return !(value <= bound); };
+  const auto bucket =
+      std::partition_point(bounds_.begin(), bounds_.end(), beyond) - bounds_.begin();
   counts_[bucket].fetch_add(times, std::memory_order_relaxed);
   sum_.fetch_add(value * static_cast<double>(times), std::memory_order_relaxed);
 }

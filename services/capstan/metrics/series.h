@@ -56,7 +56,7 @@ class Histogram final : public Series {
   // `bounds`: upper bounds (inclusive), ascending.
   Histogram(Labels labels, std::vector<double> bounds);
 
-  // Adds `times` observations of the same value.
+  // Adds `times` observations of the same value; NaN counts as above all bounds.
   void Observe(double value, uint64_t times = 1);
 
   const std::vector<double>& bounds() const { return bounds_; }

@@ -18,6 +18,16 @@ constexpr size_t kAlignment = 4096;
 }  // namespace
 
 absl::Status PieceWriter::Append(std::string_view bytes) {
+  if (failure_.ok()) failure_ = Take(bytes);
+  return failure_;
+}
+
+absl::Status PieceWriter::Finish() {
+  if (failure_.ok()) failure_ = WriteRest();
+  return failure_;
+}
+
+absl::Status PieceWriter::Take(std::string_view bytes) {
   if (piece_ == nullptr) {
     piece_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, kPieceBytes)));
     if (piece_ == nullptr) return absl::ResourceExhaustedError("no memory for a piece of a file");
@@ -34,7 +44,7 @@ absl::Status PieceWriter::Append(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::Status PieceWriter::Finish() {
+absl::Status PieceWriter::WriteRest() {
   std::string_view left(piece_.get(), std::exchange(filled_, 0));
   if (left.size() >= kCachedBytes) {
     const size_t whole = left.size() / kAlignment * kAlignment;

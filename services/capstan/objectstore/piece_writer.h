@@ -26,7 +26,8 @@ class PieceWriter {
   // REQUIRES: `file` is empty. It must outlive this object.
   explicit PieceWriter(const FileDescriptor& file) : file_(file) {}
 
-  // Appended bytes may wait in memory until Finish. Neither method makes them durable.
+  // Appended bytes may wait in memory until Finish. Neither method makes them durable. After an
+  // error both return it again, as the file lacks bytes.
   absl::Status Append(std::string_view bytes);
   absl::Status Finish();
 
@@ -35,6 +36,8 @@ class PieceWriter {
     void operator()(char* bytes) const { std::free(bytes); }
   };
 
+  absl::Status Take(std::string_view bytes);
+  absl::Status WriteRest();
   absl::Status WriteDirect(std::string_view bytes);
   void SetDirect(bool direct);
 
@@ -43,6 +46,7 @@ class PieceWriter {
   size_t filled_ = 0;
   bool begun_ = false;
   bool direct_ = false;
+  absl::Status failure_;  // The first error.
 };
 
 }  // namespace capstan

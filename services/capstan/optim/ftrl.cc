@@ -2,7 +2,9 @@
 // n' = n + g * g; z += g - (sqrt(n') - sqrt(n)) / rate * w; n = n';
 // w = |z| <= l1 ? 0 : -(z - sign(z) * l1) / (sqrt(n) / rate + l2).
 // Slots: n, from initial_accumulator, and z, set so that the initial weight is what the rule gives.
-// TensorFlow's l2 counts twice in that divisor.
+// Where the divisor is 0 (l2 and initial_accumulator are 0, and so were all gradients, or their
+// squares) the rule gives no weight, and w stays as it is. TensorFlow sets it to 0 there; its l2
+// counts twice in the divisor.
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -41,7 +43,8 @@ void FtrlKernel(const v1::OptimizerSpec& spec, const Parameters& p, const void* 
     const auto beyond = hn::Sub(z, hn::CopySign(hn::Set(d, l1), z));
     const auto divisor = hn::Add(hn::Mul(root, inverse), hn::Set(d, l2));
     const auto small = hn::Le(hn::Abs(z), hn::Set(d, l1));
-    return hn::IfThenElse(small, hn::Zero(d), hn::Neg(hn::Div(beyond, divisor)));
+    const auto given = hn::IfThenElse(small, hn::Zero(d), hn::Neg(hn::Div(beyond, divisor)));
+    return hn::IfThenElse(hn::Eq(divisor, hn::Zero(d)), w, given);
   });
 }
 

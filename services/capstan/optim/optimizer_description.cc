@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "capstan/base/check.h"
 #include "capstan/optim/described_kinds.h"
@@ -62,6 +63,7 @@ std::string OptimizerName(v1::OptimizerKind kind) {
   const OptimizerDescription* const description = FindOptimizer(kind);
   if (description != nullptr && !description->name.empty()) return std::string(description->name);
   const std::string name = v1::OptimizerKind_Name(kind);
+  if (name.empty()) return absl::StrCat("kind ", static_cast<int>(kind));
   return absl::AsciiStrToLower(absl::StripPrefix(name, "OPTIMIZER_KIND_"));
 }
 

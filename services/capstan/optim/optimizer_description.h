@@ -93,7 +93,7 @@ const std::vector<OptimizerDescription>& OptimizerDescriptions();
 const OptimizerDescription* FindOptimizer(v1::OptimizerKind kind);
 
 // Returns the name of a kind in job.yaml. If the kind has none, or is unknown, returns its name in
-// the enumeration, in lower case.
+// the enumeration, in lower case; "kind 1077" if it has none there either.
 std::string OptimizerName(v1::OptimizerKind kind);
 
 }  // namespace capstan

@@ -36,6 +36,7 @@ BytesReader::BytesReader(const Bytes& bytes)
 void BytesReader::Read(void* to, size_t size) {
   char* out = static_cast<char*>(to);
   CAPSTAN_CHECK(size <= left_);
+  if (size == 0) return;  // There may be no memory to read from.
   left_ -= size;
   while (size > here_) {
     std::memcpy(out, begin_, here_);

@@ -16,8 +16,12 @@ std::optional<ShardCalls::Answer> CallDuty::OnReply(uint64_t call, absl::StatusO
                                                     absl::Time now) {
   // The shard may have heard of a later chief: a write to the store finds out.
   if (absl::IsFailedPrecondition(reply.status())) job_->writer.Note();
-  job_->placement.heard_of_shards = true;
   std::optional<ShardCalls::Answer> answer = job_->calls.OnReply(call, std::move(reply), now);
+  // Every task that ends has all shards close its stream: that tells nothing new about a shard, and
+  // to look at all members and at the balance for each of these answers would cost the square of
+  // the shards.
+  const bool closed = answer && answer->reply.ok() && answer->IsTo<v1::CloseStreamsRequest>();
+  if (!closed) job_->placement.heard_of_shards = true;
   if (!answer) return std::nullopt;
   const Shard* shard = job_->placement.shards.Find(answer->shard);
   // What a process did that has been replaced since does not count.

@@ -115,7 +115,6 @@ std::vector<v1::Lease> GrantDuty::LeasesOf(const Worker& worker) {
       lease.set_timeline(job_->placement.timeline());
     }
   }
-  for (v1::Lease& lease : leases) lease.mutable_generation()->set_seal(SealOf(lease));
   return leases;
 }
 
@@ -167,6 +166,7 @@ void GrantDuty::FillReply(const v1::WorkerHeartbeatRequest& request, const Worke
     present.insert(generation);
     if (mentioned.contains(generation) && !needy.contains(generation)) continue;
     if (lease.kind() == v1::LEASE_KIND_LANE) job_->training.work.lanes()->NameTasks(lease);
+    lease.mutable_generation()->set_seal(SealOf(lease));
     *reply.add_leases() = std::move(lease);
   }
   for (const Generation& generation : mentioned) {

@@ -49,6 +49,7 @@ class GrantDuty : public Duty {
   void AssignLanes();
   void SeeDraining(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
   bool Avoids(const Worker& worker, const WorkName& work) const;
+  // Without seals, each of which is a MAC: they are for those that are sent.
   std::vector<v1::Lease> LeasesOf(const Worker& worker);
   uint64_t SealOf(const v1::Lease& lease) const;
 

@@ -68,11 +68,14 @@ void WatchDuty::WatchMemory(absl::Time now) {
     for (const auto& [what, share] : shard.full.Full(now)) {
       const std::string about = absl::StrCat("memory of shard ", index, ": ", what);
       full.insert(about);
+      const absl::Duration lasts = absl::Trunc(now - share.since, absl::Seconds(1));
       job_->outbox.Warn(
           about, absl::StrCat("shard ", index, " is full: ", what, " took ",
                               ByteSizeText(share.held), " of the ", ByteSizeText(share.limit),
-                              " that they may, and what has no room is told to come again, since ",
-                              absl::FormatTime("%H:%M:%S UTC", share.since, absl::UTCTimeZone()),
+                              " that they may, and what has no room is told to come again",
+                              lasts > absl::ZeroDuration()
+                                  ? absl::StrCat(", for ", absl::FormatDuration(lasts))
+                                  : "",
                               "; `capstan plan` says what the job needs"));
     }
   }

@@ -230,7 +230,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
       Claim claim,
       ClaimTerm(options, asked_for, store, InitialUri(asked_for.spec, model), self, clock.Now()));
   const JobPlan plan = claim.plan;
-  if (model) TellPrograms(plan.spec, *model, doors);
+  TellPrograms(plan.spec, model, doors);
   const Running running{.spec = plan.spec, .data_note = TrainDataNote(claim.data_change)};
   ChiefMetrics chief_metrics(doors.registry, plan.spec, options.shards);
   StoreThread housekeeping(kMostHousekeeping);

@@ -39,6 +39,8 @@ absl::StatusOr<ShardReply> ReadReply(const google::protobuf::MethodDescriptor& r
   return ShardReply(std::move(reply));
 }
 
+absl::Status ChiefStops() { return absl::UnavailableError("the chief stops"); }
+
 // The points at which tests end the chief before it calls a shard.
 void ReachFailpointOf(const ShardRequest& request) {
   if (request.Is<v1::HoldRoundsRequest>()) CAPSTAN_FAILPOINT("order.hold_rounds");
@@ -219,10 +221,17 @@ void ControlLoop::Perform(DeleteCheckpoints& action) {
 }
 
 void ControlLoop::TakeCheckpoint(OnCheckpoint done) {
-  absl::MutexLock lock(&mu_);
-  askers_[++last_asker_] = std::move(done);
-  machine_.TakeCheckpoint(last_asker_, parts_.clock.Now());
-  TakeActions();
+  {
+    absl::MutexLock lock(&mu_);
+    if (!askers_answered_) {
+      askers_[++last_asker_] = std::move(done);
+      machine_.TakeCheckpoint(last_asker_, parts_.clock.Now());
+      TakeActions();
+      return;
+    }
+  }
+  // The server that ends waits for each call that has come.
+  done(ChiefStops());
 }
 
 void ControlLoop::AnswerAskers() {
@@ -230,8 +239,9 @@ void ControlLoop::AnswerAskers() {
   {
     absl::MutexLock lock(&mu_);
     askers.swap(askers_);
+    askers_answered_ = true;
   }
-  for (auto& [asker, done] : askers) done(absl::UnavailableError("the chief stops"));
+  for (auto& [asker, done] : askers) done(ChiefStops());
 }
 
 void ControlLoop::Perform(AnswerCheckpoint& action) {

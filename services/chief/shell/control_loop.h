@@ -48,7 +48,8 @@ class ControlLoop final : public MachineAccess {
   ControlLoop& operator=(const ControlLoop&) = delete;
 
   void TakeCheckpoint(OnCheckpoint done) override;
-  // Answers all who wait for a checkpoint with UNAVAILABLE, as the process ends.
+  // Answers all who wait for a checkpoint with UNAVAILABLE, and from now on whoever asks for one,
+  // as the process ends.
   void AnswerAskers();
 
  private:
@@ -83,6 +84,7 @@ class ControlLoop final : public MachineAccess {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::map<uint64_t, OnCheckpoint> askers_ ABSL_GUARDED_BY(mu_);  // The machine bounds them.
   uint64_t last_asker_ ABSL_GUARDED_BY(mu_) = 0;
+  bool askers_answered_ ABSL_GUARDED_BY(mu_) = false;  // AnswerAskers was called.
   std::thread thread_;
   StoreThread commits_;  // Last: destroyed first, after its work is done.
 };

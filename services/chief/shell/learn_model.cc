@@ -1,5 +1,6 @@
 #include "chief/shell/learn_model.h"
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "capstan/base/log.h"
@@ -23,16 +24,17 @@ absl::StatusOr<bool> IsBegunAnew(const ProcessOptions& options, JobStore& store)
   return StartsOver(**state, {.fresh = options.fresh, .fresh_once = options.fresh_once});
 }
 
-}  // namespace
+// Returns the model that the store holds, for a job that goes on with it. One that starts over
+// writes its own in that place, also where that is damaged.
+absl::StatusOr<std::optional<v1::StoredModel>> ModelToGoOnWith(JobStore& store, bool anew) {
+  absl::StatusOr<std::optional<v1::StoredModel>> stored = store.ReadModel();
+  if (anew && (stored.ok() || absl::IsDataLoss(stored.status()))) return std::nullopt;
+  return stored;
+}
 
-absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
-                                                          const v1::JobSpec& job, JobStore& store,
-                                                          Doors& doors) {
-  CAPSTAN_ASSIGN_OR_RETURN(const bool anew, IsBegunAnew(options, store));
-  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> stored, store.ReadModel());
-  if (stored && !anew) return stored;
-  const Shutdown shutdown;
-  doors.models.Ask(job, store, JobStore::FolderUri(job.checkpoint().uri(), job.job()));
+// Opens the ports, and waits until workers have declared the model that they are asked for.
+absl::StatusOr<std::optional<v1::StoredModel>> AwaitModel(const v1::JobSpec& job, Doors& doors,
+                                                          const Shutdown& shutdown) {
   doors.door.Tell(ModelWantedStatus(job.job()));
   CAPSTAN_RETURN_IF_ERROR(doors.Tell().status());
   doors.side->health().Set(Probe::kReadiness, true);
@@ -48,16 +50,32 @@ absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& 
   }
 }
 
+}  // namespace
+
+absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
+                                                          const v1::JobSpec& job, JobStore& store,
+                                                          Doors& doors) {
+  CAPSTAN_ASSIGN_OR_RETURN(const bool anew, IsBegunAnew(options, store));
+  CAPSTAN_ASSIGN_OR_RETURN(std::optional<v1::StoredModel> stored, ModelToGoOnWith(store, anew));
+  if (stored) return stored;
+  const Shutdown shutdown;
+  doors.models.Ask(job, store, JobStore::FolderUri(job.checkpoint().uri(), job.job()));
+  absl::StatusOr<std::optional<v1::StoredModel>> model = AwaitModel(job, doors, shutdown);
+  // The doors outlive the store, and workers may be declaring their model.
+  if (!model.ok() || !*model) doors.models.StopAsking();
+  return model;
+}
+
 std::string InitialUri(const v1::JobSpec& job, const std::optional<v1::StoredModel>& model) {
   if (!model) return "";
   return absl::StrCat(JobStore::FolderUri(job.checkpoint().uri(), job.job()), "/",
                       model->initial());
 }
 
-void TellPrograms(v1::JobSpec job, const v1::StoredModel& model, Doors& doors) {
-  if (job.model().user().empty()) return;
+void TellPrograms(v1::JobSpec job, const std::optional<v1::StoredModel>& model, Doors& doors) {
+  if (!model || job.model().user().empty()) return doors.models.Forget();
   job.clear_tensors();
-  doors.models.Know(job, model);
+  doors.models.Know(job, *model);
 }
 
 }  // namespace capstan::chief

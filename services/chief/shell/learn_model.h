@@ -26,8 +26,9 @@ absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& 
 std::string InitialUri(const v1::JobSpec& job, const std::optional<v1::StoredModel>& model);
 
 // From now on workers are told this job, which is led and has this model. It may be another one
-// than its file says, by which no program is to build its model.
-void TellPrograms(v1::JobSpec job, const v1::StoredModel& model, Doors& doors);
+// than its file says, by which no program is to build its model, or than an earlier file has said
+// for which a model was declared. Without a program workers are told nothing here, and register.
+void TellPrograms(v1::JobSpec job, const std::optional<v1::StoredModel>& model, Doors& doors);
 
 }  // namespace capstan::chief
 

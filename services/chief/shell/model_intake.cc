@@ -28,6 +28,20 @@ void ModelIntake::Ask(const v1::JobSpec& job, JobStore& store, const std::string
   asked_ = Asked{.store = &store, .folder_uri = folder_uri};
 }
 
+void ModelIntake::StopAsking() {
+  absl::MutexLock one(&storing_);
+  absl::MutexLock lock(&mu_);
+  asked_.reset();
+}
+
+void ModelIntake::Forget() {
+  absl::MutexLock one(&storing_);
+  absl::MutexLock lock(&mu_);
+  job_.reset();
+  asked_.reset();
+  known_.reset();
+}
+
 void ModelIntake::Know(const v1::JobSpec& job, const v1::StoredModel& model) {
   absl::MutexLock lock(&mu_);
   job_ = job;

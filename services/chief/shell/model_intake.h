@@ -36,6 +36,10 @@ class ModelIntake {
   // Asks workers for the model of `job`, which is without tensors, and has the first one stored in
   // `store`, which must outlive this object. `folder_uri` is the job's folder.
   void Ask(const v1::JobSpec& job, JobStore& store, const std::string& folder_uri);
+  // Asks no more: waits while a model is being stored, and uses the store no longer.
+  void StopAsking();
+  // The job has no program: workers register without a model. Waits as StopAsking does.
+  void Forget();
   // Sets the job's model: none is asked for.
   void Know(const v1::JobSpec& job, const v1::StoredModel& model);
   // Waits until the model is known, `timeout` at most. Returns it, or nothing.

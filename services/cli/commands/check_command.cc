@@ -160,8 +160,12 @@ void AddCheck(CLI::App& app, Invocation& invocation) {
       ->type_name("HOST:PORT")
       ->envname("CAPSTAN_CHIEF")
       ->required();
-  check->add_option("--health-port", options->health_port, "On each host")->capture_default_str();
-  check->add_option("--metrics-port", options->metrics_port, "On each host")->capture_default_str();
+  check->add_option("--health-port", options->health_port, "On each host")
+      ->check(CLI::Range(1, 65535))
+      ->capture_default_str();
+  check->add_option("--metrics-port", options->metrics_port, "On each host")
+      ->check(CLI::Range(1, 65535))
+      ->capture_default_str();
   check->add_option("--wait", options->wait_seconds, "For the shards, and for a checkpoint")
       ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber)

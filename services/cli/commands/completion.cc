@@ -57,13 +57,13 @@ std::string WordArms(const std::vector<Node>& nodes) {
   return arms;
 }
 
-// Returns a pattern that matches all places but the root: "/train|/config|/config/check".
-std::string PlacePattern(const std::vector<Node>& nodes) {
+// Returns all places but the root, with a separator between them: "/train|/config|/config/check".
+std::string Places(const std::vector<Node>& nodes, const char* separator) {
   std::vector<std::string> places;
   for (const Node& node : nodes) {
     if (!node.place.empty()) places.push_back(node.place);
   }
-  return absl::StrJoin(places, "|");
+  return absl::StrJoin(places, separator);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ std::string BashCompletion(const CLI::App& app) {
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
       "    case \"$at/$word\" in\n"
       "      ",
-      PlacePattern(nodes),
+      Places(nodes, "|"),
       ") at=\"$at/$word\" ;;\n"
       "    esac\n"
       "  done\n"
@@ -97,7 +97,7 @@ std::string ZshCompletion(const CLI::App& app) {
       "  for word in ${words[2,CURRENT-1]}; do\n"
       "    case \"$at/$word\" in\n"
       "      ",
-      PlacePattern(nodes),
+      Places(nodes, "|"),
       ") at=\"$at/$word\" ;;\n"
       "    esac\n"
       "  done\n"
@@ -111,18 +111,30 @@ std::string ZshCompletion(const CLI::App& app) {
 }
 
 std::string FishCompletion(const CLI::App& app) {
-  std::string script;
+  const std::vector<Node> nodes = NodesOf(app);
+  // The place where the words before lead to. That a word has been typed says less: `check` is a
+  // command, and also one of `config`.
+  std::string script = absl::StrCat(
+      "function __capstan_at\n"
+      "  set -l at ''\n"
+      "  set -l words (commandline -opc)\n"
+      "  set -e words[1]\n"
+      "  for word in $words\n"
+      "    switch \"$at/$word\"\n"
+      "      case ",
+      Places(nodes, " "),
+      "\n"
+      "        set at \"$at/$word\"\n"
+      "    end\n"
+      "  end\n"
+      "  test \"$at\" = \"$argv[1]\"\n"
+      "end\n");
   const auto quoted = [](const std::string& text) {
     return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   };
-  for (const Node& node : NodesOf(app)) {
-    // At the place `/config/check` both words have been typed.
-    std::string when = node.place.empty() ? "__fish_use_subcommand" : node.place.substr(1);
-    if (!node.place.empty()) {
-      when = absl::StrCat("__fish_seen_subcommand_from ",
-                          absl::StrReplaceAll(when, {{"/", "; and __fish_seen_subcommand_from "}}));
-    }
-    const std::string start = absl::StrCat("complete -c capstan -n ", quoted(when));
+  for (const Node& node : nodes) {
+    const std::string start =
+        absl::StrCat("complete -c capstan -n \"__capstan_at '", node.place, "'\"");
     for (const Word& command : node.commands) {
       absl::StrAppend(&script, start, " -a ", command.first, " -d ", quoted(command.second), "\n");
     }

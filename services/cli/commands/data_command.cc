@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -54,8 +53,9 @@ std::string InTheWay(const std::vector<Split>& splits) {
 absl::Status WriteSplit(const ClickLog& log, const Split& split) {
   const absl::StatusOr<Oracle> oracle = WriteClickLog(log, split.first_row, split.rows, split.path);
   if (!oracle.ok()) return oracle.status();
-  absl::PrintF("%s  %s rows, %.2f %% clicks; best possible AUC %.4f, logloss %.4f\n", split.path,
-               Grouped(oracle->rows), 100 * oracle->click_rate, oracle->auc, oracle->logloss);
+  PrintLine(absl::StrFormat("%s  %s rows, %.2f %% clicks; best possible AUC %.4f, logloss %.4f",
+                            split.path, Grouped(oracle->rows), 100 * oracle->click_rate,
+                            oracle->auc, oracle->logloss));
   return absl::OkStatus();
 }
 

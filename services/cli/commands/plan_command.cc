@@ -56,6 +56,16 @@ struct PlanSettings {
   bool json = false;
 };
 
+constexpr double kMostBandwidth = 1e18;  // Bytes a second, which no network has.
+constexpr double kMostSeconds = 1e9;     // Thirty years, which no batch takes.
+
+// Returns what is wrong with the seconds that a batch takes; empty: nothing.
+std::string SecondsMistake(const std::string& text) {
+  double seconds = 0;
+  if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && seconds <= kMostSeconds) return "";
+  return absl::StrCat(text, " are no seconds of a batch; expected a number from 0 to 1e9");
+}
+
 absl::StatusOr<uint64_t> ReadSize(const char* option, const std::string& text) {
   const std::optional<uint64_t> bytes = text == "0" ? 0 : ParseByteSize(text);
   if (bytes) return *bytes;
@@ -73,15 +83,19 @@ absl::StatusOr<uint64_t> ReadCount(const char* option, const std::string& text) 
 
 // Parses "10Gbit", "100Mbit", or a size as bytes a second.
 absl::StatusOr<double> ReadNetwork(absl::string_view text) {
-  double bits = 0;
   absl::string_view number = text;
   const double unit = absl::ConsumeSuffix(&number, "Gbit")   ? 1e9
                       : absl::ConsumeSuffix(&number, "Mbit") ? 1e6
                                                              : 0;
-  if (unit > 0 && absl::SimpleAtod(number, &bits) && bits > 0) return bits * unit / 8;
-  CAPSTAN_ASSIGN_OR_RETURN(const uint64_t bytes, ReadSize("--network", std::string(text)));
-  if (bytes > 0) return static_cast<double>(bytes);
-  return absl::InvalidArgumentError("--network: is 0");
+  double rate = -1;
+  double bits = 0;
+  if (unit > 0 && absl::SimpleAtod(number, &bits)) rate = bits * unit / 8;
+  const std::optional<uint64_t> bytes = text == "0" ? 0 : ParseByteSize(text);
+  if (bytes) rate = static_cast<double>(*bytes);
+  if (rate > 0 && rate < kMostBandwidth) return rate;
+  if (rate == 0) return absl::InvalidArgumentError("--network: is 0");
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--network: \"", text, "\" is no rate, as 10Gbit, or as 1GB for bytes a second"));
 }
 
 absl::StatusOr<Scale> ReadScale(const PlanSettings& options) {
@@ -153,7 +167,11 @@ absl::Status TellDense(const PlanSettings& options, v1::JobSpec& job) {
   }
   if (job.tensors_size() > 0) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t floats, ReadCount("--dense-parameters", options.dense));
-  if (floats == 0 || floats > UINT32_MAX) {
+  if (floats > UINT32_MAX) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dense-parameters: ", options.dense, " are more than ", UINT32_MAX));
+  }
+  if (floats == 0) {
     return absl::InvalidArgumentError(
         "--dense-parameters: how many the program of model.user has must be said, as 25.5M");
   }
@@ -290,14 +308,14 @@ void AddFacts(CLI::App& plan, PlanSettings& options) {
   plan.add_option("--step-seconds", options.batch.compute_seconds,
                   "To compute a batch, with train.step_threads threads")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(SecondsMistake);
   plan.add_option("--step-deviation", options.batch.deviation_seconds,
                   "Standard deviation of --step-seconds among batches and workers")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(SecondsMistake);
   plan.add_option("--read-seconds", options.batch.read_seconds, "To read and parse a batch")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(SecondsMistake);
 }
 
 void AddScale(CLI::App& plan, PlanSettings& options) {

@@ -1,5 +1,7 @@
 #include "cli/commands/plan_text.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -97,8 +99,14 @@ std::string PlanJson(const PlannedJob& planned) {
   const Plan& plan = planned.plan;
   const capstan::StepTime& step = plan.pace.step;
   google::protobuf::Struct json;
+  // JSON has no numbers that are not finite.
   const auto number = [&json](const char* name, auto value) {
-    (*json.mutable_fields())[name].set_number_value(static_cast<double>(value));
+    google::protobuf::Value& field = (*json.mutable_fields())[name];
+    if (const auto finite = static_cast<double>(value); std::isfinite(finite)) {
+      field.set_number_value(finite);
+    } else {
+      field.set_null_value(google::protobuf::NULL_VALUE);
+    }
   };
   const auto texts = [&json](const char* name, const std::vector<std::string>& all) {
     google::protobuf::ListValue& list = *(*json.mutable_fields())[name].mutable_list_value();
@@ -127,7 +135,7 @@ std::string PlanJson(const PlannedJob& planned) {
   texts("warnings", plan.warnings);
   texts("does_not_fit", plan.refusals);
   std::string text;
-  // Cannot fail, as all numbers are finite.
+  // Cannot fail: every number is finite, and what people have named is UTF-8.
   (void)google::protobuf::util::MessageToJsonString(json, &text);
   return text;
 }

@@ -23,7 +23,7 @@ struct PlannedJob {
 std::vector<std::string> PlanLines(const PlannedJob& planned);
 
 // Returns one JSON object in one line; the names of its fields tell the units. `does_not_fit` is
-// empty if the job can run.
+// empty if the job can run; a number that is not finite is null.
 std::string PlanJson(const PlannedJob& planned);
 
 }  // namespace capstan::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -31,6 +32,22 @@ std::vector<std::string> OptionsOf(const CLI::App* app) {
   return names;
 }
 
+// Returns an option of a command, or of a command before it, by its name with dashes; null: there
+// is none.
+const CLI::Option* FindOption(const CLI::App* app, const std::string& name) {
+  for (; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->check_name(name)) return option;
+    }
+  }
+  return nullptr;
+}
+
+// Returns whether the word behind this option is its value, whatever it looks like.
+bool TakesNext(const CLI::Option& option, const std::string& word) {
+  return option.get_items_expected_min() > 0 && word.find('=') == word.npos;
+}
+
 std::string About(absl::string_view kind, const std::string& word,
                   const std::vector<std::string>& known) {
   const std::vector<absl::string_view> names(known.begin(), known.end());
@@ -49,24 +66,25 @@ bool Holds(const std::vector<std::string>& known, const std::string& word) {
 
 std::string Suggestion(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* at = &app;
-  bool value = false;  // The next word may be the value of the option before it.
+  bool value = false;  // The next word is the value of the option before it.
   for (const std::string& word : words) {
+    if (std::exchange(value, false)) continue;
+    if (word == "--") return "";  // All words behind it are values.
     if (absl::StartsWith(word, "-")) {
       const std::string name = word.substr(0, word.find('='));
-      const std::vector<std::string> options = OptionsOf(at);
-      if (absl::StartsWith(name, "--") && !Holds(options, name)) {
-        return About("option", name, options);
+      const CLI::Option* const option = FindOption(at, name);
+      if (option == nullptr) {
+        return absl::StartsWith(name, "--") ? About("option", name, OptionsOf(at)) : "";
       }
-      value = name == word;
+      value = TakesNext(*option, word);
       continue;
     }
     const std::vector<std::string> commands = CommandsOf(*at);
     if (Holds(commands, word)) {
       at = at->get_subcommand(word);
-    } else if (!commands.empty() && !value) {
+    } else if (!commands.empty()) {
       return About("command", word, commands);
     }
-    value = false;
   }
   return "";
 }

@@ -62,7 +62,7 @@ absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path);
 // Returns the name of the file of a feature's vocabulary in the folder.
 std::string VocabularyName(const v1::FeatureSpec& feature);
 
-// Reads kJobFile of an exported model.
+// Reads kJobFile of an exported model. DATA_LOSS: it is not the job of one.
 absl::StatusOr<v1::JobSpec> ReadExportedJob(ObjectStore& folder);
 
 // The job of an exported model, with its vocabularies in the folder `uri`, and its parameters as
@@ -72,6 +72,7 @@ struct ImportedModel {
   std::vector<std::unique_ptr<PartitionStore>> partitions;
 };
 // Reads the exported model of the folder into memory. `job` is the result of ReadExportedJob.
+// DATA_LOSS, with the array that is meant: kParametersFile does not hold the parameters of the job.
 absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri,
                                           v1::JobSpec job);
 

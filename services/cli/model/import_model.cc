@@ -64,7 +64,10 @@ absl::Status FillTable(const Arrays& arrays, int place, ImportedModel& model) {
     std::memcpy(state.data(), weights + i * table.dim() * sizeof(float),
                 table.dim() * sizeof(float));
     row.state = state;
-    CAPSTAN_RETURN_IF_ERROR(table.RestoreRow(row));
+    const absl::Status restored = table.RestoreRow(row);
+    if (!restored.ok()) {
+      return absl::DataLossError(absl::StrCat(kParametersFile, ": ", restored.message()));
+    }
   }
   return absl::OkStatus();
 }
@@ -92,8 +95,9 @@ absl::StatusOr<v1::JobSpec> ReadExportedJob(ObjectStore& folder) {
   v1::JobSpec job;
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
-  if (!google::protobuf::util::JsonStringToMessage(text, &job, options).ok()) {
-    return absl::DataLossError(absl::StrCat(kJobFile, ": not a job"));
+  const bool read = google::protobuf::util::JsonStringToMessage(text, &job, options).ok();
+  if (!read || job.partition_count() == 0) {
+    return absl::DataLossError(absl::StrCat(kJobFile, ": not a job of an exported model"));
   }
   return job;
 }
@@ -104,8 +108,7 @@ bool IsExportedModel(ObjectStore& folder) {
 }
 
 absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path) {
-  const absl::StatusOr<v1::JobSpec> job = ReadExportedJob(folder);
-  if (job.ok() && job->partition_count() > 0) return absl::OkStatus();
+  if (ReadExportedJob(folder).ok()) return absl::OkStatus();
   for (const char* const name : {kJobFile, kParametersFile, kOnnxFile, kTorchFile}) {
     const absl::Status there = folder.Stat(name).status();
     if (absl::IsNotFound(there)) continue;

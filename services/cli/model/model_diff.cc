@@ -22,9 +22,12 @@ bool Same(Floats a, Floats b) {
 // NaN counts as larger than any number.
 double Larger(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
 
+// Weights that are equal do not differ, though the difference of two infinities, or of a NaN and
+// itself, is not 0.
 double Largest(Floats a, Floats b) {
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
+    if (Same(a.subspan(i, 1), b.subspan(i, 1))) continue;
     largest = Larger(largest, std::fabs(static_cast<double>(a[i]) - b[i]));
   }
   return largest;

@@ -1,6 +1,10 @@
 #include "cli/model/safetensors.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,6 +21,7 @@ using google::protobuf::Value;
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr size_t kLengthBytes = sizeof(uint64_t);
 constexpr uint64_t kMaxHeader = 100 << 20;
+constexpr double kMostExact = 0x1p53;  // Up to here a double holds every whole number.
 
 uint64_t WidthOf(const std::string& dtype) {
   if (dtype == "F32") return 4;
@@ -35,12 +40,27 @@ absl::Status Malformed(const std::string& what) {
   return absl::DataLossError(absl::StrCat("safetensors: ", what));
 }
 
-std::vector<uint64_t> NumbersIn(const Value& list) {
+// Returns the numbers of a list; nothing: it is none, or holds something else than sizes.
+std::optional<std::vector<uint64_t>> NumbersIn(const Value& list) {
+  if (list.kind_case() != Value::kListValue) return std::nullopt;
   std::vector<uint64_t> numbers;
   for (const Value& number : list.list_value().values()) {
-    numbers.push_back(number.number_value() < 0 ? 0 : static_cast<uint64_t>(number.number_value()));
+    const double size = number.kind_case() == Value::kNumberValue ? number.number_value() : -1;
+    if (!(size >= 0 && size <= kMostExact) || size != std::floor(size)) return std::nullopt;
+    numbers.push_back(static_cast<uint64_t>(size));
   }
   return numbers;
+}
+
+// Returns whether an array of this shape takes so many bytes.
+bool Takes(const std::vector<uint64_t>& shape, uint64_t width, uint64_t bytes) {
+  if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return bytes == 0;
+  uint64_t needed = width;
+  for (const uint64_t size : shape) {
+    if (size > bytes / needed) return false;
+    needed *= size;
+  }
+  return needed == bytes;
 }
 
 absl::StatusOr<SafeTensor> TensorFrom(const std::string& name, const Value& value,
@@ -51,16 +71,20 @@ absl::StatusOr<SafeTensor> TensorFrom(const std::string& name, const Value& valu
     return Malformed(absl::StrCat(name, " lacks dtype, shape or data_offsets"));
   }
   tensor.dtype = fields.at("dtype").string_value();
-  tensor.shape = NumbersIn(fields.at("shape"));
-  const std::vector<uint64_t> offsets = NumbersIn(fields.at("data_offsets"));
-  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes) {
+  std::optional<std::vector<uint64_t>> shape = NumbersIn(fields.at("shape"));
+  const std::optional<std::vector<uint64_t>> offsets = NumbersIn(fields.at("data_offsets"));
+  if (!shape || !offsets || offsets->size() != 2) {
+    return Malformed(absl::StrCat(name, ": its shape or its data_offsets are no sizes"));
+  }
+  tensor.shape = *std::move(shape);
+  tensor.begin = offsets->front();
+  tensor.end = offsets->back();
+  if (tensor.begin > tensor.end || tensor.end > data_bytes) {
     return Malformed(absl::StrCat(name, " does not lie within the file"));
   }
-  tensor.begin = offsets[0];
-  tensor.end = offsets[1];
   const uint64_t width = WidthOf(tensor.dtype);
   if (width == 0) return Malformed(absl::StrCat(name, " is of type ", tensor.dtype));
-  if (tensor.elements() != (tensor.end - tensor.begin) / width) {
+  if (!Takes(tensor.shape, width, tensor.end - tensor.begin)) {
     return Malformed(absl::StrCat(name, ": its shape and its bytes do not agree"));
   }
   return tensor;
@@ -107,8 +131,10 @@ absl::StatusOr<SafetensorsIndex> ReadSafetensorsIndex(std::string_view file) {
   uint64_t length = 0;
   if (file.size() < kLengthBytes) return Malformed("the file is too short");
   std::memcpy(&length, file.data(), kLengthBytes);
-  if (length > kMaxHeader || length > file.size() - kLengthBytes) {
-    return Malformed("the header is longer than the file");
+  if (length > file.size() - kLengthBytes) return Malformed("the header is longer than the file");
+  if (length > kMaxHeader) {
+    return Malformed(
+        absl::StrCat("the header has ", length, " bytes; expected at most ", kMaxHeader));
   }
   Struct header;
   const std::string json(file.substr(kLengthBytes, length));

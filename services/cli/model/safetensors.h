@@ -35,6 +35,8 @@ struct SafetensorsIndex {
   std::map<std::string, SafeTensor> tensors;
   uint64_t data_begin = 0;
 };
+// DATA_LOSS: the header is none of safetensors, or an array does not lie within the file, or is of
+// another type than those above.
 absl::StatusOr<SafetensorsIndex> ReadSafetensorsIndex(std::string_view file);
 
 }  // namespace capstan::cli

@@ -73,12 +73,16 @@ void InferenceService::Leave() {
   leaves_ = true;
 }
 
+bool InferenceService::IsReady() const {
+  absl::MutexLock lock(&mu_);
+  return model_ != nullptr && !leaves_ && model_->ready();
+}
+
 HttpAnswer InferenceService::AnswerOfHealth(const HttpQuestion& question) const {
   if (question.method != "GET") return Refusal(405, "only GET is answered here");
   if (question.path == "/v2/health/live") return {.body = "{\"live\":true}"};
   if (question.path != "/v2/health/ready") return Refusal(404, "there is nothing here");
-  absl::MutexLock lock(&mu_);
-  const bool ready = model_ != nullptr && !leaves_ && model_->ready();
+  const bool ready = IsReady();
   return {.status = ready ? 200 : 503,
           .body = absl::StrCat("{\"ready\":", ready ? "true" : "false", "}")};
 }
@@ -98,7 +102,10 @@ HttpAnswer InferenceService::Route(const HttpQuestion& question) {
   if (absl::StartsWith(path, "/v2/models/")) {
     return Refusal(404, absl::StrCat("this server has the model ", name_, " alone"));
   }
-  if (question.method != "GET") return Refusal(405, "only scores are asked for by POST");
+  if (question.method != "GET") {
+    return Refusal(405,
+                   absl::StrCat("only scores are asked for by POST, at ", model_path, "/infer"));
+  }
   if (absl::StartsWith(path, "/v2/health/")) return AnswerOfHealth(question);
   if (path == "/metrics") return {.body = registry_.Text(), .content_type = "text/plain"};
   if (path == "/v2") {
@@ -128,9 +135,10 @@ HttpAnswer InferenceService::OfModel(const HttpQuestion& question, std::string_v
   if (question.method != "GET") return Refusal(405, "only scores are asked for by POST");
   if (what.empty()) return {.body = Describe(*model)};
   if (what == "ready") {
-    return {.status = model->ready() ? 200 : 503,
+    const bool ready = IsReady();
+    return {.status = ready ? 200 : 503,
             .body = absl::StrCat("{\"name\":", Quoted(name_),
-                                 ",\"ready\":", model->ready() ? "true" : "false", "}")};
+                                 ",\"ready\":", ready ? "true" : "false", "}")};
   }
   return Refusal(404, absl::StrCat("a model has no ", Quoted(what), "; expected infer or ready"));
 }

@@ -36,6 +36,7 @@ class InferenceService {
   const metrics::Registry& registry() const { return registry_; }
 
  private:
+  bool IsReady() const;
   HttpAnswer Route(const HttpQuestion& question);
   HttpAnswer OfModel(const HttpQuestion& question, std::string_view rest);
   HttpAnswer Infer(ServedModel& model, const std::string& body);

@@ -23,6 +23,26 @@ constexpr absl::Duration kStart = absl::Minutes(5);
 // The time for a process to end after its socket is closed.
 constexpr absl::Duration kEnd = absl::Seconds(1);
 
+// Returns why there are no logits, of which `wanted` bytes were asked for.
+absl::Status NoLogits(const absl::StatusOr<ProgramMessage>& answer, size_t wanted,
+                      absl::Duration patience) {
+  if (absl::IsDeadlineExceeded(answer.status())) {
+    return absl::DeadlineExceededError(absl::StrCat("the program has not answered for ",
+                                                    absl::FormatDuration(patience),
+                                                    ", and is started again"));
+  }
+  if (answer.ok() && answer->kind == MessageKind::kLogits && answer->parts.size() == 1) {
+    return absl::UnavailableError(absl::StrCat("the program has answered this request with ",
+                                               answer->parts[0].size(), " bytes of logits, not ",
+                                               wanted, ", and is started again"));
+  }
+  if (answer.ok() || absl::IsInternal(answer.status())) {
+    return absl::UnavailableError(
+        "the program has answered this request with what are no logits, and is started again");
+  }
+  return absl::UnavailableError("the program has ended with this request, and is started again");
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ServingProgram>> ServingProgram::Start(
@@ -61,6 +81,9 @@ absl::Status ServingProgram::GiveModel(const absl::Notification& cancel) {
     return absl::FailedPreconditionError(
         absl::StrCat("the program had not taken the model after ", absl::FormatDuration(kStart)));
   }
+  if (answer.ok() || absl::IsInternal(answer.status())) {
+    return absl::FailedPreconditionError("the program's answer to the model is malformed");
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("the program ", HowItEnded(), " before it had the model; its output says why"));
 }
@@ -80,12 +103,7 @@ absl::StatusOr<std::vector<float>> ServingProgram::Logits(const Batch& batch,
     return logits;
   }
   lost_ = true;
-  if (absl::IsDeadlineExceeded(answer.status())) {
-    return absl::DeadlineExceededError(absl::StrCat("the program has not answered for ",
-                                                    absl::FormatDuration(patience),
-                                                    ", and is started again"));
-  }
-  return absl::UnavailableError("the program has ended with this request, and is started again");
+  return NoLogits(answer, logits.size() * sizeof(float), patience);
 }
 
 std::string ServingProgram::HowItEnded() {

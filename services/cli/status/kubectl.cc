@@ -24,6 +24,7 @@ constexpr char kKubectl[] = "kubectl";
 constexpr size_t kMostOutput = 16 << 20;  // The states of a thousand pods fit.
 constexpr int kCannotRun = 127;
 constexpr absl::Duration kEnd = absl::Seconds(1);
+constexpr absl::Duration kEndPause = absl::Milliseconds(5);  // Between two looks for its end.
 
 std::vector<char*> Pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
@@ -45,6 +46,11 @@ void Close(int& fd) {
   dup2(errors, STDERR_FILENO);
   execvp(kKubectl, words);
   _exit(errno == ENOENT ? kCannotRun : kCannotRun - 1);
+}
+
+absl::Status TooMuch() {
+  return absl::UnavailableError(
+      absl::StrCat("kubectl writes more than ", kMostOutput >> 20, " MiB, which is not read"));
 }
 
 bool IsInPath() {
@@ -106,18 +112,21 @@ Kubectl::~Kubectl() {
     read_.clear();
     (void)Fill(deadline);
   }
-  if (pid_ > 0) kill(pid_, SIGKILL);
-  Wait();
+  Wait(absl::InfinitePast());
   Close(output_);
   Close(errors_);
 }
 
-int Kubectl::Wait() {
-  if (pid_ > 0) {
-    while (waitpid(pid_, &ending_, 0) < 0 && errno == EINTR) {
+int Kubectl::Wait(absl::Time deadline) {
+  while (pid_ > 0) {
+    const pid_t ended = waitpid(pid_, &ending_, WNOHANG);
+    if (ended > 0 || (ended < 0 && errno != EINTR)) {
+      pid_ = -1;
+      break;
     }
+    if (absl::Now() >= deadline) kill(pid_, SIGKILL);
+    absl::SleepFor(kEndPause);
   }
-  pid_ = -1;
   return ending_;
 }
 
@@ -145,7 +154,7 @@ bool Kubectl::Fill(absl::Time deadline) {
     char buffer[1 << 16];
     const ssize_t got = read(output_, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || read_.size() > kMostOutput) {
+    if (got <= 0) {
       at_end_ = true;
       return false;
     }
@@ -159,6 +168,8 @@ absl::StatusOr<std::string> Kubectl::ReadLine(absl::Duration timeout) {
   const absl::Time deadline = absl::Now() + timeout;
   size_t end = 0;
   while ((end = read_.find('\n')) == read_.npos) {
+    if (read_.size() > kMostOutput)
+      return absl::OutOfRangeError("kubectl writes a line without end");
     if (Fill(deadline)) continue;
     if (at_end_) return absl::OutOfRangeError("kubectl has ended");
     return absl::DeadlineExceededError("no answer through kubectl yet");
@@ -172,9 +183,10 @@ absl::StatusOr<std::string> Kubectl::ReadAll(absl::Duration timeout) {
   Close(input_);
   const absl::Time deadline = absl::Now() + timeout;
   while (Fill(deadline)) {
+    if (read_.size() > kMostOutput) return TooMuch();
   }
   if (!at_end_) return absl::DeadlineExceededError("the cluster does not answer kubectl");
-  const int ending = Wait();
+  const int ending = Wait(deadline);
   if (WIFEXITED(ending) && WEXITSTATUS(ending) == 0) return std::exchange(read_, "");
   return absl::UnavailableError(absl::StrCat("kubectl cannot ask the cluster: ", Complaint()));
 }

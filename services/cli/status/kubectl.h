@@ -30,12 +30,12 @@ class Kubectl {
   bool Write(const std::string& text);
 
   // Returns the next line of its output, without the line break. OUT_OF_RANGE: the output has
-  // ended. DEADLINE_EXCEEDED: no whole line has arrived yet; the part that has is kept for the next
-  // call.
+  // ended, or the line is longer than 16 MiB. DEADLINE_EXCEEDED: no whole line has arrived yet; the
+  // part that has is kept for the next call.
   absl::StatusOr<std::string> ReadLine(absl::Duration timeout);
 
-  // Waits for its end and returns its whole output. UNAVAILABLE, with its last error message:
-  // kubectl has failed.
+  // Waits for its end and returns its whole output. UNAVAILABLE: kubectl has failed, with its last
+  // error message, or its output is larger than 16 MiB. DEADLINE_EXCEEDED: it writes on.
   absl::StatusOr<std::string> ReadAll(absl::Duration timeout);
 
   // Returns the last line of its standard error. REQUIRES: kubectl has ended.
@@ -45,7 +45,8 @@ class Kubectl {
   Kubectl() = default;
   // Reads more output. Returns false at its end and at the deadline.
   bool Fill(absl::Time deadline);
-  int Wait();
+  // Waits for its end, and ends it at the deadline. Returns how it has ended.
+  int Wait(absl::Time deadline);
 
   int pid_ = -1;  // -1: its end has been waited for.
   int ending_ = 0;

@@ -18,8 +18,9 @@ std::string Recovered(const v1::RecoveryLoss& loss) {
                         loss.shard(), " are lost");
   }
   return absl::StrCat(line, "; ", Grouped(loss.examples()), " examples are trained again, from ",
-                      loss.checkpoint().empty() ? "the initial values"
-                                                : absl::StrCat("checkpoint ", loss.checkpoint()));
+                      loss.checkpoint().empty()
+                          ? "the initial values"
+                          : absl::StrCat("checkpoint ", Printable(loss.checkpoint())));
 }
 
 // Returns what a warning is about, or, where an earlier chief does not tell it, its sentence.

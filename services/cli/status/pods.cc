@@ -3,11 +3,13 @@
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
-#include <optional>
+#include <algorithm>
+#include <climits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "capstan/base/quote.h"
 
 namespace capstan::cli {
 namespace {
@@ -34,9 +36,11 @@ std::string TextAt(const Value& value, std::string_view path) {
   return at == nullptr ? "" : at->string_value();
 }
 
-double NumberAt(const Value& value, std::string_view path) {
+// Returns a whole number of at most 32 bits, as exit codes and counts are.
+int NumberAt(const Value& value, std::string_view path) {
   const Value* at = At(value, path);
-  return at == nullptr ? 0 : at->number_value();
+  if (at == nullptr) return 0;
+  return static_cast<int>(std::clamp<double>(at->number_value(), INT_MIN, INT_MAX));
 }
 
 std::vector<Value> ListAt(const Value& value, std::string_view path) {
@@ -50,7 +54,7 @@ std::vector<Value> ListAt(const Value& value, std::string_view path) {
 std::string Behind(const std::string& what) {
   std::vector<std::string> lines = absl::StrSplit(what, '\n', absl::SkipWhitespace());
   if (lines.empty()) return "";
-  return absl::StrCat(": ", lines.back().substr(0, kMostMessage));
+  return absl::StrCat(": ", FirstBytes(lines.back(), kMostMessage));
 }
 
 // Returns the memory limit of a container, as the pod's spec has it.
@@ -70,7 +74,7 @@ std::string Ended(const Value& pod, const std::string& container, const Value& t
     return absl::StrCat("was killed for its memory (OOMKilled)", when,
                         limit.empty() ? "" : absl::StrCat("; its limit is ", limit));
   }
-  const auto code = static_cast<int>(NumberAt(terminated, "exitCode"));
+  const int code = NumberAt(terminated, "exitCode");
   if (code == 0) return "";
   return absl::StrCat("ended with exit code ", code, when, Behind(TextAt(terminated, "message")));
 }

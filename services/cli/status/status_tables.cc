@@ -31,6 +31,8 @@ bool IsTroubled(const v1::WorkerStatus& worker) {
           worker.state() != worker_state::kParked);
 }
 
+bool IsTroubled(const v1::ShardStatus& shard) { return shard.state() != shard_state::kServing; }
+
 std::string StateCell(const std::string& state, const Paint& paint) {
   const std::string text = Printable(state);
   if (state == worker_state::kLost || state == shard_state::kLost) return paint.Bad(text);
@@ -47,13 +49,23 @@ std::string RemarkOn(const v1::WorkerStatus& worker, const Paint& paint) {
   return worker.straggler() ? paint.Warn("straggler") : "";
 }
 
-// Orders members in trouble first, otherwise as the chief lists them.
-std::vector<const v1::WorkerStatus*> InOrderOfTrouble(const v1::GetStatusReply& status) {
-  std::vector<const v1::WorkerStatus*> workers;
-  for (const v1::WorkerStatus& worker : status.workers()) workers.push_back(&worker);
-  std::stable_sort(workers.begin(), workers.end(),
+// Returns at most `rows` members, as the chief lists them; if there are more, those in trouble come
+// first.
+template <typename Members>
+std::vector<const typename Members::value_type*> Listed(const Members& members, int rows) {
+  std::vector<const typename Members::value_type*> listed;
+  for (const auto& member : members) listed.push_back(&member);
+  if (members.size() <= rows) return listed;
+  std::stable_sort(listed.begin(), listed.end(),
                    [](auto* a, auto* b) { return IsTroubled(*a) > IsTroubled(*b); });
-  return workers;
+  listed.resize(static_cast<size_t>(rows));
+  return listed;
+}
+
+// Sums up all members, below a table that has too few rows for them.
+template <typename Members>
+std::string TheRest(const Members& members, int rows) {
+  return absl::StrCat("and ", members.size() - rows, " more; together ", CountStates(members));
 }
 
 }  // namespace
@@ -72,22 +84,15 @@ bool NoShardIsThere(const v1::GetStatusReply& status) {
 std::vector<std::string> WorkerTable(const v1::GetStatusReply& status, int rows,
                                      const Paint& paint) {
   TextTable table({"worker", "state", ">examples/s", ">step", ">behind", "mostly", ""});
-  const bool all = status.workers_size() <= rows;
-  const auto workers = all ? std::vector<const v1::WorkerStatus*>() : InOrderOfTrouble(status);
-  const int shown = std::min(rows, status.workers_size());
-  for (int i = 0; i < shown; ++i) {
-    const v1::WorkerStatus& worker = all ? status.workers(i) : *workers[i];
-    table.AddRow({Printable(worker.name()), StateCell(worker.state(), paint),
-                  Short(worker.examples_per_second()), StepTime(worker.step_seconds()),
-                  absl::StrCat(worker.lag()), LongestPhase(worker.report()),
-                  RemarkOn(worker, paint)});
+  for (const v1::WorkerStatus* worker : Listed(status.workers(), rows)) {
+    table.AddRow({Printable(worker->name()), StateCell(worker->state(), paint),
+                  Short(worker->examples_per_second()), StepTime(worker->step_seconds()),
+                  absl::StrCat(worker->lag()), LongestPhase(worker->report()),
+                  RemarkOn(*worker, paint)});
   }
   std::vector<std::string> lines = table.Lines();
   lines[0] = paint.Dim(lines[0]);
-  if (!all) {
-    lines.push_back(paint.Dim(absl::StrCat("and ", status.workers_size() - shown,
-                                           " more; together ", CountStates(status.workers()))));
-  }
+  if (status.workers_size() > rows) lines.push_back(paint.Dim(TheRest(status.workers(), rows)));
   return lines;
 }
 
@@ -95,21 +100,16 @@ std::vector<std::string> ShardTable(const v1::GetStatusReply& status, int rows,
                                     const Paint& paint) {
   TextTable table(
       {"shard", "state", ">pushes/s", ">pulls/s", ">rows", ">memory", ">dropped", ">refused"});
-  const int shown = std::min(rows, status.shards_size());
-  for (int i = 0; i < shown; ++i) {
-    const v1::ShardStatus& shard = status.shards(i);
-    table.AddRow({absl::StrCat("ps-", shard.index()), StateCell(shard.state(), paint),
-                  Short(shard.pushes_per_second()), Short(shard.pulls_per_second()),
-                  Grouped(shard.report().rows()), Bytes(shard.report().parameter_bytes()),
-                  Grouped(shard.report().gradients_dropped()),
-                  Grouped(shard.report().gradients_refused())});
+  for (const v1::ShardStatus* shard : Listed(status.shards(), rows)) {
+    const v1::ShardReport& report = shard->report();
+    table.AddRow({absl::StrCat("ps-", shard->index()), StateCell(shard->state(), paint),
+                  Short(shard->pushes_per_second()), Short(shard->pulls_per_second()),
+                  Grouped(report.rows()), Bytes(static_cast<double>(report.parameter_bytes())),
+                  Grouped(report.gradients_dropped()), Grouped(report.gradients_refused())});
   }
   std::vector<std::string> lines = table.Lines();
   lines[0] = paint.Dim(lines[0]);
-  if (shown < status.shards_size()) {
-    lines.push_back(paint.Dim(absl::StrCat("and ", status.shards_size() - shown, " more; together ",
-                                           CountStates(status.shards()))));
-  }
+  if (status.shards_size() > rows) lines.push_back(paint.Dim(TheRest(status.shards(), rows)));
   return lines;
 }
 

@@ -1,5 +1,7 @@
 #include "ps/process/coordinator_link.h"
 
+#include <utility>
+
 #include "absl/status/statusor.h"
 #include "capstan/base/log.h"
 #include "capstan/v1/ps.pb.h"
@@ -38,7 +40,10 @@ CoordinatorLink::~CoordinatorLink() {
 void CoordinatorLink::SetView(const v1::View& view) {
   loop_.Post([this, view] {
     if (!watch_.SetView(view)) return;
-    if (watching_) loop_.Cancel(call_);
+    if (watching_) {
+      loop_.Cancel(call_);
+      void_ = true;
+    }
     next_watch_ = absl::InfinitePast();
   });
 }
@@ -61,6 +66,7 @@ void CoordinatorLink::Watch() {
       channel_, kWatchCounts, request, kPatience,
       [this, request](const absl::StatusOr<v1::WatchCountsReply>& reply) {
         watching_ = false;
+        if (std::exchange(void_, false)) return;
         const absl::StatusOr<bool> learned =
             reply.ok() ? watch_.Hear(request, *reply) : reply.status();
         if (learned.ok()) {
@@ -73,7 +79,6 @@ void CoordinatorLink::Watch() {
 }
 
 void CoordinatorLink::OnUnheard(const absl::Status& why) {
-  if (absl::IsCancelled(why)) return;  // SetView() has cancelled the call.
   const bool refused = absl::IsUnimplemented(why) || absl::IsPermissionDenied(why);
   if (refused) log::Warn(silence_, {{"coordinator", connected_to_}, {"error", why}});
   if (!refused) TellSilence(why);

@@ -54,6 +54,7 @@ class CoordinatorLink {
   Channel channel_;
   bool watching_ = false;
   CallId call_{};
+  bool void_ = false;  // SetView() has cancelled the call.
   absl::Time next_watch_ = absl::InfinitePast();
   std::optional<Reminder> unheard_;  // Set by the first of several failed calls in a row.
 

@@ -26,8 +26,12 @@ SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside o
   });
 }
 
-absl::Status SaveJob::Mark() {
+void SaveJob::Mark() {
   shard_.accounts().LimitKept();
+  marked_ = MarkAll();
+}
+
+absl::Status SaveJob::MarkAll() {
   if (!shard_.catalog().HasSync()) return absl::OkStatus();
   for (Item& item : items_) CAPSTAN_RETURN_IF_ERROR(Begin(item));
   CAPSTAN_FAILPOINT("save.all_marked");
@@ -60,6 +64,7 @@ absl::Status SaveJob::Run() {
 }
 
 absl::Status SaveJob::SaveAll() {
+  CAPSTAN_RETURN_IF_ERROR(marked_);
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
                            outside_.open_store(order_.uri()));
   for (auto item = items_.begin(); item != items_.end();) {

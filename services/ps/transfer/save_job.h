@@ -34,8 +34,9 @@ class SaveJob {
           size_t may_wait = kWaitingForStoreLimit);
 
   // If a part is synchronous, begins the copies of all partitions, which are saved as of this
-  // moment. Otherwise does nothing: Run() begins the copy of one partition after the other.
-  absl::Status Mark();
+  // moment. Otherwise does nothing: Run() begins the copy of one partition after the other. If a
+  // copy cannot be begun, Run() settles those that were, and returns the error.
+  void Mark();
 
   // Reads the copies of the partitions in pieces, and writes them. CANCELLED: by Cancel();
   // FAILED_PRECONDITION: the timeline is over; other errors are those of the object store.
@@ -57,6 +58,7 @@ class SaveJob {
     std::optional<PartitionCopy> copy = {};  // Set once it has begun.
   };
 
+  absl::Status MarkAll();
   absl::Status Begin(Item& item);
   absl::Status SaveAll();
   // Returns when at most may_wait_ bytes wait for the store, or training would have to stop.
@@ -72,6 +74,7 @@ class SaveJob {
   const Outside outside_;
   const size_t may_wait_;
   std::vector<Item> items_;
+  absl::Status marked_;               // What Mark() has come to.
   std::vector<v1::SavedFile> files_;  // The files that are in the store.
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> saved_{0};

@@ -61,20 +61,21 @@ void Saver::Begin(const v1::SavePartitionsRequest& request) {
                      .job = std::make_unique<SaveJob>(shard_, request, outside_),
                      .began = shard_.clock().Now(),
                      .moved = shard_.clock().Now()});
-  // Run() settles the copies that were begun, as after any failure.
-  if (absl::Status marked = save_->job->Mark(); !marked.ok()) save_->job->Cancel();
+  save_->job->Mark();
   save_->work = outside_.background.Begin([this, &job = *save_->job] { Run(job); });
 }
 
 absl::Status Saver::CheckThatItMoves(Save& save) const {
+  if (!save.given_up.ok()) return save.given_up;
   const absl::Time now = shard_.clock().Now();
   const uint64_t taken = save.job->taken();
   if (save.ended || std::exchange(save.taken, taken) != taken) save.moved = now;
   if (now - save.moved <= kStill) return absl::OkStatus();
   save.job->Cancel();  // The job ends when its call to the store returns.
-  return absl::AbortedError(
+  save.given_up = absl::AbortedError(
       absl::StrCat("save ", save.order.id(), ": the store has taken nothing for ",
                    absl::FormatDuration(kStill), ", after ", taken, " bytes"));
+  return save.given_up;
 }
 
 void Saver::Run(SaveJob& job) {

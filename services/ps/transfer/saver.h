@@ -48,6 +48,8 @@ class Saver {
     absl::Time began;
     uint64_t taken = 0;  // job->taken() when an order asked last.
     absl::Time moved;    // Since when it is so much.
+    // Why the save was given up before it has ended, which is what orders hear from then on.
+    absl::Status given_up = {};
     bool ended = false;
     absl::Status status = {};
   };

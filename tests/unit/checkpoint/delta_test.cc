@@ -1,12 +1,11 @@
-// Deltas: what they hold, and what of a chain is refused.
-#include <filesystem>
-#include <fstream>
+// Deltas: what they hold, and on top of what they are refused.
+#include <cstdint>
+#include <string>
+#include <vector>
 
-#include "capstan/checkpoint/checkpoint.h"
-#include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/checkpoint/partition_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
 namespace capstan {
@@ -98,75 +97,6 @@ TEST(DeltaTest, FindsEveryFlippedBit) {
     DecodedPartition restored = Decoded(whole);
     ASSERT_FALSE(ApplyDelta(damaged, SmallJob(), "100-a", restored).ok()) << "bit " << i;
   }
-}
-
-// ---- chains ----
-
-class ChainTest : public testing::Test {
- protected:
-  std::string Uri(const std::string& id) const { return folder_.Path(id); }
-
-  // Both partitions, the second one after some pushes.
-  void Write(const std::string& id, const std::string& parent) {
-    const auto folder = *OpenObjectStore(Uri(id));
-    v1::Manifest manifest;
-    manifest.set_id(id);
-    manifest.set_parent(parent);
-    *manifest.mutable_job() = SmallJob();
-    const auto empty = *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
-    *manifest.add_files() =
-        PutPartial(*folder, PartitionIndex{0}, EncodePartition(*empty, {.partition_count = 2}), 0);
-    *manifest.add_files() = PutPartial(*folder, PartitionIndex{1}, Save(*store_, parent), 0);
-    manifest.mutable_files(1)->set_delta(!parent.empty());
-    ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
-  }
-
-  absl::StatusOr<DecodedPartition> Read(const std::string& id) {
-    auto reader = CheckpointReader::Open(Uri(id));
-    if (!reader.ok()) return reader.status();
-    return reader->Read(PartitionIndex{1}, SmallJob(), LayoutOf(SmallJob()));
-  }
-
-  const TestFolder folder_;
-  std::unique_ptr<PartitionStore> store_ = SmallPartition(/*rows=*/50);
-};
-
-TEST_F(ChainTest, IsReadFromTheWholeOneOn) {
-  Write("100-a", "");
-  Push(*store_, {1001});
-  Write("200-b", "100-a");
-  Push(*store_, {2001, 3});
-  Push(*store_, {3});
-  Write("300-c", "200-b");
-  const auto read = Read("300-c");
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(Whole(*read->store), Whole(*store_));
-  EXPECT_EQ(CheckpointReader::Open(Uri("300-c"))->chain_length(), 3u);
-}
-
-TEST_F(ChainTest, ALostOrDamagedParentIsNamed) {
-  Write("100-a", "");
-  Push(*store_, {1001});
-  Write("200-b", "100-a");
-  const std::string file = folder_.Path("100-a/partition-0001.capstan");
-  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(200).put('?');
-  const absl::Status damaged = Read("200-b").status();
-  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(damaged.message()), HasSubstr("100-a: partition-0001.capstan"));
-  EXPECT_THAT(std::string(damaged.message()), HasSubstr("at byte"));
-  std::filesystem::remove(file);
-  const absl::Status missing = Read("200-b").status();
-  EXPECT_EQ(missing.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(missing.message()), HasSubstr("100-a: partition-0001.capstan"));
-  std::filesystem::remove_all(Uri("100-a"));
-  EXPECT_EQ(Read("200-b").status().code(), absl::StatusCode::kDataLoss);
-}
-
-TEST_F(ChainTest, ACircleEnds) {
-  store_->TrackChanges();
-  Write("100-a", "200-b");
-  Write("200-b", "100-a");
-  EXPECT_EQ(Read("200-b").status().code(), absl::StatusCode::kDataLoss);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_list.h"
-#include "capstan/checkpoint/compact.h"
 #include "capstan/checkpoint/manifest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -102,11 +101,6 @@ TEST_P(ForeignThingsTest, WhatIsBeingWrittenIsGivenUpBeforeItsObjectsAreDeleted)
   Write("000000000010-b");
   EXPECT_TRUE(absl::IsAlreadyExists(DeleteUnfinished(*store_, "000000000010-b")));
   EXPECT_EQ(store_->List("000000000010-b/")->size(), 3u);
-}
-
-TEST(CompactTest, IsRefusedUnderANameThatNoCheckpointHas) {
-  EXPECT_EQ(CompactCheckpoint("nowhere/9-a", "best").status().message(),
-            "the id \"best\" is no name of a checkpoint; expected <step>-<id>");
 }
 
 }  // namespace

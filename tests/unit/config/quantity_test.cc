@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "capstan/config/spelling.h"
-
 namespace capstan {
 namespace {
 
@@ -60,22 +58,6 @@ TEST(ByteSizeTextTest, IsForPeople) {
   EXPECT_EQ(ByteSizeText(1536), "1.5KiB");
   EXPECT_EQ(ByteSizeText(64 << 20), "64MiB");
   EXPECT_EQ(ByteSizeText(UINT64_MAX), "16EiB");
-}
-
-TEST(EditDistanceTest, CountsSlips) {
-  EXPECT_EQ(EditDistance("", ""), 0);
-  EXPECT_EQ(EditDistance("abc", ""), 3);
-  EXPECT_EQ(EditDistance("cvs", "csv"), 1);  // Swapped.
-  EXPECT_EQ(EditDistance("batch_sise", "batch_size"), 1);
-  EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
-}
-
-TEST(NearestTest, TakesOneSlipInAShortWordAndTwoInALongOne) {
-  const absl::string_view names[] = {"keep", "uri", "every", "embedding_dim"};
-  EXPECT_EQ(Nearest("kep", names), "keep");
-  EXPECT_EQ(Nearest("kx", names), "");
-  EXPECT_EQ(Nearest("embeding_dm", names), "embedding_dim");
-  EXPECT_EQ(Nearest(std::string(100000, 'x'), names), "");
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 #include "capstan/metrics/buckets.h"
 #include "capstan/metrics/declaration.h"
-#include "capstan/metrics/names.h"
 #include "capstan/metrics/process_metrics.h"
 
 namespace capstan::metrics {
@@ -162,18 +161,6 @@ TEST(RegistryDeathTest, ASeriesWithOtherLabelsThanTheDeclarationNamesIsABug) {
   Registry registry;
   EXPECT_DEATH(registry.AddCounter(kPushes), "label_names");
   EXPECT_DEATH(registry.AddCounter(kPushes, {{"code", "OK"}, {"op", "x"}}), "label_names");
-}
-
-TEST(IsMetricNameTest, WantsThePrefixAndTotalOnCountersOnly) {
-  EXPECT_TRUE(IsMetricName("capstan_pushes_total", Kind::kCounter));
-  EXPECT_TRUE(IsMetricName("capstan_model_version", Kind::kGauge));
-  EXPECT_FALSE(IsMetricName("pushes_total", Kind::kCounter));
-  EXPECT_FALSE(IsMetricName("capstan_pushes", Kind::kCounter));
-  EXPECT_FALSE(IsMetricName("capstan_rows_total", Kind::kGauge));
-  EXPECT_FALSE(IsMetricName("capstan_Rows", Kind::kGauge));
-  EXPECT_FALSE(IsMetricName("capstan_rows__all", Kind::kGauge));
-  EXPECT_FALSE(IsMetricName("capstan_wait_count", Kind::kHistogram));
-  EXPECT_FALSE(IsMetricName("capstan_", Kind::kGauge));
 }
 
 }  // namespace

@@ -68,6 +68,31 @@ TEST_F(FtrlTest, AWeightThatHadNoGradientYetDividesByNothing) {
   EXPECT_EQ(parameters.weights[0], 0);
 }
 
+TEST_F(FtrlTest, AnInitialWeightStaysUntilAGradientSaysOtherwise) {
+  for (const float l1 : {0.0f, 0.25f}) {
+    spec_.set_l1(l1);  // Neither l2 nor an initial accumulator.
+    const auto ftrl = Make();
+    OwnedParameters parameters(*ftrl, {3, -2, 0.125f, 0, 1}, kRate);
+    const std::vector<float> zero(5);
+    ftrl->Apply(parameters.view(), zero.data(), kRate);
+    EXPECT_THAT(parameters.weights, ElementsAre(3, -2, 0.125f, 0, 1)) << l1;
+    const std::vector<float> gradient = {1, 1, 1, 1, 1};
+    ftrl->Apply(parameters.view(), gradient.data(), kRate);
+    OwnedParameters at_once(*ftrl, {3, -2, 0.125f, 0, 1}, kRate);
+    ftrl->Apply(at_once.view(), gradient.data(), kRate);
+    EXPECT_EQ(parameters.weights, at_once.weights) << "the gradient of 0 has left nothing behind";
+  }
+}
+
+TEST_F(FtrlTest, AGradientWhoseSquareIsNoFloatMakesNoInfinity) {
+  spec_.set_l1(0);
+  const auto ftrl = Make();
+  OwnedParameters parameters(*ftrl, {0, 0, 0.5f, -0.5f, 0}, kRate);
+  const std::vector<float> tiny = {1e-30f, -1e-30f, 1e-30f, -1e-30f, 1e-30f};
+  ftrl->Apply(parameters.view(), tiny.data(), kRate);
+  EXPECT_THAT(parameters.weights, ElementsAre(0, 0, 0.5f, -0.5f, 0));
+}
+
 TEST_F(FtrlTest, ImpossibleSettingsAreRefusedByName) {
   spec_.set_l1(-1);
   EXPECT_EQ(WhyRefused(), "optimizer: l1 is -1, expected a number >= 0");

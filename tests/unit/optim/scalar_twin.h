@@ -96,8 +96,10 @@ class ScalarTwin {
     const T root = std::sqrt(n);
     z += g - (root - before) * inverse * w;
     const T l1 = spec_.l1();
+    const T divisor = root * inverse + T(spec_.l2());
+    if (divisor == 0) return w;
     if (std::abs(z) <= l1) return 0;
-    return -((z - std::copysign(l1, z)) / (root * inverse + T(spec_.l2())));
+    return -((z - std::copysign(l1, z)) / divisor);
   }
 
   void ApplyRowwise(const std::vector<float>& gradient, T rate) {

@@ -11,16 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "capstan/rpc/health.h"
 #include "capstan/rpc/status.h"
-#include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/unit/rpc/echo_service.h"
 
 namespace capstan {
 namespace {
-
-using grpc::health::v1::HealthCheckRequest;
-using grpc::health::v1::HealthCheckResponse;
 
 TEST(ServerTest, RefusesAPortThatIsTaken) {
   TestServer first;
@@ -150,63 +145,6 @@ TEST(StatusTest, CarriesAHintWhenToComeAgain) {
   const absl::Status full = absl::ResourceExhaustedError("the queue is full");
   EXPECT_EQ(RetryAfter(full), absl::ZeroDuration());
   EXPECT_EQ(RetryAfter(WithRetryAfter(full, absl::Milliseconds(250))), absl::Milliseconds(250));
-}
-
-class HealthTest : public testing::Test {
- protected:
-  HealthTest() : health_(*HealthServer::Start("127.0.0.1:0")) {
-    stub_ = grpc::health::v1::Health::NewStub(
-        NewPlainChannel(absl::StrCat("127.0.0.1:", health_->port())));
-  }
-
-  int Check(const std::string& service) {
-    HealthCheckRequest request;
-    request.set_service(service);
-    HealthCheckResponse response;
-    grpc::ClientContext context;
-    grpc::Status status = stub_->Check(&context, request, &response);
-    return status.ok() ? int{response.status()} : -int{status.error_code()};
-  }
-
-  std::unique_ptr<HealthServer> health_;
-  std::unique_ptr<grpc::health::v1::Health::Stub> stub_;
-};
-
-TEST_F(HealthTest, IsAliveButNotReadyAtFirst) {
-  EXPECT_EQ(Check("liveness"), HealthCheckResponse::SERVING);
-  EXPECT_EQ(Check(""), HealthCheckResponse::SERVING);
-  EXPECT_EQ(Check("startup"), HealthCheckResponse::NOT_SERVING);
-  EXPECT_EQ(Check("readiness"), HealthCheckResponse::NOT_SERVING);
-}
-
-TEST_F(HealthTest, AnswersNotFoundForAnUnknownProbe) {
-  EXPECT_EQ(Check("liveliness"), -grpc::StatusCode::NOT_FOUND);
-}
-
-TEST_F(HealthTest, AWatcherSeesReadinessComeAndGo) {
-  HealthCheckRequest request;
-  request.set_service("readiness");
-  grpc::ClientContext context;
-  auto reader = stub_->Watch(&context, request);
-  HealthCheckResponse response;
-  ASSERT_TRUE(reader->Read(&response));
-  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
-  health_->Set(Probe::kReadiness, true);
-  ASSERT_TRUE(reader->Read(&response));
-  EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
-  EXPECT_EQ(Check("readiness"), HealthCheckResponse::SERVING) << "watchers must not block checks";
-  context.TryCancel();
-}
-
-TEST_F(HealthTest, AWatcherOfAnUnknownProbeIsToldSo) {
-  HealthCheckRequest request;
-  request.set_service("nothing");
-  grpc::ClientContext context;
-  auto reader = stub_->Watch(&context, request);
-  HealthCheckResponse response;
-  ASSERT_TRUE(reader->Read(&response));
-  EXPECT_EQ(response.status(), HealthCheckResponse::SERVICE_UNKNOWN);
-  context.TryCancel();
 }
 
 }  // namespace

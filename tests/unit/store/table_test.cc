@@ -11,7 +11,6 @@ namespace capstan {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 constexpr uint64_t kLastKey = std::numeric_limits<uint64_t>::max();
 
@@ -164,33 +163,6 @@ TEST(TableTest, NeedsAtMostAQuarterMoreThanItsWeightsAndSlotsAndOneSlab) {
     const double rows = static_cast<double>(table->row_count() * (16 + 16) * sizeof(float));
     ASSERT_LE(table->memory_bytes(), 1.25 * rows + kSlab) << table->row_count();
   }
-}
-
-void ExpectRefused(const v1::TableSpec& spec, const std::string& named) {
-  const absl::Status status = Table::Create(spec, 4).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(named));
-}
-
-TEST(TableCreateTest, RefusesImpossibleSettingsAndNamesThem) {
-  v1::TableSpec spec = SgdTable(3);
-  spec.set_dim(4);
-  ExpectRefused(spec, "segments have 3 columns");
-  spec = SgdTable(3);
-  spec.mutable_segments(0)->set_offset(1);
-  ExpectRefused(spec, "segment all");
-  spec = SgdTable(3);
-  spec.mutable_segments(0)->set_learning_rate_scale(-1);
-  ExpectRefused(spec, "learning_rate_scale");
-  spec = SgdTable(3);
-  spec.set_byte_budget(4 * 20);
-  ExpectRefused(spec, "byte_budget");
-  spec = SgdTable(3);
-  spec.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_UNSPECIFIED);
-  ExpectRefused(spec, "kind");
-  ExpectRefused(WithInitializer(SgdTable(3), v1::INITIALIZER_KIND_NORMAL,
-                                std::numeric_limits<float>::infinity()),
-                "scale");
 }
 
 }  // namespace

@@ -45,6 +45,12 @@ void ForEachCell(const Column& column, const Values& values, size_t begin, size_
   }
 }
 
+// Returns whether a cell of a column of weights is empty. NaN in a list is a weight that is none.
+template <typename Cell>
+bool HasNoWeight(const Column& column, Cell cell) {
+  return !column.list && IsMissing(cell);
+}
+
 }  // namespace
 
 CellRule CellRule::Label(LabelRule labels) {
@@ -209,6 +215,7 @@ bool CellRule::AppendWeights(const Column& column, Cell cell, std::vector<float>
   if (std::is_same_v<Cell, std::string_view> && !column.list) {
     return bag_weights_->Append(text.view(), weights, error);
   }
+  if (HasNoWeight(column, cell)) return true;
   float weight = 0;
   if (!NearestFloat(cell, weight)) weight = std::numeric_limits<float>::quiet_NaN();
   weights.push_back(weight);
@@ -223,7 +230,8 @@ void CellRule::ConvertBagWeights(const Column& column, const Values& values,
     converted.ends.push_back(static_cast<uint32_t>(converted.numbers.size()));
     converted.bad.push_back(good ? 0 : 1);
     const bool text = std::is_same_v<decltype(cell), std::string_view> && !column.list;
-    converted.counts.push_back(text ? bag_weights_->CountOf(CellText(cell).view()) : 1);
+    const uint32_t numbers = HasNoWeight(column, cell) ? 0 : 1;
+    converted.counts.push_back(text ? bag_weights_->CountOf(CellText(cell).view()) : numbers);
   });
 }
 

@@ -4,8 +4,11 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/quote.h"
 #include "capstan/data/parquet/cell_text.h"
+#include "capstan/data/parquet/codecs.h"
 #include "capstan/data/parquet/column_reader.h"
 #include "capstan/data/parquet/ranged_file.h"
 
@@ -20,6 +23,14 @@ std::string TextAt(const Column& column, const Values& values, size_t value) {
   return std::string(CellText(integer).view());
 }
 
+absl::Status CheckReadable(const ParquetFile& file, const Column& column, const Chunk& chunk) {
+  const std::string why_not =
+      chunk.unreadable.empty() ? WhyUnsupportedCodec(chunk.codec) : chunk.unreadable;
+  if (why_not.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(file.info.path, ": column ", Quote(column.name), " ", why_not));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> FirstTexts(const Source& source, const ParquetFile& file,
@@ -28,7 +39,9 @@ absl::StatusOr<std::vector<std::string>> FirstTexts(const Source& source, const 
   RangedFile ranged(source, file.info);
   std::vector<std::string> texts;
   for (const RowGroup& group : file.metadata.row_groups) {
-    ColumnReader reader(about, group.chunks[about.leaf], ranged);
+    const Chunk& chunk = group.chunks[about.leaf];
+    CAPSTAN_RETURN_IF_ERROR(CheckReadable(file, about, chunk));
+    ColumnReader reader(about, chunk, ranged);
     const uint64_t here = std::min(rows, group.rows);
     rows -= here;
     for (uint64_t left = here; left > 0 && texts.size() < most;) {

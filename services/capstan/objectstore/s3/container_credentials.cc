@@ -3,6 +3,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/s3/answer.h"
 #include "capstan/objectstore/s3/credentials.h"
@@ -16,11 +18,12 @@ absl::Status CheckAddress(const std::string& uri) {
   if (absl::StartsWith(uri, "https://")) return absl::OkStatus();
   for (absl::string_view host :
        {"127.0.0.1", "localhost", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"}) {
-    const std::string front = absl::StrCat("http://", host);
-    if (absl::StartsWith(uri, front) &&
-        (uri.size() == front.size() || uri[front.size()] == ':' || uri[front.size()] == '/')) {
-      return absl::OkStatus();
-    }
+    absl::string_view rest = uri;
+    if (!absl::ConsumePrefix(&rest, absl::StrCat("http://", host))) continue;
+    // In front of an "@" stands no host but a name of a user: the host is what follows.
+    const absl::string_view port = rest.substr(0, rest.find_first_of("/?#"));
+    if (absl::StrContains(port, "@")) break;
+    if (port.empty() || port.front() == ':') return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
       "AWS_CONTAINER_CREDENTIALS_FULL_URI: neither https:// nor an address of this machine");

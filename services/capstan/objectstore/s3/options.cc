@@ -93,9 +93,14 @@ absl::StatusOr<S3Location> ParseS3Uri(std::string_view uri) {
       absl::StrCat("'", AbslView(uri), "' is no address in S3; expected s3://bucket/prefix"));
 }
 
+std::string AwsHost(const std::string& region) {
+  // AWS in China is a partition with a domain of its own.
+  return absl::StrCat(region, ".amazonaws.com", absl::StartsWith(region, "cn-") ? ".cn" : "");
+}
+
 absl::StatusOr<S3Endpoint> FindEndpoint(const S3Options& options, const std::string& bucket) {
   std::string endpoint = options.endpoint;
-  if (endpoint.empty()) endpoint = absl::StrCat("https://s3.", options.region, ".amazonaws.com");
+  if (endpoint.empty()) endpoint = absl::StrCat("https://s3.", AwsHost(options.region));
   absl::string_view host = endpoint;
   const bool https = absl::ConsumePrefix(&host, "https://");
   const bool http = !https && absl::ConsumePrefix(&host, "http://");

@@ -80,6 +80,9 @@ struct S3Location {
 // Parses an address "s3://bucket[/prefix]". INVALID_ARGUMENT: it is no such address.
 absl::StatusOr<S3Location> ParseS3Uri(std::string_view uri);
 
+// Returns the end of the names of AWS's hosts in a region: "eu-west-1.amazonaws.com".
+std::string AwsHost(const std::string& region);
+
 // Where the objects of a bucket are.
 struct S3Endpoint {
   std::string origin;  // "https://host[:port]"

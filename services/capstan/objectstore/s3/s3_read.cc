@@ -142,6 +142,9 @@ absl::StatusOr<Object> ReadNothing(S3Client& client, const std::string& key,
                                    const ReadRange& range) {
   CAPSTAN_ASSIGN_OR_RETURN(const HttpResponse answer, HeadS3Object(client, key));
   ObjectVersion version{std::string(answer.Header("etag"))};
+  if (!range.version.token.empty() && version != range.version) {
+    return absl::AbortedError(absl::StrCat(key, ": another version is stored"));
+  }
   uint64_t size = 0;
   if (!absl::SimpleAtoi(AbslView(answer.Header("content-length")), &size)) {
     return absl::DataLossError(absl::StrCat(key, ": the answer has no length"));

@@ -2,19 +2,25 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/s3/answer.h"
 #include "capstan/objectstore/s3/credentials.h"
 #include "capstan/objectstore/s3/digest.h"
+#include "capstan/objectstore/s3/options.h"
 #include "capstan/objectstore/s3/xml.h"
 
 namespace capstan {
 namespace {
 
 absl::StatusOr<std::string> TokenService(const S3Options& options) {
-  const std::string& endpoint = options.sts_endpoint;
-  if (endpoint.empty()) return absl::StrCat("https://sts.", options.region, ".amazonaws.com/");
-  if (absl::StartsWith(endpoint, "https://") || options.allow_http) return endpoint + "/";
+  absl::string_view endpoint = options.sts_endpoint;
+  if (endpoint.empty()) return absl::StrCat("https://sts.", AwsHost(options.region), "/");
+  absl::ConsumeSuffix(&endpoint, "/");
+  if (absl::StartsWith(endpoint, "https://") || options.allow_http) {
+    return absl::StrCat(endpoint, "/");
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       "token service ", endpoint, ": only https:// is allowed unless CAPSTAN_S3_ALLOW_HTTP=true"));
 }
@@ -43,7 +49,8 @@ absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& h
   CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(response.body));
   const XmlElement* result = answer.Child("AssumeRoleWithWebIdentityResult");
   const XmlElement* fields = result == nullptr ? nullptr : result->Child("Credentials");
-  if (fields == nullptr) {
+  if (fields == nullptr || fields->ChildText("AccessKeyId").empty() ||
+      fields->ChildText("SecretAccessKey").empty()) {
     return absl::DataLossError("AssumeRoleWithWebIdentity: the answer holds no credentials");
   }
   CAPSTAN_ASSIGN_OR_RETURN(const absl::Time expires,

@@ -1,5 +1,7 @@
 #include "chief/duties/call_duty.h"
 
+#include <utility>
+
 #include "tests/unit/chief/duties/duty_test.h"
 
 namespace capstan::chief {
@@ -10,8 +12,12 @@ class CallDutyTest : public DutyTest {
   CallDutyTest() { Run(2); }
 
   // Shard 1 is called to flush; what was sent.
-  CallShard Flush() {
-    job_.calls.Send(1, v1::FlushRequest(), {.deadline = job_.options.call_deadline});
+  CallShard Flush() { return Call(v1::FlushRequest()); }
+
+  // Shard 1 is called; what was sent.
+  template <typename Request>
+  CallShard Call(Request request) {
+    job_.calls.Send(1, std::move(request), {.deadline = job_.options.call_deadline});
     duty_.Send(now_);
     const std::vector<CallShard> sent = Taken<CallShard>();
     EXPECT_THAT(sent, testing::SizeIs(1));
@@ -30,6 +36,16 @@ TEST_F(CallDutyTest, AnAnswerGoesToTheDutyThatHasAsked) {
   EXPECT_FALSE(answer->IsTo<v1::CloseStreamsRequest>());
   EXPECT_EQ(answer->shard, 1u);
   EXPECT_TRUE(job_.placement.heard_of_shards);
+}
+
+TEST_F(CallDutyTest, AStreamThatIsClosedIsNoReasonToLookAtTheShardsAgain) {
+  const CallShard close = Call(v1::CloseStreamsRequest());
+  job_.placement.heard_of_shards = false;
+  EXPECT_TRUE(duty_.OnReply(close.call, ShardReply(v1::CloseStreamsReply()), now_));
+  EXPECT_FALSE(job_.placement.heard_of_shards);
+  EXPECT_FALSE(
+      duty_.OnReply(Call(v1::CloseStreamsRequest()).call, absl::UnavailableError("away"), now_));
+  EXPECT_TRUE(job_.placement.heard_of_shards) << "a shard that cannot be called may be lost";
 }
 
 TEST_F(CallDutyTest, WhatAProcessDidThatHasBeenReplacedSinceIsAsIfItHadNotBeenDone) {

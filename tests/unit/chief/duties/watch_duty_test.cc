@@ -118,7 +118,7 @@ TEST_F(LaneWatchDutyTest, WhereWorkersShareLanesTheCureIsMoreLanes) {
                              testing::HasSubstr("(update.*.lanes)")));
 }
 
-TEST_F(WatchDutyTest, AShardThatTurnsGradientsAwayIsToldOfWithHowMuchAndSinceWhen) {
+TEST_F(WatchDutyTest, AShardThatTurnsGradientsAwayIsToldOfWithHowMuchAndForHowLong) {
   const auto hear = [this](uint64_t refused) {
     v1::ShardHeartbeatRequest request;
     v1::MemoryReport& memory = *request.mutable_report()->add_memory();
@@ -136,12 +136,12 @@ TEST_F(WatchDutyTest, AShardThatTurnsGradientsAwayIsToldOfWithHowMuchAndSinceWhe
   hear(3);
   EXPECT_EQ(Warning(about),
             "shard 1 is full: gradients that wait for others took 31MiB of the 32MiB that they "
-            "may, and what has no room is told to come again, since 01:01:00 UTC; `capstan plan` "
-            "says what the job needs");
+            "may, and what has no room is told to come again; `capstan plan` says what the job "
+            "needs");
   Taken<LogEvent>();
   now_ += absl::Seconds(5);
   hear(4);
-  EXPECT_THAT(Warning(about), testing::HasSubstr("since 01:01:00 UTC"));
+  EXPECT_THAT(Warning(about), testing::HasSubstr("is told to come again, for 5s; `capstan"));
   EXPECT_THAT(Taken<LogEvent>(), testing::IsEmpty()) << "it is logged once";
   now_ += absl::Minutes(1);
   hear(4);

@@ -10,12 +10,12 @@
 namespace capstan::cli {
 namespace {
 
-constexpr uint32_t kPartitions = 2;
+constexpr uint32_t kFolderPartitions = 2;
 
 v1::JobSpec DeepFm() {
   v1::JobSpec job = SpecOf("deepfm", 4, 2);
   job.set_job("ctr");
-  job.set_partition_count(kPartitions);
+  job.set_partition_count(kFolderPartitions);
   job.mutable_model()->set_embedding_stddev(0.5f);
   job.mutable_dense_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
   job.mutable_sparse_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
@@ -31,10 +31,11 @@ DeepFmFolder::DeepFmFolder() {
   v1::Manifest manifest;
   manifest.set_id("1-a");
   *manifest.mutable_job() = job;
-  for (uint32_t i = 0; i < kPartitions; ++i) {
+  for (uint32_t i = 0; i < kFolderPartitions; ++i) {
     const auto store = *PartitionStore::Create(job, LayoutOf(job), static_cast<PartitionIndex>(i));
-    *manifest.add_files() = PutPartial(
-        *folder, store->partition(), EncodePartition(*store, {.partition_count = kPartitions}), 0);
+    *manifest.add_files() =
+        PutPartial(*folder, store->partition(),
+                   EncodePartition(*store, {.partition_count = kFolderPartitions}), 0);
   }
   EXPECT_EQ(WriteManifest(*folder, manifest), absl::OkStatus());
 }

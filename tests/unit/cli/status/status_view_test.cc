@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/status/last_words.h"
 #include "cli/terminal/format.h"
 
 namespace capstan::cli {
@@ -239,106 +238,6 @@ TEST(RenderLineTest, SumsUpManyWorkersButNamesStragglers) {
   v1::GetStatusReply status = Running();
   for (int i = 2; i < 20; ++i) status.add_workers()->set_state("idle");
   EXPECT_THAT(RenderLine(status), HasSubstr("workers 2 active, 18 idle, straggler worker-1"));
-}
-
-TEST(LastWordsTest, SayWhatCameOutAndWhereItIs) {
-  v1::GetStatusReply status = Running();
-  status.set_model_uri("/runs/demo/model");
-  status.set_curve_uri("/runs/demo/curve.csv");
-  const std::string words =
-      absl::StrJoin(LastWords(status, {.job_file = "job.yaml", .shards = 2, .workers = 3}), "\n");
-  EXPECT_THAT(words, HasSubstr("done in 1m 40s: 625,000 examples, 6.25 k/s"));
-  EXPECT_THAT(words, HasSubstr("held out  AUC 0.7712"));
-  EXPECT_THAT(words, HasSubstr("model     /runs/demo/model"));
-  EXPECT_THAT(words, HasSubstr("curve     /runs/demo/curve.csv"));
-  EXPECT_THAT(words, HasSubstr("capstan predict /runs/demo/model"));
-  EXPECT_THAT(words, HasSubstr("capstan train job.yaml --shards 2 --workers 4 --fresh"));
-  EXPECT_THAT(words, HasSubstr("--workers 3 --set train.epochs=2"));
-  EXPECT_THAT(words, Not(HasSubstr("warning")));
-  EXPECT_THAT(LastWords(status, {.worked = false})[1], HasSubstr("had been done before"));
-  EXPECT_THAT(absl::StrJoin(LastWords(status, {.held_out = false}), "\n"),
-              Not(HasSubstr("capstan predict")));
-}
-
-TEST(LastWordsTest, AModelOfTheUsersOwnProgramIsServedByIt) {
-  v1::GetStatusReply status = Running();
-  status.set_model_uri("/runs/demo/model");
-  LastWordsOptions options{.worker = "python3 deepfm.py"};
-  const auto words = [&] { return absl::StrJoin(LastWords(status, options), "\n"); };
-  EXPECT_THAT(words(),
-              HasSubstr("  capstan serve /runs/demo/model --program 'python3 deepfm.py'    "
-                        "# scores over HTTP"));
-  EXPECT_THAT(words(), Not(HasSubstr("capstan predict")));
-  options.held_out = false;  // Then it may have no predict.
-  EXPECT_THAT(words(), Not(HasSubstr("capstan serve")));
-}
-
-TEST(LastWordsTest, SayWhatWasOdd) {
-  v1::GetStatusReply status = Running();
-  status.add_losses()->set_examples(40);
-  status.add_losses()->set_examples(2000);
-  status.set_bad_records(1);
-  status.add_bad_record_examples("a.csv:12: no number");
-  status.add_warnings("the held-out logloss is 2.958e+05");
-  EXPECT_THAT(absl::StrJoin(LastWords(status, {}), "\n"),
-              HasSubstr("\nrecovered 2 times, and trained 2,040 examples again\n"
-                        "dropped 4 gradients as too stale, refused 2 requests\n"
-                        "1 bad record, the first: a.csv:12: no number\n"
-                        "warning: the held-out logloss is 2.958e+05\n"));
-}
-
-TEST(LastWordsTest, SuggestWhatRunsAsPrintedWithTheSettingsOfTheUser) {
-  v1::GetStatusReply status = Running();
-  status.set_model_uri("/my runs/model");
-  const std::string words =
-      absl::StrJoin(LastWords(status, {.program = "build/bin/capstan",
-                                       .job_file = "job.yaml",
-                                       .overrides = {"data.train=a b.csv", "train.epochs=1"}}),
-                    "\n");
-  EXPECT_THAT(words, HasSubstr("  build/bin/capstan predict '/my runs/model'    #"));
-  EXPECT_THAT(words,
-              HasSubstr("  build/bin/capstan train job.yaml --shards 1 --workers 2 "
-                        "--set 'data.train=a b.csv' --set train.epochs=1 --fresh    # one worker "
-                        "more"));
-  EXPECT_THAT(words, HasSubstr("--set 'data.train=a b.csv' --set train.epochs=2    #"));
-}
-
-TEST(LastWordsTest, AJobThatIsBegunAnewBeginsWithWhatItBeganWith) {
-  v1::GetStatusReply status = Running();
-  const LastWordsOptions options{.job_file = "job.yaml", .from = "old/model"};
-  const auto stopped = [&] {
-    return absl::StrJoin(StopWords(status, absl::NotFoundError("no checkpoint"), options), "\n");
-  };
-  EXPECT_THAT(stopped(), HasSubstr("begin anew  capstan train job.yaml --shards 1 --workers 1 "
-                                   "--from old/model"));
-  status.mutable_checkpoint()->set_uri("out/demo/checkpoints/7");
-  EXPECT_THAT(stopped(), Not(HasSubstr("--from"))) << "it goes on";
-  status.set_model_uri("out/demo/model");
-  EXPECT_THAT(absl::StrJoin(LastWords(status, options), "\n"),
-              HasSubstr("--workers 2 --from old/model --fresh    # one worker more"));
-}
-
-TEST(LastWordsTest, SayHowManyExamplesAreSavedOfAJobThatWentOnWhileItWasSaved) {
-  v1::GetStatusReply status = Running();
-  status.set_examples(1'601'624);
-  status.mutable_checkpoint()->set_uri("out/demo/checkpoints/7");
-  status.mutable_checkpoint()->set_examples(1'589'864);
-  const std::string words =
-      absl::StrJoin(StopWords(status, std::string("out/demo/checkpoints/7"), {}), "\n");
-  EXPECT_THAT(words, HasSubstr(": 1,601,624 examples, 1,589,864 of them saved\n"));
-  EXPECT_THAT(words, HasSubstr("  saved     out/demo/checkpoints/7\n"));
-}
-
-TEST(LastWordsTest, SuggestThePortOfTheChiefAndTheCertificatesOfThisRun) {
-  EXPECT_THAT(absl::StrJoin(LastWords(Running(), {.chief_port = 7000, .tls = "my certs"}), "\n"),
-              HasSubstr(" --chief-port 7000 --tls 'my certs'    # one worker more"));
-}
-
-TEST(LastWordsTest, SuggestToGoOnInTheFolderOfTheRun) {
-  const std::string words =
-      absl::StrJoin(LastWords(Running(), {.job_file = "job.yaml", .run_folder = "my run"}), "\n");
-  EXPECT_THAT(words, HasSubstr("--workers 2 --run-dir 'my run'    # one worker more"));
-  EXPECT_THAT(words, HasSubstr("--run-dir 'my run' --set train.epochs=2    # one epoch more"));
 }
 
 }  // namespace

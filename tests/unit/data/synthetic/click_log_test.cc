@@ -5,27 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/lib/source_folder.h"
-#include "tests/lib/test_folder.h"
-#include "tests/unit/data/files.h"
-
 namespace capstan {
 namespace {
-
-constexpr uint64_t kGoldenRows = 100;
-
-std::string Golden(const std::string& name) {
-  return ReadFile(SourceFolder() + "/tests/golden/data/" + name);
-}
-
-TEST(ClickLogTest, WritesTheBytesOfTheDefinition) {
-  TestFolder folder;
-  const ClickLog log({});
-  ASSERT_TRUE(WriteClickLog(log, 0, kGoldenRows, folder.Path("train.csv")).ok());
-  EXPECT_EQ(ReadFile(folder.Path("train.csv")), Golden("click_log_train.csv"));
-  ASSERT_TRUE(WriteClickLog(log, kClickLogEvalBase, kGoldenRows, folder.Path("eval.csv")).ok());
-  EXPECT_EQ(ReadFile(folder.Path("eval.csv")), Golden("click_log_eval.csv"));
-}
 
 TEST(ClickLogTest, ItsEvaluationRowsCanBePredictedThatWellAndNoBetter) {
   const Oracle best = BestPossible(ClickLog({}), kClickLogEvalBase, 100000);
@@ -44,11 +25,6 @@ TEST(ClickLogTest, GeneratesARowTheSameWhereverARangeBegins) {
   log.Generate(1500, 10, part);
   EXPECT_TRUE(std::equal(part.values.begin(), part.values.end(), all.values.begin() + 1500 * 3));
   EXPECT_TRUE(std::equal(part.logits.begin(), part.logits.end(), all.logits.begin() + 1500));
-}
-
-TEST(ClickLogTest, SaysWhereItCannotWrite) {
-  const auto result = WriteClickLog(ClickLog({}), 0, 1, "/nonexistent/folder/a.csv");
-  EXPECT_EQ(result.status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(OracleSumsTest, CountsTiesHalf) {

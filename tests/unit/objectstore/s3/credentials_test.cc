@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "absl/synchronization/notification.h"
-#include "capstan/objectstore/s3/flat_json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/test_folder.h"
@@ -16,7 +15,6 @@ namespace capstan {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class CacheTest : public testing::Test {
  protected:
@@ -96,99 +94,6 @@ TEST(CacheThreadsTest, NobodyWaitsForAnotherOnceItIsCancelled) {
   EXPECT_EQ(cache.Get().status(), absl::CancelledError("credentials"));
   go_on.Notify();
   first.join();
-}
-
-class FetchTest : public testing::Test {
- protected:
-  FetchTest() { WriteToken("first-token"); }
-
-  void WriteToken(const std::string& token) { std::ofstream(token_file_) << token << "\n"; }
-
-  const TestFolder temporary_;
-  const std::string token_file_ = temporary_.Path("token");
-  ScriptedHttp http_;
-};
-
-class WebIdentityTest : public FetchTest {
- protected:
-  const S3Options options_ = {.region = "eu-west-1",
-                              .role_arn = "arn:aws:iam::1:role/r",
-                              .web_identity_token_file = token_file_};
-  const std::string answer_ =
-      "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
-      "<AccessKeyId>id</AccessKeyId><SecretAccessKey>secret</SecretAccessKey>"
-      "<SessionToken>session</SessionToken><Expiration>2027-01-15T09:00:00Z</Expiration>"
-      "</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>";
-};
-
-TEST_F(WebIdentityTest, TradesTheTokenOfTheFileEachTime) {
-  http_.Then(200, answer_);
-  const S3Credentials credentials = *FetchWebIdentity(options_, http_);
-  EXPECT_EQ(credentials.access_key + credentials.secret_key + credentials.session_token,
-            "idsecretsession");
-  EXPECT_EQ(credentials.expires, absl::FromUnixSeconds(1'800'000'000) + absl::Hours(1));
-  EXPECT_EQ(http_.requests[0].url, "https://sts.eu-west-1.amazonaws.com/");
-  EXPECT_EQ(http_.bodies[0],
-            "Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr&"
-            "RoleSessionName=capstan&Version=2011-06-15&WebIdentityToken=first-token");
-  WriteToken("second-token");
-  http_.Then(200, answer_);
-  ASSERT_TRUE(FetchWebIdentity(options_, http_).ok());
-  EXPECT_THAT(http_.bodies[1], HasSubstr("WebIdentityToken=second-token"));
-}
-
-TEST_F(WebIdentityTest, SaysWhyItIsRefusedWithoutTheToken) {
-  http_.Then(403,
-             "<ErrorResponse><Error><Code>AccessDenied</Code><Message>Not you</Message>"
-             "</Error></ErrorResponse>");
-  const absl::Status status = FetchWebIdentity(options_, http_).status();
-  EXPECT_EQ(status, absl::PermissionDeniedError(
-                        "AssumeRoleWithWebIdentity: HTTP 403 AccessDenied: Not you"));
-  EXPECT_THAT(http_.requests[0].url, Not(HasSubstr("token")));
-}
-
-TEST_F(WebIdentityTest, RefusesAnAnswerWithoutCredentialsAndAPlainAddress) {
-  http_.Then(200, "<AssumeRoleWithWebIdentityResponse/>");
-  EXPECT_TRUE(absl::IsDataLoss(FetchWebIdentity(options_, http_).status()));
-  S3Options plain = options_;
-  plain.sts_endpoint = "http://sts";
-  EXPECT_TRUE(absl::IsFailedPrecondition(FetchWebIdentity(plain, http_).status()));
-  S3Options absent = options_;
-  absent.web_identity_token_file = "/no/such";
-  EXPECT_TRUE(absl::IsFailedPrecondition(FetchWebIdentity(absent, http_).status()));
-}
-
-class ContainerCredentialsTest : public FetchTest {
- protected:
-  S3Options options_ = {.container_credentials_uri = "http://169.254.170.23/v1/credentials",
-                        .container_token_file = token_file_};
-};
-
-TEST_F(ContainerCredentialsTest, AsksTheAgentWithTheTokenOfTheFile) {
-  http_.Then(200,
-             R"({"AccessKeyId": "id", "SecretAccessKey": "sec\/ret", "Token": "session",
-                 "Expiration": "2027-01-15T09:00:00Z", "AccountId": null, "N": 1.5})");
-  const S3Credentials credentials = *FetchContainerCredentials(options_, http_);
-  EXPECT_EQ(credentials.access_key + credentials.secret_key + credentials.session_token,
-            "idsec/retsession");
-  EXPECT_EQ(http_.Header(0, "authorization"), "first-token");
-  EXPECT_TRUE(http_.requests[0].direct);
-}
-
-TEST_F(ContainerCredentialsTest, GivesTheTokenToNobodyElseInTheClear) {
-  for (const char* uri :
-       {"http://example.com/", "http://127.0.0.1.example.com/", "ftp://127.0.0.1/"}) {
-    options_.container_credentials_uri = uri;
-    EXPECT_TRUE(absl::IsFailedPrecondition(FetchContainerCredentials(options_, http_).status()))
-        << uri;
-  }
-}
-
-TEST_F(ContainerCredentialsTest, RefusesWhatHoldsNoCredentials) {
-  for (const char* body : {"", "{}", "[]", R"({"AccessKeyId": "id", "SecretAccessKey": "s"})"}) {
-    http_.Then(200, body);
-    EXPECT_TRUE(absl::IsDataLoss(FetchContainerCredentials(options_, http_).status())) << body;
-  }
 }
 
 TEST(MakeCredentialsTest, TriesAgainWhileTheTokenServiceIsAwayAndSignsWithItsKeys) {
@@ -298,16 +203,6 @@ TEST_F(KeysTest, ASecretThatIsNotThereYetIsNamedAndReadWhenItIs) {
   EXPECT_THAT(std::string(why.message()), HasSubstr("expected the files AWS_ACCESS_KEY_ID"));
   Mount("first", "AKIA", "secret");
   EXPECT_EQ((*cache)->Get()->access_key, "AKIA");
-}
-
-TEST(ParseFlatJsonTest, RefusesWhatIsNoObjectOfTexts) {
-  for (const char* bad :
-       {"", "{", "{\"a\"}", "{\"a\":}", "{\"a\":\"b\"", "{\"a\":\"b\"}x", "{\"a\":{}}",
-        "{\"a\":[1]}", "{\"a\":\"\\x\"}", "{\"a\":\"\n\"}", "{\"a\":\"b\",}", "{a:\"b\"}"}) {
-    EXPECT_TRUE(absl::IsDataLoss(ParseFlatJson(bad).status())) << bad;
-  }
-  EXPECT_THAT(*ParseFlatJson(R"({ "a\n" : "\u00e9\"" , "b":true })"),
-              testing::ElementsAre(testing::Pair("a\n", "\u00e9\"")));
 }
 
 }  // namespace

@@ -72,6 +72,11 @@ TEST(FindEndpointTest, PutsTheBucketIntoTheHostAtAws) {
   EXPECT_EQ(endpoint.base, "/");
 }
 
+TEST(FindEndpointTest, KnowsTheDomainThatAwsHasInChina) {
+  EXPECT_EQ(FindEndpoint({.region = "cn-northwest-1"}, "ads")->host,
+            "ads.s3.cn-northwest-1.amazonaws.com.cn");
+}
+
 TEST(FindEndpointTest, PutsTheBucketIntoThePathWhereACertificateWouldNotFit) {
   EXPECT_EQ(FindEndpoint({}, "ads.example")->base, "/ads.example/");
   EXPECT_EQ(FindEndpoint({}, "ads.example")->host, "s3.us-east-1.amazonaws.com");

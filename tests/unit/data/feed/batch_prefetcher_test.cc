@@ -1,8 +1,9 @@
+#include "capstan/data/feed/batch_prefetcher.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/synchronization/notification.h"
-#include "capstan/data/feed/batch_prefetcher.h"
 #include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 

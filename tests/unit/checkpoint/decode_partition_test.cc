@@ -1,11 +1,11 @@
-#include "capstan/checkpoint/partition_file.h"
-
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "capstan/checkpoint/blocks.h"
+#include "capstan/checkpoint/partition_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/checkpoint/small_partition.h"
@@ -191,6 +191,108 @@ TEST(PartitionFileTest, TakesAdamStateOnInAdamW) {
   v1::JobSpec job = SmallJob();
   job.mutable_tables(0)->mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_ADAMW);
   EXPECT_TRUE(Decode(EncodedSmallPartition(), job).ok());
+}
+
+// Fields of a table's header, and of an entry of a block of candidates.
+constexpr size_t kCandidatesAt = kRowsAt + 8;
+constexpr size_t kRowsAfterAt = kCandidatesAt + 8;  // Only in a delta, and so is the next.
+constexpr size_t kErasedAt = kRowsAfterAt + 8;
+
+TEST(PartitionFileTest, MoreCandidatesThanTheTableSaysAreDamage) {
+  Payloads payloads = PayloadsOf(EncodedSmallPartition());
+  std::string& candidates = FirstOf(BlockKind::kCandidates, payloads);
+  ASSERT_EQ(FirstOf(BlockKind::kTableHeader, payloads)[kCandidatesAt], 1);
+  std::string another = candidates.substr(kCountBytes);
+  another[0] = 78;
+  candidates += another;
+  candidates[0] = 2;
+  ExpectDamage(payloads, "number of candidates");
+  FirstOf(BlockKind::kTableHeader, payloads)[kCandidatesAt] = 2;
+  EXPECT_TRUE(Decode(FileOf(payloads)).ok()) << "two that are announced";
+}
+
+absl::Status Applied(const Payloads& payloads) {
+  DecodedPartition partition = *Decode(EncodedSmallPartition());
+  return ApplyDelta(FileOf(payloads), SmallJob(), "100-a", partition);
+}
+
+TEST(PartitionFileTest, MoreErasedKeysThanADeltaSaysAreDamage) {
+  Payloads payloads = PayloadsOf(EncodedSmallDelta());
+  ASSERT_TRUE(Applied(payloads).ok());
+  std::string keys(kCountBytes + 2 * 8, '\0');
+  keys[0] = 2;
+  keys[kCountBytes] = 5;  // No row has the keys 5 and 6.
+  keys[kCountBytes + 8] = 6;
+  size_t header = 0;
+  while (payloads[header].first != BlockKind::kTableHeader) ++header;
+  payloads.insert(payloads.begin() + static_cast<std::ptrdiff_t>(header) + 1,
+                  {BlockKind::kErased, keys});
+  payloads[header].second[kErasedAt] = 1;
+  const absl::Status one = Applied(payloads);
+  EXPECT_EQ(one.code(), absl::StatusCode::kDataLoss) << one;
+  EXPECT_THAT(std::string(one.message()), testing::HasSubstr("number of erased keys"));
+  payloads[header].second[kErasedAt] = 2;
+  EXPECT_TRUE(Applied(payloads).ok());
+}
+
+TEST(PartitionFileTest, MoreRowsThanADeltaSaysAreDamageThoughTheyAddUp) {
+  Payloads payloads = PayloadsOf(EncodedSmallDelta());
+  std::string& rows = FirstOf(BlockKind::kRows, payloads);
+  ASSERT_EQ(rows.size(), kCountBytes + kRowBytes);
+  std::string another = rows.substr(kCountBytes);
+  another[0] = 5;  // The lowest byte of a key that has no row.
+  rows += another;
+  rows[0] = 2;
+  std::string& header = FirstOf(BlockKind::kTableHeader, payloads);
+  ++header[kRowsAfterAt];
+  const absl::Status one = Applied(payloads);
+  EXPECT_EQ(one.code(), absl::StatusCode::kDataLoss) << one;
+  EXPECT_THAT(std::string(one.message()), testing::HasSubstr("number of rows"));
+  header[kRowsAt] = 2;
+  EXPECT_TRUE(Applied(payloads).ok());
+}
+
+TEST(PartitionFileTest, EmptyBlocksAndCutEntriesAreDamage) {
+  for (const BlockKind kind : {BlockKind::kRows, BlockKind::kCandidates}) {
+    Payloads empty = PayloadsOf(EncodedSmallPartition());
+    FirstOf(kind, empty).assign(kCountBytes, '\0');
+    ExpectDamage(empty, "a block of");
+    Payloads cut = PayloadsOf(EncodedSmallPartition());
+    FirstOf(kind, cut).pop_back();
+    ExpectDamage(cut, "a block of");
+    Payloads huge = PayloadsOf(EncodedSmallPartition());
+    FirstOf(kind, huge).replace(0, kCountBytes, "\xFF\xFF\xFF\xFF");
+    ExpectDamage(huge, "a block of");
+  }
+}
+
+TEST(PartitionFileTest, ADenseBlockWithOtherSlotsThanItsOptimizerHasIsDamage) {
+  constexpr size_t kSlotsAt = 20;  // Behind id, tensor, offset and length.
+  Payloads payloads = PayloadsOf(EncodedSmallPartition());
+  std::string& block = FirstOf(BlockKind::kDense, payloads);
+  --block[kSlotsAt];
+  block.resize(block.size() - sizeof(float));
+  ExpectDamage(payloads, "");
+}
+
+TEST(PartitionFileTest, AContentThatOnlyALaterVersionKnowsIsNamed) {
+  constexpr size_t kContentAt = 16;  // Behind partition, count and timeline.
+  Payloads payloads = PayloadsOf(EncodedSmallPartition());
+  FirstOf(BlockKind::kHeader, payloads)[kContentAt] = 9;
+  const absl::Status status = Decode(FileOf(payloads)).status();
+  EXPECT_EQ(status, absl::FailedPreconditionError("content 9 of partition files is not known"));
+}
+
+TEST(IsFullPartitionTest, TellsADeltaAndWhatIsNoFileFromAWholePartition) {
+  const std::string whole = EncodedSmallPartition();
+  EXPECT_TRUE(IsFullPartition(whole));
+  EXPECT_FALSE(IsFullPartition(EncodedSmallDelta()));
+  for (const std::string& other : {std::string(), whole.substr(0, 20), std::string("PAR1")}) {
+    EXPECT_FALSE(IsFullPartition(other));
+  }
+  std::string damaged = whole;
+  damaged[20] = static_cast<char>(damaged[20] ^ 1);
+  EXPECT_FALSE(IsFullPartition(damaged)) << "in its header";
 }
 
 }  // namespace

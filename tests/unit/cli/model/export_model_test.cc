@@ -1,24 +1,22 @@
 // Exports: what is written is read back, by us as by any reader of safetensors.
-#include "cli/model/exported_model.h"
-
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <span>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/formats/vocabulary.h"
 #include "capstan/placement/placement.h"
-#include "cli/model/model_diff.h"
+#include "cli/model/exported_model.h"
 #include "cli/model/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/full_disk.h"
-#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
+#include "tests/unit/cli/model/small_checkpoints.h"
 
 namespace capstan::cli {
 namespace {
@@ -26,70 +24,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(SafetensorsTest, ComeBackWithTheirPlaces) {
-  std::vector<SafeTensor> tensors = {{.name = "a \"b\"", .dtype = "U64", .shape = {3}},
-                                     {.name = "w", .dtype = "F32", .shape = {2, 5}}};
-  PlaceTensors(tensors);
-  const std::string header = SafetensorsHeader(tensors, {{"job", "x"}});
-  EXPECT_EQ(header.size() % 8, 0u);
-  const auto index = ReadSafetensorsIndex(header + std::string(64, '\0'));
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ(index->data_begin, header.size());
-  EXPECT_EQ(index->tensors.at("w").begin, 24u);
-  EXPECT_EQ(index->tensors.at("w").end, 64u);
-  EXPECT_THAT(index->tensors.at("a \"b\"").shape, ElementsAre(3));
-}
-
-TEST(SafetensorsTest, RefuseWhatDoesNotLieWithinTheFile) {
-  std::vector<SafeTensor> tensors = {{.name = "w", .dtype = "F32", .shape = {4}}};
-  PlaceTensors(tensors);
-  const std::string file = SafetensorsHeader(tensors, {});
-  EXPECT_TRUE(absl::IsDataLoss(ReadSafetensorsIndex(file + std::string(15, '\0')).status()));
-  EXPECT_TRUE(absl::IsDataLoss(ReadSafetensorsIndex("").status()));
-  EXPECT_TRUE(absl::IsDataLoss(ReadSafetensorsIndex(std::string(8, '\xFF') + "{}").status()));
-  std::string broken = file + std::string(16, '\0');
-  broken[8] = '[';
-  EXPECT_TRUE(absl::IsDataLoss(ReadSafetensorsIndex(broken).status()));
-}
-
-class ExportTest : public testing::Test {
- protected:
-  ExportTest() { Write("1-a"); }
-
-  std::string Uri(const std::string& id) const { return folder_.Path(id); }
-
-  void Write(const std::string& id) {
-    const auto folder = *OpenObjectStore(Uri(id));
-    v1::Manifest manifest;
-    manifest.set_id(id);
-    *manifest.mutable_job() = SmallJob();
-    manifest.mutable_job()->mutable_data()->MergeFrom(data_);
-    for (PartitionStore* store : {first_.get(), second_.get()}) {
-      *manifest.add_files() = PutPartial(*folder, store->partition(),
-                                         EncodePartition(*store, {.partition_count = 2}), 0);
-    }
-    ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
-  }
-
-  // The differences of the checkpoint before and one after two pushes of these gradients to the
-  // rows of `keys`.
-  absl::StatusOr<std::vector<PartDiff>> DiffAfterPushes(const std::vector<uint64_t>& keys,
-                                                        const std::vector<float>& values) {
-    RowGradients gradient{.keys = keys, .values = values, .pulled = {}};
-    for (int i = 0; i < 2; ++i) {
-      second_->FindTable(TableId{1})->Apply({&gradient, 1}, {.progress_examples = 5000});
-    }
-    Write("2-b");
-    return DiffCheckpoints(*CheckpointReader::Open(Uri("1-a")),
-                           *CheckpointReader::Open(Uri("2-b")));
-  }
-
-  const TestFolder folder_;
-  v1::DataSpec data_;
-  std::unique_ptr<PartitionStore> first_ =
-      *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
-  std::unique_ptr<PartitionStore> second_ = SmallPartition(/*rows=*/20);
-};
+using ExportTest = SmallCheckpoints;
 
 TEST_F(ExportTest, HoldsEveryWeightAndIsReadBack) {
   const auto exported =
@@ -225,76 +160,6 @@ TEST_F(ExportTest, TellsWhatIsMissing) {
       absl::IsNotFound(ExportModel({.checkpoint = Uri("none"), .output = Uri("model")}).status()));
 }
 
-TEST_F(ExportTest, ADiffCountsWhatHasChanged) {
-  const auto diffs = DiffAfterPushes({1001, 5}, {0.5f, 0.5f, 0.5f, 0.5f});
-  ASSERT_TRUE(diffs.ok()) << diffs.status();
-  const PartDiff& table = diffs->front();
-  EXPECT_EQ(table.name, "table1");
-  EXPECT_EQ(table.changed, 1u);
-  EXPECT_EQ(table.added, 1u);
-  EXPECT_EQ(table.common, 20u);
-  EXPECT_GT(table.largest, 0);
-  EXPECT_TRUE((*diffs)[1].same());
-  EXPECT_TRUE((*diffs)[2].same());
-}
-
-TEST_F(ExportTest, ADiffOfATensorCountsWeightsAndNotSlots) {
-  DenseBlocks& blocks = second_->blocks();
-  const Block block = blocks.blocks()[0];
-  std::vector<float> state(blocks.State(block.id).begin(), blocks.State(block.id).end());
-  ASSERT_GE(block.length, 3u);
-  state[0] += 1;                 // A weight,
-  state[block.length] += 1;      // and its momentum.
-  state[block.length + 1] += 1;  // The momentum of another weight.
-  ASSERT_TRUE(blocks.Restore(block.id, state).ok());
-  Write("2-b");
-  const auto diffs =
-      DiffCheckpoints(*CheckpointReader::Open(Uri("1-a")), *CheckpointReader::Open(Uri("2-b")));
-  ASSERT_TRUE(diffs.ok()) << diffs.status();
-  const PartDiff& tensor = (*diffs)[2 + block.tensor];
-  EXPECT_EQ(tensor.changed, 1u);
-  EXPECT_EQ(tensor.slots_changed, 1u);
-  EXPECT_EQ(tensor.largest, 1);
-}
-
-TEST_F(ExportTest, WhatABlockHasInCommonBelongsToAllOfItsWeights) {
-  v1::JobSpec job = SmallJob();
-  for (v1::TensorSpec& tensor : *job.mutable_tensors()) {
-    v1::OptimizerSpec& adam = *tensor.mutable_optimizer();
-    adam.set_kind(v1::OPTIMIZER_KIND_ADAM);
-    adam.set_beta1(0.5f);
-    adam.set_beta2(0.75f);
-    adam.set_epsilon(1);
-  }
-  const auto write = [&](const std::string& id, bool another_step) {
-    const auto folder = *OpenObjectStore(Uri(id));
-    v1::Manifest manifest;
-    manifest.set_id(id);
-    *manifest.mutable_job() = job;
-    for (const PartitionIndex partition : {PartitionIndex{0}, PartitionIndex{1}}) {
-      const auto store = *PartitionStore::Create(job, LayoutOf(job), partition);
-      for (const Block& block : store->blocks().blocks()) {
-        std::vector<float> state(store->blocks().State(block.id).begin(),
-                                 store->blocks().State(block.id).end());
-        if (another_step) state.back() += 1;
-        ASSERT_TRUE(store->blocks().Restore(block.id, state).ok());
-      }
-      *manifest.add_files() =
-          PutPartial(*folder, partition, EncodePartition(*store, {.partition_count = 2}), 0);
-    }
-    ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
-  };
-  write("3-c", false);
-  write("4-d", true);
-  const auto diffs =
-      DiffCheckpoints(*CheckpointReader::Open(Uri("3-c")), *CheckpointReader::Open(Uri("4-d")));
-  ASSERT_TRUE(diffs.ok()) << diffs.status();
-  for (const PartDiff& diff : std::span(*diffs).subspan(2)) {
-    EXPECT_EQ(diff.changed, 0u) << diff.name;
-    EXPECT_EQ(diff.slots_changed, diff.common) << diff.name;
-  }
-}
-
 TEST_F(ExportTest, AProgramHasNoFormulasForPythonAndIsToldWhatElseThereIs) {
   const auto folder = *OpenObjectStore(Uri("5-e"));
   v1::Manifest manifest;
@@ -312,12 +177,6 @@ TEST_F(ExportTest, AProgramHasNoFormulasForPythonAndIsToldWhatElseThereIs) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("state_dict()"));
   EXPECT_FALSE(std::filesystem::exists(Uri("model") + "/score.py"));
   EXPECT_TRUE(ExportModel({.checkpoint = Uri("5-e"), .output = Uri("model")}).ok());
-}
-
-TEST_F(ExportTest, AWeightThatIsNotANumberIsTheLargestDifference) {
-  const auto diffs = DiffAfterPushes({1001, 1002}, {NAN, 0.5f, 0.5f, 0.5f});
-  ASSERT_TRUE(diffs.ok()) << diffs.status();
-  EXPECT_TRUE(std::isnan(diffs->front().largest)) << diffs->front().largest;
 }
 
 }  // namespace

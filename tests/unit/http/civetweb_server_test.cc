@@ -1,5 +1,3 @@
-#include "capstan/http/http_server.h"
-
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +16,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "capstan/http/http.h"
+#include "capstan/http/http_server.h"
 
 namespace capstan {
 namespace {
