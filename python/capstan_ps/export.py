@@ -9,6 +9,7 @@
 CHECKPOINT is the folder of a checkpoint or of a job, or s3://bucket/folder. Nothing is written before all of it is made.
 docs/export.md tells more."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -20,6 +21,8 @@ from capstan_ps.model import load
 
 NAME = "capstan_ps.export"
 MOST_ROWS = 1_000_000
+PARAMETERS = "model.safetensors"
+OF_ONE_MODEL = ("model.onnx", "model.pt")  # Of an earlier export they would be another model's.
 
 
 def checkpoint_into(checkpoint, folder):
@@ -67,6 +70,36 @@ def write(model, program, folder, most_rows, with_graph):
     return lacks
 
 
+def refuse_others(folder):
+    """Only what an export has written is replaced, as with `capstan checkpoint export`."""
+    if folder.exists() and not folder.is_dir():
+        raise _program.Refused(f"{folder}: is no folder")
+    if _is_export(folder):
+        return
+    for name in ("job.json", PARAMETERS, *OF_ONE_MODEL):
+        if (folder / name).exists():
+            raise _program.Refused(f"{folder / name}: is of no exported model, and would be overwritten; expected a folder without such a file, or one "
+                                   "with an exported model")
+
+
+def _is_export(folder):
+    try:
+        return int(json.loads((folder / "job.json").read_text(encoding="utf-8"))["partition_count"]) > 0
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def put(made, folder):
+    """Moves what was made into the folder, the parameters last: a folder that has them holds one model whole. Its names."""
+    folder.mkdir(exist_ok=True)
+    for name in (PARAMETERS, *OF_ONE_MODEL):
+        (folder / name).unlink(missing_ok=True)
+    names = sorted(path.name for path in made.iterdir())
+    for name in sorted(names, key=lambda name: name == PARAMETERS):
+        os.replace(made / name, folder / name)
+    return names
+
+
 def run():
     arguments = _program.parser(NAME, __doc__)
     arguments.add_argument("checkpoint", metavar="CHECKPOINT")
@@ -75,15 +108,19 @@ def run():
     arguments.add_argument("--no-onnx", action="store_true", help="no model.onnx, as of a module that takes batch.rows and batch.index itself")
     asked = arguments.parse_args()
     program = _program.Program(asked.program)
-    asked.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".capstan-export-", dir=asked.folder.absolute().parent) as scratch:
-        made = pathlib.Path(scratch) / "model"
+    folder = asked.folder.absolute()
+    refuse_others(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # In the folder where there is one: it may be a volume of its own, out of which and into which no file is moved.
+        scratch = tempfile.TemporaryDirectory(prefix=".capstan-export-", dir=folder if folder.is_dir() else folder.parent)
+    except OSError as error:
+        raise _program.Refused(f"{asked.folder}: {error.strerror}") from None
+    with scratch:
+        made = pathlib.Path(scratch.name) / "model"
         checkpoint_into(asked.checkpoint, made)
         lacks = write(load(made), program, made, asked.most_rows, not asked.no_onnx)
-        asked.folder.mkdir(exist_ok=True)
-        names = sorted(path.name for path in made.iterdir())
-        for name in names:
-            os.replace(made / name, asked.folder / name)
+        names = put(made, folder)
     print(f"{asked.folder}: {', '.join(names)}")
     for what in lacks:
         print(f"model.pt lacks {what}")

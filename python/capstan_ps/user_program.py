@@ -72,6 +72,15 @@ def _handed_by(path, arguments):
     raise Refused(f"{path} has ended without calling train() of capstan_ps.torch or capstan_ps.numpy, so there is no model in it")
 
 
+def _hash_as_in_training():
+    """A program that goes over a set of names builds the model that was trained only where texts have the hashes that they had there, which
+    Python takes from its environment as it starts."""
+    if "PYTHONHASHSEED" not in os.environ:
+        os.environ["PYTHONHASHSEED"] = "0"  # As `capstan train` sets it.
+        sys.stdout.flush()
+        os.execv(sys.executable, sys.orig_argv)
+
+
 def parser(name, doc):
     """Arguments that name a model and its program. `doc`: of the module, whose first line says what it does."""
     arguments = argparse.ArgumentParser(prog=f"python3 -m {name}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -82,6 +91,7 @@ def parser(name, doc):
 
 def main(name, run):
     """Ends the process with what `run` comes to: 0; 2: what was asked for cannot be done; 3: the program has failed."""
+    _hash_as_in_training()
     def tell(why):
         print(f"{name}: {why}", file=sys.stderr)
 

@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
   capstan::cli::AddCheck(app, invocation);
   capstan::cli::AddShards(app, invocation);
   capstan::cli::AddRebalance(app, invocation);
+  capstan::cli::AddStop(app, invocation);
   capstan::cli::AddEvaluate(app, invocation);
   capstan::cli::AddPredict(app, invocation);
   capstan::cli::AddServe(app, invocation);

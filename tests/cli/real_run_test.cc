@@ -265,6 +265,35 @@ TEST_F(RealRunTest, TellsTheStatusOfAFinishedJobFromItsFolderAtOnce) {
   EXPECT_LT(absl::Now() - begun, absl::Seconds(10));
 }
 
+TEST_F(RealRunTest, TellsOfAFinishedJobThoughItsChiefEndsBeforeItIsAsked) {
+  ASSERT_EQ(Run({"train", "job.yaml"}).exit_code, 0);
+  std::filesystem::remove("bin/chief");
+  WriteFile("bin/chief",
+            "#!/bin/sh\n"
+            "while [ \"$1\" != --ports-file ]; do shift; done\n"
+            "echo '{\"data\": 1, \"health\": 1, \"metrics\": 1}' > \"$2\"\n"
+            "sleep 1\n");
+  std::filesystem::permissions("bin/chief", std::filesystem::perms::owner_all);
+  const Result again = Run({"train", "job.yaml"});
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("had been done before, in "));
+  EXPECT_THAT(again.output, HasSubstr(": 20,000 examples"));
+  EXPECT_THAT(again.output, HasSubstr("  held out  AUC 0."));
+  EXPECT_TRUE(std::filesystem::exists(After("  model     ", again.output))) << again.output;
+}
+
+TEST_F(RealRunTest, AJobOfAProgramIsRefusedWithoutTheCommandOfItsWorkers) {
+  WriteFile("job.yaml",
+            "job: demo\n"
+            "data: {format: synthetic, synthetic: {train_rows: 20000}}\n"
+            "model: {user: deepfm.py}\n");
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output,
+            "job.yaml: model.user: this job is computed by deepfm.py; say how its workers are "
+            "started: --worker 'python3 deepfm.py'\n");
+}
+
 TEST_F(RealRunTest, MoreEpochsGoOnFromAFinishedJob) {
   for (const char* policy : {"async", "sync"}) {
     const std::string model = absl::StrCat("checkpoint.uri=", policy);

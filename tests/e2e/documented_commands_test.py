@@ -39,6 +39,7 @@ COMMANDS = {
         "capstan train job.yaml --shards 2 --workers 3 --set train.epochs=2": HERE,
         "capstan top": HERE,
         "capstan status out/ctr": HERE,
+        "capstan stop --reason 'good enough'": "runs in tests/cli/stop_command_test.cc",
         "capstan config check job.yaml": HERE,
         "capstan plan job.yaml --workers 100 --shards 10 --step-seconds .3": HERE,
         "capstan evaluate MODEL test.csv": HERE,

@@ -67,6 +67,7 @@ class UserProgramTest(unittest.TestCase):
             self.assertEqual((self.folder / "out/model" / name).read_bytes(), (self.folder / "plain" / name).read_bytes(), name)
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], ["model"], "nothing is left beside it")
         self.assertEqual(self.run_module("predict", "out/model", "test.csv", "--program", EXAMPLES / "recommender.py"), scores)
+        self.check_hashes(checkpoint, scores)
         self.check_in_pytorch_alone(found)
         self.check_in_onnx_runtime(found)
 
@@ -75,7 +76,39 @@ class UserProgramTest(unittest.TestCase):
         self.assertEqual(told, "small: job.json, model.pt, model.safetensors\n"
                                f"model.pt lacks table user: {users} rows, more than --most-rows 100; model.safetensors has them\n")
         self.assertEqual(set(torch.load(self.folder / "small/model.pt")["tables"]), {"item", "city"})
+        self.check_that_only_exports_are_replaced(checkpoint)
         self.check_refusals(checkpoint)
+
+    def check_hashes(self, checkpoint, scores):
+        """A program that goes over a set of texts finds the order that it had in training, for which `capstan train` sets the seed 0."""
+        (self.folder / "set.py").write_text(f"import sys\nsys.path.insert(0, {str(EXAMPLES)!r})\nimport capstan_ps.torch as ct\n"
+                                            "from recommender import Recommender, predict\n"
+                                            "open('hashes', 'a').write(f'{hash(\"user\")}\\n')\nct.train(Recommender, None, predict)\n")
+        self.assertNotIn("PYTHONHASHSEED", os.environ)
+        self.assertEqual(self.run_module("predict", checkpoint, "test.csv", "--program", "set.py"), scores)
+        self.run_module("export", checkpoint, "of-set", "--program", "set.py", "--no-onnx")
+        trained = subprocess.run([PYTHON, "-c", "print(hash('user'))"], env={"PYTHONHASHSEED": "0"}, capture_output=True, text=True, check=True)
+        self.assertEqual((self.folder / "hashes").read_text(), trained.stdout * 2)
+
+    def check_that_only_exports_are_replaced(self, checkpoint):
+        """The folder of an export is another one's whole: no graph and no module of the model before stays. Files of others are not touched."""
+        folder, program = self.folder / "out/model", EXAMPLES / "recommender.py"
+        (folder / "README").write_text("mine")
+        self.assertEqual(self.run_module("export", checkpoint, folder, "--program", program, "--no-onnx"),
+                         f"{folder}: job.json, model.pt, model.safetensors\n")
+        self.assertEqual(sorted(path.name for path in folder.iterdir()), ["README", "job.json", "model.pt", "model.safetensors"])
+        code, said = run_to_end("capstan", "checkpoint", "export", checkpoint, folder)
+        self.assertEqual((code, (folder / "model.pt").exists()), (0, False), said)
+        for name in ("job.json", "model.pt", "model.onnx"):
+            mine = self.folder / f"of {name}" / name
+            mine.parent.mkdir()
+            mine.write_text('{"mine": 1}')
+            self.assertEqual(self.run_module("export", checkpoint, mine.parent, "--program", program, expect=2).splitlines()[-1],
+                             f"capstan_ps.export: {mine}: is of no exported model, and would be overwritten; expected a folder without such a file, "
+                             "or one with an exported model")
+            self.assertEqual([(path.name, path.read_text()) for path in mine.parent.iterdir()], [(name, '{"mine": 1}')])
+        self.assertEqual(self.run_module("export", checkpoint, folder / "README", "--program", program, expect=2),
+                         f"capstan_ps.export: {folder}/README: is no folder\n")
 
     def check_in_pytorch_alone(self, scores):
         """docs/export.md: model.pt in modules of PyTorch, where Capstan is not imported."""

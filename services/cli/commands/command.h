@@ -32,6 +32,7 @@ void AddCheck(CLI::App& app, Invocation& invocation);
 void AddTop(CLI::App& app, Invocation& invocation);
 void AddShards(CLI::App& app, Invocation& invocation);
 void AddRebalance(CLI::App& app, Invocation& invocation);
+void AddStop(CLI::App& app, Invocation& invocation);
 void AddEvaluate(CLI::App& app, Invocation& invocation);
 void AddPredict(CLI::App& app, Invocation& invocation);
 void AddServe(CLI::App& app, Invocation& invocation);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "capstan/config/config.h"
@@ -13,6 +14,7 @@
 #include "cli/commands/command.h"
 #include "cli/local/crew.h"
 #include "cli/local/run_folder.h"
+#include "cli/model/stored_job.h"
 #include "cli/status/follower.h"
 #include "cli/status/last_words.h"
 #include "cli/status/status_view.h"
@@ -29,18 +31,31 @@ constexpr int kLogLines = 12;
 struct Plan {
   v1::JobSpec job;
   RunFolder folder;
-  std::string from;  // The checkpoint that the job begins with; empty: none.
+  std::string job_folder;  // Where the job is kept.
+  std::string from = {};   // The checkpoint that the job begins with; empty: none.
 };
+
+// Returns an error if the user's own program computes the job and nothing says how it is started.
+absl::Status CheckProgram(const TrainOptions& options, const v1::JobSpec& job) {
+  const std::string& program = job.model().user();
+  if (program.empty() || !options.worker.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.job, ": model.user: this job is computed by ", program,
+                   "; say how its workers are started: --worker 'python3 ", program, "'"));
+}
 
 absl::StatusOr<Plan> MakePlan(const TrainOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(
       v1::JobSpec job,
       LoadJob(options.job, {.overrides = options.overrides,
                             .default_lanes = static_cast<uint32_t>(options.workers)}));
+  CAPSTAN_RETURN_IF_ERROR(CheckProgram(options, job));
   CAPSTAN_ASSIGN_OR_RETURN(RunFolder folder, RunFolder::Make(options.run_folder, job.job()));
   const std::string uri = job.checkpoint().uri().empty() ? folder.jobs() : job.checkpoint().uri();
-  CAPSTAN_RETURN_IF_ERROR(folder.NoteJob(JobFolder(uri, job.job())));
-  Plan plan{.job = std::move(job), .folder = std::move(folder)};
+  std::string job_folder = JobFolder(uri, job.job());
+  CAPSTAN_RETURN_IF_ERROR(folder.NoteJob(job_folder));
+  Plan plan{
+      .job = std::move(job), .folder = std::move(folder), .job_folder = std::move(job_folder)};
   if (!options.from.empty()) {
     CAPSTAN_ASSIGN_OR_RETURN(plan.from, FindModel(options.from));
   }
@@ -127,6 +142,15 @@ LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Fo
           .tls = options.tls};
 }
 
+// Returns how a completed job stands. Its chief may have ended before it was asked for that, as one
+// does that finds the job completed.
+v1::GetStatusReply CompletedStatus(const Plan& plan, const Follower& follower) {
+  if (IsOver(follower.status())) return follower.status();
+  absl::StatusOr<StoredJob> stored = ReadStoredJob(plan.job_folder, absl::Now());
+  if (!stored.ok() || !IsOver(stored->status)) return follower.status();
+  return std::move(stored->status);
+}
+
 // Stops the crew of a job that is over, and prints how it ended.
 ExitCode Conclude(const TrainOptions& options, const Plan& plan, Follower& follower, Crew& crew,
                   Terminal& terminal) {
@@ -134,7 +158,9 @@ ExitCode Conclude(const TrainOptions& options, const Plan& plan, Follower& follo
   StopCrew(crew, terminal);
   if (code == kDone) {
     const LastWordsOptions words = WordsOf(options, plan, follower);
-    for (const std::string& line : LastWords(follower.status(), words)) terminal.Say(line);
+    for (const std::string& line : LastWords(CompletedStatus(plan, follower), words)) {
+      terminal.Say(line);
+    }
     return kDone;
   }
   const std::string& reason = follower.status().reason();

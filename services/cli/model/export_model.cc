@@ -23,7 +23,6 @@ namespace capstan::cli {
 namespace {
 
 constexpr size_t kMostRowsTogether = 4096;
-constexpr char kOnnxFile[] = "model.onnx";
 
 class Exporter {
  public:
@@ -272,8 +271,9 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   if (options.onnx) {
     files.AddText(kOnnxFile, OnnxModel(job, kParametersFile, exporter.StoredTensors()));
   }
-  // An old graph names places in the old file of parameters, so it is removed.
-  CAPSTAN_RETURN_IF_ERROR(files.Publish(kParametersFile, kOnnxFile));
+  // An old graph names places in the old file of parameters, and an old module has the parameters
+  // of another model, so they are removed.
+  CAPSTAN_RETURN_IF_ERROR(files.Publish(kParametersFile, {kOnnxFile, kTorchFile}));
   return exported;
 }
 

@@ -23,6 +23,9 @@ namespace capstan::cli {
 // The names of the files of the parameters and of the job in the folder.
 inline constexpr char kParametersFile[] = "model.safetensors";
 inline constexpr char kJobFile[] = "job.json";
+// Those of the graph, and of the module that capstan_ps.export writes: of one model alone.
+inline constexpr char kOnnxFile[] = "model.onnx";
+inline constexpr char kTorchFile[] = "model.pt";
 
 struct ExportOptions {
   std::string checkpoint;  // The checkpoint's folder.
@@ -52,8 +55,8 @@ absl::StatusOr<std::string> JobAsJson(v1::JobSpec job);
 // Returns whether the folder holds an exported model.
 bool IsExportedModel(ObjectStore& folder);
 
-// Checks that an export would overwrite nothing but an exported model, whole or not.
-// FAILED_PRECONDITION: it would overwrite another file, which the message names.
+// Checks that an export would overwrite or remove nothing but an exported model, whole or not.
+// FAILED_PRECONDITION: it would overwrite or remove another file, which the message names.
 absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path);
 
 // Returns the name of the file of a feature's vocabulary in the folder.

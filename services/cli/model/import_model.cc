@@ -109,7 +109,7 @@ bool IsExportedModel(ObjectStore& folder) {
 
 absl::Status CheckReplaceable(ObjectStore& folder, const std::string& path) {
   if (ReadExportedJob(folder).ok()) return absl::OkStatus();
-  for (const char* const name : {kJobFile, kParametersFile}) {
+  for (const char* const name : {kJobFile, kParametersFile, kOnnxFile, kTorchFile}) {
     const absl::Status there = folder.Stat(name).status();
     if (absl::IsNotFound(there)) continue;
     CAPSTAN_RETURN_IF_ERROR(there);

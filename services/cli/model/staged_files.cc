@@ -100,10 +100,11 @@ void StagedFiles::AddText(const std::string& name, std::string_view text) {
   Add(name).Write(0, text.data(), text.size());
 }
 
-absl::Status StagedFiles::Publish(const std::string& marker, const std::string& stale) {
+absl::Status StagedFiles::Publish(const std::string& marker,
+                                  const std::vector<std::string>& stale) {
   CAPSTAN_RETURN_IF_ERROR(Finish());
   CAPSTAN_RETURN_IF_ERROR(Remove(marker));
-  CAPSTAN_RETURN_IF_ERROR(Remove(stale));
+  for (const std::string& name : stale) CAPSTAN_RETURN_IF_ERROR(Remove(name));
   CAPSTAN_RETURN_IF_ERROR(Sync());
   for (const auto& file : files_) {
     if (file->name() != marker) CAPSTAN_RETURN_IF_ERROR(file->Place());

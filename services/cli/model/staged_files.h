@@ -52,10 +52,10 @@ class StagedFiles {
   void AddText(const std::string& name, std::string_view text);
 
   // Puts all files into their places, durably. No old file is touched before all new ones are
-  // written. Then the old files `marker` and `stale` are removed, and the new `marker` is put in
-  // place last. So a reader that finds `marker` finds all files that belong to it, even if this is
-  // interrupted.
-  absl::Status Publish(const std::string& marker, const std::string& stale);
+  // written. Then the old files `marker` and those of `stale` are removed, and the new `marker` is
+  // put in place last. So a reader that finds `marker` finds all files that belong to it, even if
+  // this is interrupted.
+  absl::Status Publish(const std::string& marker, const std::vector<std::string>& stale);
   // The same for files that need no marker: if this is interrupted, each file is the old one or the
   // whole new one.
   absl::Status Publish();

@@ -52,6 +52,16 @@ absl::StatusOr<v1::RebalanceReply> ChiefClient::Rebalance(bool plan_only, absl::
   return reply;
 }
 
+absl::Status ChiefClient::StopJob(const std::string& reason, absl::Duration timeout) {
+  AwaitConnection();
+  v1::StopJobRequest request;
+  request.set_reason(reason);
+  v1::StopJobReply reply;
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  return Named(stub_->StopJob(&context, request, &reply));
+}
+
 // gRPC's synchronous calls process a connection only while one of them waits, and a call that finds
 // the last attempt failed does not wait. Without this the handshakes of later attempts would time
 // out, one after the other.

@@ -32,6 +32,10 @@ class ChiefClient : public StatusSource {
   // FAILED_PRECONDITION: the job is not training.
   absl::StatusOr<v1::RebalanceReply> Rebalance(bool plan_only, absl::Duration timeout);
 
+  // Ends the job in order; `reason` is for people. Returns once the chief knows of it, not when it
+  // has ended.
+  absl::Status StopJob(const std::string& reason, absl::Duration timeout);
+
   const std::string& address() const { return address_; }
 
  private:

@@ -67,6 +67,18 @@ std::string CommandOf(const LastWordsOptions& options, int workers, absl::string
   return command;
 }
 
+// Returns a command that uses the model. A user's own program computes scores where it has
+// evaluated, and its command does for `capstan serve` as it is.
+std::string UseOf(const v1::GetStatusReply& status, const LastWordsOptions& options) {
+  const std::string model = Word(status.model_uri());
+  if (options.worker.empty()) {
+    return absl::StrCat("  ", Word(options.program), " predict ", model,
+                        "    # a score for each held-out record");
+  }
+  return absl::StrCat("  ", Word(options.program), " serve ", model, " --program ",
+                      Word(options.worker), "    # scores over HTTP");
+}
+
 }  // namespace
 
 std::vector<std::string> StopWords(const v1::GetStatusReply& status,
@@ -121,10 +133,7 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
   say("model     ", status.model_uri());
   say("curve     ", status.curve_uri());
   lines.insert(lines.end(), {"", "try next"});
-  if (!status.model_uri().empty() && options.worker.empty() && options.held_out) {
-    lines.push_back(absl::StrCat("  ", Word(options.program), " predict ", Word(status.model_uri()),
-                                 "    # a score for each held-out record"));
-  }
+  if (!status.model_uri().empty() && options.held_out) lines.push_back(UseOf(status, options));
   // A finished job is not trained again unless it is asked for; for more epochs it goes on.
   const std::string fresh =
       status.model_uri().empty() ? "" : absl::StrCat(Beginning(options), " --fresh");

@@ -3,7 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/config/data_labels.h"
 #include "capstan/data/formats/bag_weights.h"
 #include "capstan/data/formats/cells.h"
@@ -30,6 +34,15 @@ struct Column {
   std::vector<size_t> weighs = {};  // Places of the features for whose values it has the weights.
   bool group = false;               // The column also names the record's group.
 };
+
+// Returns whether a cell is one of the texts that programs write where a number is missing.
+bool StandsForNothing(std::string_view cell) {
+  const absl::string_view text = absl::StripAsciiWhitespace(AbslView(cell));
+  for (const char* const nothing : {"", "na", "n/a", "nan", "null", "none", "\\n", "?", "-"}) {
+    if (absl::EqualsIgnoreCase(text, nothing)) return true;
+  }
+  return false;
+}
 
 Column NumericColumn(const v1::ColumnSpec& spec, float scale) {
   NumberRule rule(spec, scale);
@@ -265,7 +278,8 @@ class CellParser : public RecordParser {
   }
 
   static bool NotANumber(std::string_view cell, std::string& error) {
-    error = absl::StrCat(Quote(cell), " is not a number");
+    error = absl::StrCat(Quote(cell), " is not a number",
+                         StandsForNothing(cell) ? "; where one is missing the cell is empty" : "");
     return false;
   }
 

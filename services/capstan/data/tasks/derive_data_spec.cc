@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<FileInfo>> FirstFiles(const Source& source, const v1:
   return source.List(data.train().empty() ? data.eval(0) : data.train(0));
 }
 
-// Returns the cells of the file's first line.
+// Returns the cells of the file's first line; none: it has no line.
 absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const std::string& path,
                                                     v1::DataFormat format) {
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, path));
@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const 
   std::string_view line;
   if (!lines.Next(line)) {
     CAPSTAN_RETURN_IF_ERROR(lines.status());
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is empty"));
+    return std::vector<std::string>();
   }
   CAPSTAN_RETURN_IF_ERROR(CheckFirstLine(path, line, format));
   CellScanner scanner(format);
@@ -56,6 +56,26 @@ absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const 
   if (!scanner.malformed()) return cells;
   return absl::InvalidArgumentError(
       absl::StrCat(path, ":1: column ", cells.size(), ": a quote that does not end with the cell"));
+}
+
+struct FirstLine {
+  std::string path;
+  std::vector<std::string> cells;
+};
+
+// Returns the first line of the first file that has one. Programs such as Spark write an empty file
+// for a part without records.
+absl::StatusOr<FirstLine> FindFirstLine(const Source& source, const v1::DataSpec& data) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files, FirstFiles(source, data));
+  for (const FileInfo& file : files) {
+    if (file.bytes == 0) continue;
+    CAPSTAN_ASSIGN_OR_RETURN(std::vector<std::string> cells,
+                             FirstCells(source, file.path, data.format()));
+    if (!cells.empty()) return FirstLine{file.path, std::move(cells)};
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(files.front().path, ": is empty",
+                   files.size() == 1 ? "" : ", as is each file that is named with it"));
 }
 
 // Finds the columns that the schema names in a file's line of names. Immutable.
@@ -197,11 +217,11 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
 }
 
 absl::Status DeriveCells(const Source& source, v1::DataSpec& data) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, FirstFiles(source, data));
-  const std::string& path = files.front().path;
-  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> cells,
-                           FirstCells(source, path, data.format()));
-  return DeriveColumns(path, absl::StrCat(path, ":1"), cells, data);
+  CAPSTAN_ASSIGN_OR_RETURN(const FirstLine first, FindFirstLine(source, data));
+  absl::Status derived =
+      DeriveColumns(first.path, absl::StrCat(first.path, ":1"), first.cells, data);
+  if (derived.ok()) return derived;
+  return WhyNotUnderstood(source, first.path, data.format(), std::move(derived));
 }
 
 absl::Status DeriveParquet(const Source& source, v1::DataSpec& data) {

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace capstan {
 namespace {
@@ -14,11 +16,24 @@ bool ChecksImages(const ReaderOptions& options) {
   return options.images == ImageCheck::kAlways;
 }
 
+// Returns what is wrong with a sample without a label, and where that would have been.
+std::string NoLabel(const v1::DataSpec& data) {
+  const std::string& named = data.image().label_member();
+  if (data.format() == v1::DATA_FORMAT_TAR) {
+    return absl::StrCat("has no label (a member that ends in ", named.empty() ? "cls" : named,
+                        ", next to its image)");
+  }
+  if (data.format() != v1::DATA_FORMAT_TFRECORD) return "has no label";
+  return absl::StrCat("has no label (the feature ", named.empty() ? "image/class/label" : named,
+                      ")");
+}
+
 }  // namespace
 
 ImageIntake::ImageIntake(const ReaderOptions& options, BadRecords& bad_records)
     : bad_records_(bad_records),
       labels_(options.data, options.loss, options.classes, options.labels),
+      no_label_(NoLabel(options.data)),
       checks_(ChecksImages(options)),
       decoder_(ShapeOfImages(options.data)) {}
 
@@ -26,8 +41,10 @@ ImageIntake::ImageIntake(const ReaderOptions& options, BadRecords& bad_records)
 std::string ImageIntake::ErrorOf(const Sample& sample, float& label) {
   if (!sample.error.empty()) return sample.error;
   std::string error;
-  if (!sample.has_label && !labels_.ignored()) return "has no label";
-  if (!labels_.Parse(sample.label, label, error)) return error;
+  if (!sample.has_label && !labels_.ignored()) return no_label_;
+  // A file of a tar that a shell has written ends with the end of a line.
+  const absl::string_view text = absl::StripAsciiWhitespace(sample.label);
+  if (!labels_.Parse({text.data(), text.size()}, label, error)) return error;
   if (!checks_) return "";
   const absl::Status status = decoder_.Check(sample.image);
   return std::string(status.message());

@@ -32,6 +32,7 @@ class ImageIntake {
 
   BadRecords& bad_records_;
   const LabelRule labels_;
+  const std::string no_label_;  // What is wrong with a sample that has none.
   const bool checks_;
   ImageDecoder decoder_;
 };

@@ -12,8 +12,21 @@
 #include "capstan/data/formats/looks_like.h"
 
 namespace capstan {
+namespace {
+
+// Returns whether text begins with UTF-16's byte order mark, and has its zeros.
+bool IsUtf16(std::string_view line) {
+  return (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF")) &&
+         line.find('\0') != std::string_view::npos;
+}
+
+}  // namespace
 
 absl::Status CheckFirstLine(const std::string& path, std::string_view line, v1::DataFormat format) {
+  if (IsUtf16(line)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": is UTF-16; write it in UTF-8, such as by iconv --from utf-16 --to utf-8"));
+  }
   CellScanner scanner(format);
   scanner.Begin(line);
   std::string_view cell;
@@ -29,8 +42,11 @@ absl::Status WhyNotUnderstood(const Source& source, const std::string& path, v1:
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, path));
   LineReader lines(path, std::move(contents), 0);
   std::string_view line;
-  if (lines.Next(line)) CAPSTAN_RETURN_IF_ERROR(CheckFirstLine(path, line, format));
-  return otherwise;
+  if (!lines.Next(line)) return otherwise;
+  CAPSTAN_RETURN_IF_ERROR(CheckFirstLine(path, line, format));
+  if (line.find('\r') == std::string_view::npos || lines.Next(line)) return otherwise;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": its lines end with CR alone; expected LF or CR LF, as tr '\\r' '\\n' makes them"));
 }
 
 }  // namespace capstan

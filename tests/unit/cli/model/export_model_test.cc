@@ -119,7 +119,7 @@ TEST_F(ExportTest, OneThatFailsInBetweenIsNotTakenForAWholeModel) {
 }
 
 TEST_F(ExportTest, DoesNotOverwriteFilesThatAreOfNoExportedModel) {
-  for (const char* const name : {"model.safetensors", "job.json"}) {
+  for (const char* const name : {"model.safetensors", "job.json", "model.onnx", "model.pt"}) {
     const std::string to = folder_.Path(absl::StrCat("of ", name));
     std::filesystem::create_directory(to);
     const std::string mine = folder_.Write(absl::StrCat("of ", name, "/", name), "{\"mine\": 1}");
@@ -131,9 +131,10 @@ TEST_F(ExportTest, DoesNotOverwriteFilesThatAreOfNoExportedModel) {
   }
 }
 
-TEST_F(ExportTest, AGraphOfAModelBeforeGoesWithIt) {
+TEST_F(ExportTest, AGraphAndAModuleOfAModelBeforeGoWithIt) {
   ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
   folder_.Write("model/model.onnx", "of before");
+  folder_.Write("model/model.pt", "of before");
   ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = "file://" + Uri("model")}).ok());
   EXPECT_THAT(NamesIn(Uri("model")),
               testing::UnorderedElementsAre("model.safetensors", "job.json"));

@@ -44,7 +44,7 @@ TEST_F(StagedFilesTest, TakeThePlacesOfOlderOnesTogether) {
   marker.Write(3, "def", 3);
   marker.Write(0, "abc", 3);
   files.AddText("other", "new");
-  ASSERT_EQ(files.Publish("marker", "stale"), absl::OkStatus());
+  ASSERT_EQ(files.Publish("marker", {"stale", "not there"}), absl::OkStatus());
   EXPECT_THAT(Files(), ElementsAre(Pair("marker", "abcdef"), Pair("other", "new")));
 }
 
@@ -112,7 +112,7 @@ TEST_F(StagedFilesTest, AFileThatCannotBeWrittenLeavesAllAsItWas) {
   StagedFiles files(folder_.path());
   files.AddText("marker", "new");
   files.AddText("other", "new");
-  const absl::Status failed = files.Publish("marker", "stale");
+  const absl::Status failed = files.Publish("marker", {"stale", "not there"});
   EXPECT_THAT(std::string(failed.message()),
               testing::StartsWith("writing " + folder_.Path("other") + ": "));
   EXPECT_EQ(Files().at("marker"), "old");
@@ -125,7 +125,7 @@ TEST_F(StagedFilesTest, TheMarkerIsGoneWhenOneInBetweenFails) {
   StagedFiles files(folder_.path());
   files.AddText("marker", "new");
   files.AddText("other", "new");
-  EXPECT_FALSE(files.Publish("marker", "stale").ok());
+  EXPECT_FALSE(files.Publish("marker", {"stale", "not there"}).ok());
   EXPECT_FALSE(Files().contains("marker"));
   EXPECT_FALSE(Files().contains("stale"));
 }

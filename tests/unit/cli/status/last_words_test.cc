@@ -48,6 +48,19 @@ TEST(LastWordsTest, SayWhatCameOutAndWhereItIs) {
               Not(HasSubstr("capstan predict")));
 }
 
+TEST(LastWordsTest, AModelOfTheUsersOwnProgramIsServedByIt) {
+  v1::GetStatusReply status = Trained();
+  status.set_model_uri("/runs/demo/model");
+  LastWordsOptions options{.worker = "python3 deepfm.py"};
+  const auto words = [&] { return absl::StrJoin(LastWords(status, options), "\n"); };
+  EXPECT_THAT(words(),
+              HasSubstr("  capstan serve /runs/demo/model --program 'python3 deepfm.py'    "
+                        "# scores over HTTP"));
+  EXPECT_THAT(words(), Not(HasSubstr("capstan predict")));
+  options.held_out = false;  // Then it may have no predict.
+  EXPECT_THAT(words(), Not(HasSubstr("capstan serve")));
+}
+
 TEST(LastWordsTest, SayWhatWasOdd) {
   v1::GetStatusReply status = Trained();
   status.add_losses()->set_examples(40);

@@ -129,7 +129,11 @@ TEST(CellParserTest, SaysWhatWasExpectedAndAppendsNothing) {
        "column 0: label is 2, expected 0 or 1 (logistic loss; a label threshold "
        "makes two classes)"},
       {"1,two,3,4,5,6,7", "column 1: \"two\" is not a number"},
-      {"1,2,nan,4,5,6,7", "column 2: \"nan\" is not a number"},
+      {"1,2,nan,4,5,6,7",
+       "column 2: \"nan\" is not a number; where one is missing the cell is empty"},
+      {"1,2, N/A ,4,5,6,7",
+       "column 2: \" N/A \" is not a number; where one is missing the cell is empty"},
+      {"1,2, ,4,5,6,7", "column 2: \" \" is not a number; where one is missing the cell is empty"},
       {"1,2,3,1e99,5,6,7", "column 3: \"1e99\" is not a number"},
       {"1,2,3,4,\"5,6,7", "column 4: a quote that does not end with the cell"},
       {"1,\x01\xFF,3,4,5,6,7", "column 1: \"\\x01\\xff\" is not a number"},

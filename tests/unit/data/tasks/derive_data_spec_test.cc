@@ -37,12 +37,16 @@ TEST(DeriveDataSpecTest, RefusesASchemaThatTheFileDoesNotFit) {
   EXPECT_EQ(Refusal({}), "data: no format");
 }
 
-TEST(DeriveDataSpecTest, KnowsTheColumnsOfTheSyntheticSet) {
-  v1::DataSpec data;
-  data.set_format(v1::DATA_FORMAT_SYNTHETIC);
-  EXPECT_EQ(Derived(data)->data.fields(), 39u);
-  data.mutable_synthetic()->add_vocabulary(5);
-  EXPECT_EQ(Derived(data)->data.fields(), 1u);
+TEST(DeriveDataSpecTest, PassesOverEmptyFilesInFrontOfTheFirstLine) {
+  TestFolder folder;
+  folder.Write("part-0.csv", "");
+  folder.Write("part-1.csv", "");
+  folder.Write("part-2.csv", "0,5,red\n");
+  const v1::DataSpec data = CsvSpec(folder.Path("part-*"), {1}, {2});
+  EXPECT_EQ(Derived(data)->data.columns(), 3u);
+  folder.Write("part-2.csv", "");
+  EXPECT_EQ(Refusal(data),
+            folder.Path("part-0.csv") + ": is empty, as is each file that is named with it");
 }
 
 // A file with a line of names; the label and one column are found by them.
@@ -52,6 +56,25 @@ v1::DataSpec ByName(const std::string& path, const std::string& label, const std
   data.set_label_name(label);
   data.add_categorical()->set_name(column);
   return data;
+}
+
+TEST(DeriveDataSpecTest, TellsThatLinesEndWithCarriageReturnsAlone) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", "income,age\r1,20\r0,30\r");
+  EXPECT_EQ(Refusal(ByName(path, "income", "age")),
+            path +
+                ": its lines end with CR alone; expected LF or CR LF, as tr '\\r' '\\n' makes "
+                "them");
+  folder.Write("a.csv", "income,a\rge\n1,20\n");
+  EXPECT_THAT(Refusal(ByName(path, "income", "age")), testing::HasSubstr("no column is named"));
+}
+
+TEST(DeriveDataSpecTest, KnowsTheColumnsOfTheSyntheticSet) {
+  v1::DataSpec data;
+  data.set_format(v1::DATA_FORMAT_SYNTHETIC);
+  EXPECT_EQ(Derived(data)->data.fields(), 39u);
+  data.mutable_synthetic()->add_vocabulary(5);
+  EXPECT_EQ(Derived(data)->data.fields(), 1u);
 }
 
 TEST(DeriveDataSpecTest, FindsColumnsByTheirNames) {

@@ -58,7 +58,8 @@ TEST_F(ImageIntakeTest, WhatIsWrongIsToldWithFileAndPlaceAndLeavesNothingBehind)
                                {.image = SmallPng(), .label = "", .has_label = true}});
   ASSERT_EQ(bad.count(), 4u);
   EXPECT_EQ(bad.examples()[0], "a.tar: sample 1: the file ends within it");
-  EXPECT_EQ(bad.examples()[1], "a.tar: sample 2: has no label");
+  EXPECT_EQ(bad.examples()[1],
+            "a.tar: sample 2: has no label (a member that ends in cls, next to its image)");
   EXPECT_EQ(bad.examples()[2], "a.tar: label is 3, expected a class, 0 to 2");
   EXPECT_THAT(bad.examples()[3], HasSubstr("a.tar: label \"\" is not a number"));
   EXPECT_TRUE(records_.labels.empty());
@@ -91,7 +92,24 @@ TEST_F(ImageIntakeTest, TheErrorOfTooManyBadRecordsEndsTheTask) {
   BadRecords none(0);
   ImageIntake intake(options_, none);
   EXPECT_EQ(intake.Take("a.tar", {.place = "sample 1"}, records_, images_),
-            absl::InvalidArgumentError("a.tar: sample 1: has no label"));
+            absl::InvalidArgumentError(
+                "a.tar: sample 1: has no label (a member that ends in cls, next to its image)"));
+}
+
+TEST_F(ImageIntakeTest, TheEndOfALineBelongsToNoLabel) {
+  const BadRecords bad = Take({{.image = SmallPng(), .label = "1\n", .has_label = true},
+                               {.image = SmallPng(), .label = "2\r\n", .has_label = true}});
+  EXPECT_EQ(bad.count(), 0u);
+  EXPECT_THAT(records_.labels, ElementsAre(1, 2));
+}
+
+TEST_F(ImageIntakeTest, ALabelThatIsMissingIsToldWithItsPlace) {
+  options_.data.mutable_image()->set_label_member("class");
+  EXPECT_THAT(Take({{.image = SmallPng()}}).examples(),
+              ElementsAre(HasSubstr("(a member that ends in class, next to its image)")));
+  options_.data.set_format(v1::DATA_FORMAT_TFRECORD);
+  EXPECT_THAT(Take({{.image = SmallPng()}}).examples(),
+              ElementsAre(HasSubstr("has no label (the feature class)")));
 }
 
 }  // namespace

@@ -21,6 +21,15 @@ TEST(CheckFirstLineTest, ALineOfSeveralCellsIsRightWhateverIsInThem) {
   EXPECT_TRUE(CheckFirstLine("a", "1\t2", v1::DATA_FORMAT_TSV).ok());
 }
 
+TEST(CheckFirstLineTest, Utf16IsToldWhateverItsCellsLookLike) {
+  using std::string_view_literals::operator""sv;
+  const absl::Status refused = absl::InvalidArgumentError(
+      "a: is UTF-16; write it in UTF-8, such as by iconv --from utf-16 --to utf-8");
+  EXPECT_EQ(CheckFirstLine("a", "\xFF\xFE\x31\0,\0\x32\0"sv, v1::DATA_FORMAT_CSV), refused);
+  EXPECT_EQ(CheckFirstLine("a", "\xFE\xFF\0\x31\0,\0\x32"sv, v1::DATA_FORMAT_CSV), refused);
+  EXPECT_TRUE(CheckFirstLine("a", "\xFF\xFE,1", v1::DATA_FORMAT_CSV).ok()) << "some other text";
+}
+
 TEST(CheckFirstLineTest, OneCellThatLooksLikeNothingElseMayBeAllThereIs) {
   EXPECT_TRUE(CheckFirstLine("a", "label", v1::DATA_FORMAT_CSV).ok());
   EXPECT_TRUE(CheckFirstLine("a", "", v1::DATA_FORMAT_TSV).ok());
