@@ -37,7 +37,7 @@ void SmallWorld::Grant(size_t work, uint64_t first_batch) {
                             start_clock,
                             absl::UnixEpoch(),
                             true,
-                            std::nullopt,
+                            {},
                             0,
                             {}});
   works_[work].runner = index;

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 TEST(CounterTest, AddsWhatItIsTold) {
-  Counter counter({{"shard", "3"}});
+  Counter counter(Labels{{"shard", "3"}});
   EXPECT_EQ(counter.value(), 0);
   counter.Add();
   counter.Add(2.5);

@@ -57,7 +57,9 @@ TEST(PaceOfTest, TheLongestLoadComesFirstAndIdleResourcesAreNotNamed) {
           [](const Load& one, const Load& other) { return one.seconds > other.seconds; }));
       for (const Load& load : pace.loads) {
         EXPECT_GT(load.seconds, 0) << load.what;
-        if (one_machine) EXPECT_EQ(load.what.find("network"), std::string::npos) << load.what;
+        if (one_machine) {
+          EXPECT_EQ(load.what.find("network"), std::string::npos) << load.what;
+        }
       }
       EXPECT_GE(pace.step.total(), pace.loads.front().seconds - 1e-9) << "nothing is that fast";
     }
