@@ -76,7 +76,7 @@ bool LoadDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
     const auto& reply = answer.reply->Get<v1::LoadPartitionsReply>();
     if (reply.done()) {
       job_->recovery.restoration.OnLoaded(answer.shard, reply);
-      job_->placement.shards.Find(answer.shard)->loaded_timeline = job_->placement.timeline();
+      job_->placement.OnLoaded(*job_->placement.shards.Find(answer.shard), now);
       return true;
     }
   } else {

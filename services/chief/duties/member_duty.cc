@@ -81,7 +81,7 @@ void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   Shard* shard = job_->placement.shards.Find(answer.shard);
   if (shard == nullptr || job_->placement.views.members().contains(answer.shard)) return;
   if (answer.reply.ok() && answer.reply->Get<v1::LoadPartitionsReply>().done()) {
-    shard->loaded_timeline = job_->placement.timeline();
+    job_->placement.OnLoaded(*shard, now);
     return;
   }
   if (!answer.reply.ok()) {

@@ -97,7 +97,7 @@ void ModelDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
     }
     return SendTo(answer.shard, now + (answer.reply.ok() ? kModelPoll : kModelAgain));
   }
-  shard->loaded_timeline = job_->placement.timeline();
+  job_->placement.OnLoaded(*shard, now);
   job_->outbox.Warn("model", "");
   job_->outbox.Log(LogEvent::Level::kInfo, "a shard serves the model again",
                    {{"shard", absl::StrCat(answer.shard)}});

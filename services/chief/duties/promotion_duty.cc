@@ -13,13 +13,16 @@ namespace capstan::chief {
 
 // Only the present process of a shard gets a lease, and only if the published view names it. A
 // chief that another one has superseded may not know it yet: what it grants ends before the other
-// one, which waits, has backups take over.
+// one, which waits, has backups take over. Who says that it serves another timeline gets none:
+// there a backup may have taken over under another chief. Who says none is about to load one.
 double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now) {
   if (!job_->replicas() || job_->writer.superseded()) return 0;
   const Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
   if (shard == nullptr || shard->gone || !job_->placement.IsPublished(*shard)) return 0;
   ShardLease& lease = job_->placement.hearing.lease();
   job_->writer.Renew(now, lease.renewal());
+  const uint64_t served = shard->loaded_timeline;
+  if (served != 0 && served != job_->placement.gate.published().timeline()) return 0;
   return lease.Grant(incarnation, job_->writer.stood_at(now), now);
 }
 

@@ -21,9 +21,9 @@ class PromotionDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Grants the process a shard lease, and returns its seconds, which the process counts from when
-  // it has asked. 0: none. Has the state written where this chief has not done so for a while, as
-  // leases rest on that.
+  // Grants the process a lease in the timeline of the published view, and returns its seconds,
+  // which the process counts from when it has asked. 0: none. Has the state written where this
+  // chief has not done so for a while, as leases rest on that.
   double LeaseOf(uint32_t shard, uint64_t incarnation, absl::Time now);
   // The process was found to have ended, so that nobody has to wait for its lease.
   void OnShardGone(uint32_t shard, uint64_t incarnation, absl::Time now);

@@ -22,6 +22,8 @@ constexpr absl::Duration kLeavesGather = absl::Milliseconds(100);
 
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   InheritClaim(state);
+  // Whatever the job goes on from: a predecessor that does not know of this chief grants leases.
+  if (job_->options.term > 1) job_->placement.hearing.lease().Inherit(now);
   job_->recovery.losses.assign(state.losses().begin(), state.losses().end());
   job_->training.progress.Start(now, absl::Seconds(state.elapsed_seconds()));
   if (state.state() == v1::JOB_STATE_PENDING) return;
@@ -99,7 +101,6 @@ void StateDuty::InheritRun(const v1::ChiefState& state, absl::Time now) {
   job_->placement.views.Inherit(state.view());
   job_->placement.shards.Inherit(state.view(), now);
   job_->takeover = Takeover(state.view(), job_->worker_lease(), now);
-  job_->placement.hearing.lease().Inherit(state.view(), now);
   StartCheckpointClock(now);
 }
 

@@ -62,6 +62,11 @@ bool Placement::Lacks(const Shard& shard) const {
   return views.Owns(shard.index) && shard.present && shard.loaded_timeline != timeline();
 }
 
+void Placement::OnLoaded(Shard& shard, absl::Time now) {
+  shard.loaded_timeline = timeline();
+  hearing.lease().Await(Raw(shard.incarnation), now);
+}
+
 bool Placement::IsPublished(const Shard& shard) const {
   const auto& published = gate.published().shards();
   return std::any_of(published.begin(), published.end(), [&shard](const v1::ShardInfo& info) {

@@ -44,6 +44,8 @@ struct Placement {
   // Returns true if the shard's process is there, and has not loaded the partitions that the shard
   // owns.
   bool Lacks(const Shard& shard) const;
+  // The shard's process has loaded the present timeline, as its answer says that comes just now.
+  void OnLoaded(Shard& shard, absl::Time now);
   // Returns true if the published view names this process of the shard, so that others can call it.
   bool IsPublished(const Shard& shard) const;
   // Returns the backup of each partition, or nothing.

@@ -4,30 +4,33 @@
 
 namespace capstan::chief {
 
-void ShardLease::Inherit(const v1::View& view, absl::Time now) {
-  if (lease_ <= absl::ZeroDuration()) return;
-  for (const v1::ShardInfo& shard : view.shards()) {
-    until_[shard.incarnation()] = now + WithAllowance(term());
-  }
+void ShardLease::Inherit(absl::Time now) {
+  if (lease_ > absl::ZeroDuration()) inherited_until_ = now + WithAllowance(term());
 }
 
 double ShardLease::Grant(uint64_t incarnation, absl::Time stood_at, absl::Time now) {
   const absl::Duration granted = std::min(lease_, term() - (now - stood_at));
   if (lease_ <= absl::ZeroDuration() || granted <= absl::ZeroDuration()) return 0;
-  ForgetThoseOver(now);
-  // What the predecessor may yet grant the process, which may speak to it again, ends later
-  // perhaps.
-  absl::Time& until = until_.try_emplace(incarnation, absl::InfinitePast()).first->second;
-  until = std::max(until, now + patience());
+  Await(incarnation, now);
   return absl::ToDoubleSeconds(granted);
+}
+
+// What the predecessor may yet grant the process, which may speak to it again, ends later perhaps.
+void ShardLease::Await(uint64_t incarnation, absl::Time now) {
+  if (lease_ <= absl::ZeroDuration()) return;
+  ForgetThoseOver(now);
+  absl::Time& until = until_.try_emplace(incarnation, inherited_until_).first->second;
+  until = std::max(until, now + patience());
 }
 
 bool ShardLease::IsOver(uint64_t incarnation, absl::Time now) const {
   const auto found = until_.find(incarnation);
-  return found == until_.end() || now >= found->second;
+  return now >= (found == until_.end() ? inherited_until_ : found->second);
 }
 
+// While leases of a predecessor are waited for, whom this forgot would be waited for again.
 void ShardLease::ForgetThoseOver(absl::Time now) {
+  if (now < inherited_until_) return;
   std::erase_if(until_, [now](const auto& lease) { return now >= lease.second; });
 }
 

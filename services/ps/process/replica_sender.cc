@@ -72,7 +72,7 @@ void ReplicaSender::SendPiece(const std::shared_ptr<ReplicaStream>& stream, cons
 
 void ReplicaSender::Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply,
                          bool in_pieces) {
-  if (!turns_.Hear(stream, reply, shard_.clock().Now()).fails_first) return;
+  if (!turns_.Hear(stream, reply, in_pieces, shard_.clock().Now()).tells) return;
   log::Info(ReplicaFailure(reply.status(), in_pieces),
             {{"backup", stream.target().address}, {"error", reply.status()}});
 }

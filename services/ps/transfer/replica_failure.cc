@@ -2,8 +2,12 @@
 
 namespace capstan::ps {
 
+bool IsOfEarlierRelease(const absl::Status& failure, bool in_pieces) {
+  return in_pieces && absl::IsUnimplemented(failure);
+}
+
 std::string_view ReplicaFailure(const absl::Status& failure, bool in_pieces) {
-  if (in_pieces && absl::IsUnimplemented(failure)) {
+  if (IsOfEarlierRelease(failure, in_pieces)) {
     return "a backup of an earlier release cannot take shares above 63 MiB until it is updated; "
            "until then, or until a view names another backup, what needs it waits";
   }

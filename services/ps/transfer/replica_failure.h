@@ -8,8 +8,11 @@
 
 namespace capstan::ps {
 
-// Returns a sentence of the log, which lasts as long as the process. `in_pieces`: the call was
-// ReplicatePiece, which brings what is larger than a message. REQUIRES: the call has failed.
+// Returns true if the failed call says that the backup is of an earlier release, which takes
+// nothing larger than a message. `in_pieces`: the call was ReplicatePiece, which brings that.
+bool IsOfEarlierRelease(const absl::Status& failure, bool in_pieces);
+
+// Returns a sentence of the log, which lasts as long as the process. REQUIRES: the call has failed.
 std::string_view ReplicaFailure(const absl::Status& failure, bool in_pieces);
 
 }  // namespace capstan::ps

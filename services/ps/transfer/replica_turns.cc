@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ps/transfer/replica_failure.h"
+
 namespace capstan::ps {
 
 std::vector<std::shared_ptr<ReplicaStream>> ReplicaTurns::Take(
@@ -24,7 +26,7 @@ std::vector<std::shared_ptr<ReplicaStream>> ReplicaTurns::Take(
 
 ReplicaTurns::Heard ReplicaTurns::Hear(ReplicaStream& stream,
                                        const absl::StatusOr<v1::ReplicateReply>& reply,
-                                       absl::Time now) {
+                                       bool in_pieces, absl::Time now) {
   const bool on = reply.ok() && stream.Taken(*reply);
   const auto found = turns_.find(stream.name().number);
   if (found == turns_.end()) return {};  // The stream is no more.
@@ -35,10 +37,15 @@ ReplicaTurns::Heard ReplicaTurns::Hear(ReplicaStream& stream,
     return {};
   }
   // A reply may bring nothing on: the backup may not have followed the view that made the pair yet.
-  const bool fails_first = !reply.ok() && turn.wait == absl::ZeroDuration();
+  bool tells = !reply.ok() && turn.wait == absl::ZeroDuration();
+  if (!reply.ok() && IsOfEarlierRelease(reply.status(), in_pieces)) {
+    // A backup that was silent for another reason before may say so only now.
+    tells = !turn.told_release;
+    turn.told_release = true;
+  }
   turn.wait = std::clamp(2 * turn.wait, kFirstWait, kLongestWait);
   turn.next = now + turn.wait;
-  return {.fails_first = fails_first, .wait = turn.wait};
+  return {.tells = tells, .wait = turn.wait};
 }
 
 }  // namespace capstan::ps

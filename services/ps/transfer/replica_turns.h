@@ -33,11 +33,14 @@ class ReplicaTurns {
 
   // What has come of a request.
   struct Heard {
-    bool fails_first = false;  // The call failed, and the one before did not.
+    // The call failed, which people are to be told: the call before did not fail, or the backup is
+    // of an earlier release, and they have not been told that yet.
+    bool tells = false;
     // For how long no request is sent from this stream.
     absl::Duration wait = absl::ZeroDuration();
   };
-  Heard Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply,
+  // `in_pieces`: the request was larger than a message.
+  Heard Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply, bool in_pieces,
              absl::Time now);
 
  private:
@@ -45,6 +48,7 @@ class ReplicaTurns {
     bool calling = false;
     absl::Duration wait = absl::ZeroDuration();  // After the last call.
     absl::Time next = absl::InfinitePast();
+    bool told_release = false;  // It was told that the backup is of an earlier release.
   };
 
   std::map<uint64_t, Turn> turns_;  // By the number of their stream.

@@ -58,7 +58,8 @@ void ReplicaSender::Send(const std::shared_ptr<ps::ReplicaStream>& stream) {
 // The sender of a process looks every 20 ms; here a turn comes when there may be something to do.
 void ReplicaSender::Hear(ps::ReplicaStream& stream,
                          const absl::StatusOr<v1::ReplicateReply>& reply) {
-  const ps::ReplicaTurns::Heard heard = turns_.Hear(stream, reply, cast_.schedule().Now());
+  const ps::ReplicaTurns::Heard heard =
+      turns_.Hear(stream, reply, /*in_pieces=*/false, cast_.schedule().Now());
   if (heard.wait == absl::ZeroDuration()) return SendAll();
   SendSoon(heard.wait);
 }

@@ -41,6 +41,33 @@ TEST_F(ChiefReplicasTest, TheNextChiefWaitsForLeasesOfTheOneBefore) {
   EXPECT_THAT(next.loads, IsEmpty());
 }
 
+TEST_F(ChiefReplicasTest, SoItDoesWhereTheJobHadFailedAndGoesOnInALaterTimeline) {
+  crew_.states.back().set_state(v1::JOB_STATE_FAILED);
+  Crew next = Crew::Successor(options_, crew_);
+  next.RegisterShards();
+  next.Advance(absl::Seconds(5));
+  ASSERT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
+  ASSERT_GT(next.machine.view().timeline(), timeline_);
+  ASSERT_THAT(next.machine.view().pairs(), SizeIs(8));
+  next.Stop(1);
+  next.Advance(absl::Seconds(15));
+  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 3);
+  next.Advance(absl::Seconds(1));
+  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 0);
+}
+
+TEST_F(ChiefReplicasTest, WhoServesTheTimelineBeforeHasNoLeaseOfAChiefThatHasBegunALaterOne) {
+  crew_.states.back().set_state(v1::JOB_STATE_FAILED);
+  Crew next = Crew::Successor(options_, crew_);
+  next.RegisterShards();
+  next.Advance(absl::Seconds(5));
+  ASSERT_GT(next.machine.view().timeline(), timeline_);
+  EXPECT_EQ(next.ShardHeartbeat(1).lease_seconds(), 10);
+  next.shards[1].loaded_timeline = timeline_;
+  EXPECT_EQ(next.ShardHeartbeat(1).lease_seconds(), 0);
+  EXPECT_TRUE(next.ShardHeartbeat(1).known());
+}
+
 TEST_F(ChiefReplicasTest, ItDoesNotWaitForAProcessThatHasEnded) {
   const uint64_t incarnation = crew_.shards.at(1).incarnation;
   crew_.Stop(1);

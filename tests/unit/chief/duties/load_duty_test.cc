@@ -66,6 +66,11 @@ class PartialLoadDutyTest : public LoadDutyTest {
   PartialLoadDutyTest() : LoadDutyTest(CrewOptions{.tasks = 10, .partial = true}) {}
 };
 
+class ReplicaLoadDutyTest : public LoadDutyTest {
+ protected:
+  ReplicaLoadDutyTest() : LoadDutyTest(CrewOptions{.tasks = 10, .replicas = 1, .uri = "/models"}) {}
+};
+
 TEST_F(LoadDutyTest, AProcessIsNotCalledBeforeAViewIsPublishedThatNamesIt) {
   Load({}, {0, 1});
   AddShard(1, /*incarnation=*/7);
@@ -100,6 +105,20 @@ TEST_F(LoadDutyTest, AShardThatIsNotDoneIsAskedAgainUntilItIs) {
   reply.set_done(true);
   EXPECT_TRUE(Answer(calls[0], ShardReply(reply)));
   EXPECT_TRUE(job_.recovery.restoration.loaded());
+}
+
+TEST_F(ReplicaLoadDutyTest, WhoHasLoadedMayHaveALeaseForWhichItHasAskedBefore) {
+  Load({"c"}, {0});
+  duty_.Send();
+  const std::vector<CallShard> calls = Calls();
+  ASSERT_THAT(calls, testing::SizeIs(1));
+  const ShardLease& lease = job_.placement.hearing.lease();
+  v1::LoadPartitionsReply reply;
+  reply.set_done(true);
+  EXPECT_TRUE(lease.IsOver(100, now_));
+  EXPECT_TRUE(Answer(calls[0], ShardReply(reply)));
+  EXPECT_FALSE(lease.IsOver(100, now_ + absl::Seconds(10)));
+  EXPECT_TRUE(lease.IsOver(100, now_ + absl::Seconds(10.2)));
 }
 
 TEST_F(LoadDutyTest, AShardThatCannotLoadForNowIsAskedAgainASecondLater) {

@@ -19,6 +19,13 @@ class MemberDutyTest : public DutyTest {
   MemberDuty duty_{job_, orders_};
 };
 
+class ReplicaMemberDutyTest : public DutyTest {
+ protected:
+  ReplicaMemberDutyTest() : DutyTest(CrewOptions{.tasks = 10, .replicas = 1}) {}
+
+  MemberDuty duty_{job_, orders_};
+};
+
 TEST_F(MemberDutyTest, AShardThatComesIsToldTheTimelineBeforeTheViewNamesIt) {
   Run(2);
   AddShard(2);
@@ -33,6 +40,20 @@ TEST_F(MemberDutyTest, AShardThatComesIsToldTheTimelineBeforeTheViewNamesIt) {
   duty_.OnAnswer(*job_.calls.OnReply(calls[0].call, ShardReply(reply), now_), now_);
   duty_.Advance(now_);
   EXPECT_TRUE(job_.placement.views.members().contains(2));
+}
+
+TEST_F(ReplicaMemberDutyTest, WhoHasJoinedMayHaveALeaseForWhichItHasAskedBefore) {
+  Run(2);
+  AddShard(2);
+  duty_.Advance(now_);
+  const std::vector<CallShard> calls = Calls();
+  ASSERT_THAT(calls, testing::SizeIs(1));
+  v1::LoadPartitionsReply reply;
+  reply.set_done(true);
+  const ShardLease& lease = job_.placement.hearing.lease();
+  EXPECT_TRUE(lease.IsOver(102, now_));
+  duty_.OnAnswer(*job_.calls.OnReply(calls[0].call, ShardReply(reply), now_), now_);
+  EXPECT_FALSE(lease.IsOver(102, now_ + absl::Seconds(10)));
 }
 
 TEST_F(MemberDutyTest, NobodyIsAdmittedWhenTheEndHasBegun) {

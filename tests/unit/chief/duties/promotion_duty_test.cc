@@ -69,6 +69,17 @@ TEST_F(PromotionDutyTest, OnlyAProcessOfWhichEverybodyHasHeardMayAnswerPulls) {
   EXPECT_EQ(duty_.LeaseOf(2, 102, now_), 0) << "another chief grants them";
 }
 
+TEST_F(PromotionDutyTest, AShardThatServesAnotherTimelineHasNoLeaseAndOneThatServesNoneHas) {
+  job_.placement.views.SetTimeline(job_.recovery.next_timeline++);
+  EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 10) << "nobody has heard of the later timeline";
+  Publish();
+  EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 0);
+  shard(1).loaded_timeline = 0;
+  EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 10);
+  shard(1).loaded_timeline = job_.placement.timeline();
+  EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 10);
+}
+
 TEST_F(PromotionDutyTest, NobodyTakesOverWhileTheSilentShardMayStillAnswerPulls) {
   Pass(absl::Seconds(5), /*silent=*/1);
   (void)duty_.LeaseOf(1, 101, now_);

@@ -87,6 +87,25 @@ TEST_F(StateDutyTest, ACompletedJobIsNotBegunAgain) {
   EXPECT_TRUE(next.job.takeover.settled()) << "no shard is waited for";
 }
 
+TEST_F(StateDutyTest, WhateverAJobGoesOnFromLeasesOfTheChiefBeforeAreWaitedFor) {
+  CrewOptions options = TenTasks();
+  options.replicas = 1;
+  for (const v1::JobState before :
+       {v1::JOB_STATE_PENDING, v1::JOB_STATE_RESTORING, v1::JOB_STATE_RUNNING,
+        v1::JOB_STATE_COMPLETED, v1::JOB_STATE_FAILED}) {
+    v1::ChiefState state = StateOfNow();
+    state.set_state(before);
+    for (const uint64_t term : {uint64_t{1}, uint64_t{6}}) {
+      JobContext next({.term = term, .run_id = 2, .seal_key = "another key", .shards = 2},
+                      PlanOf(options), {.state = state}, now_);
+      StateDuty(next, orders_).Inherit(state, now_);
+      const ShardLease& lease = next.placement.hearing.lease();
+      EXPECT_EQ(lease.IsOver(100, now_ + absl::Seconds(20)), term == 1) << before;
+      EXPECT_TRUE(lease.IsOver(100, now_ + absl::Seconds(21))) << before;
+    }
+  }
+}
+
 TEST_F(StateDutyTest, AStopOutlivesTheChiefThatWasToldOfIt) {
   v1::ChiefState state = StateOfNow();
   state.set_state(v1::JOB_STATE_CHECKPOINTING);

@@ -36,10 +36,8 @@ TEST(ShardLeaseTest, WhileTheStoreIsAwayForAWhileLeasesAreGrantedAsEverAndThenWh
 
 TEST(ShardLeaseTest, WhatASupersededChiefGrantsEndsBeforeTheNextOneTakesItForOver) {
   const absl::Time claimed = kLeaseStart + absl::Seconds(1);
-  v1::View view;
-  view.add_shards()->set_incarnation(7);
   ShardLease next(absl::Seconds(10));
-  next.Inherit(view, claimed);
+  next.Inherit(claimed);
   ShardLease superseded(absl::Seconds(10));
   for (absl::Time now = kLeaseStart; now < claimed + absl::Minutes(1); now += absl::Seconds(1)) {
     const absl::Time end = now + absl::Seconds(superseded.Grant(7, kLeaseStart, now));
@@ -49,11 +47,9 @@ TEST(ShardLeaseTest, WhatASupersededChiefGrantsEndsBeforeTheNextOneTakesItForOve
 
 TEST(ShardLeaseTest,
      AShardThatGoesBackToTheSupersededChiefIsWaitedForThoughTheNextOneHasHeardOfIt) {
-  v1::View view;
-  view.add_shards()->set_incarnation(7);
   ShardLease superseded(absl::Seconds(10));
   ShardLease next(absl::Seconds(10));
-  next.Inherit(view, kLeaseStart);
+  next.Inherit(kLeaseStart);
   (void)next.Grant(7, kLeaseStart, kLeaseStart + absl::Seconds(1));
   const absl::Time back = kLeaseStart + absl::Seconds(8);
   const absl::Time end = back + absl::Seconds(superseded.Grant(7, kLeaseStart, back));
@@ -77,19 +73,32 @@ TEST(ShardLeaseTest, OfAProcessThatHasEndedNobodyWaitsForTheLease) {
 }
 
 TEST(ShardLeaseTest, WhatAPredecessorMayHaveGrantedIsWaitedOut) {
-  v1::View view;
-  view.add_shards()->set_incarnation(7);
   ShardLease leases(absl::Seconds(10));
-  leases.Inherit(view, kLeaseStart);
+  leases.Inherit(kLeaseStart);
   EXPECT_FALSE(leases.IsOver(7, kLeaseStart + absl::Seconds(20)));
   EXPECT_TRUE(leases.IsOver(7, kLeaseStart + absl::Seconds(21)));
 }
 
+TEST(ShardLeaseTest, AProcessThatHasEndedIsNotWaitedForThoughAPredecessorMayHaveGrantedItALease) {
+  ShardLease leases(absl::Seconds(10));
+  leases.Inherit(kLeaseStart);
+  leases.Forget(7);
+  (void)leases.Grant(8, kLeaseStart, kLeaseStart);
+  EXPECT_TRUE(leases.IsOver(7, kLeaseStart));
+  EXPECT_FALSE(leases.IsOver(8, kLeaseStart + absl::Seconds(20)));
+}
+
+TEST(ShardLeaseTest, WhatAProcessHasAskedForBeforeItHasLoadedIsWaitedOut) {
+  ShardLease leases(absl::Seconds(10));
+  leases.Await(7, kLeaseStart);
+  EXPECT_FALSE(leases.IsOver(7, kLeaseStart + absl::Seconds(10)));
+  EXPECT_TRUE(leases.IsOver(7, kLeaseStart + leases.patience()));
+}
+
 TEST(ShardLeaseTest, WithoutReplicasNothingIsGranted) {
-  v1::View view;
-  view.add_shards()->set_incarnation(7);
   ShardLease leases(absl::ZeroDuration());
-  leases.Inherit(view, kLeaseStart);
+  leases.Inherit(kLeaseStart);
+  leases.Await(7, kLeaseStart);
   EXPECT_EQ(leases.Grant(7, kLeaseStart, kLeaseStart), 0);
   EXPECT_TRUE(leases.IsOver(7, kLeaseStart));
 }

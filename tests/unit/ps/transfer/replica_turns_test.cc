@@ -56,7 +56,8 @@ TEST_F(ReplicaTurnsTest, OneRequestIsUnderWayAtATimeAndTheNextFollowsItAtOnce) {
   EXPECT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
   AppendTo(*stream_);
   EXPECT_THAT(turns_.Take({stream_}, now_), IsEmpty());
-  EXPECT_EQ(turns_.Hear(*stream_, TakenUpTo(1), now_).wait, absl::ZeroDuration());
+  EXPECT_EQ(turns_.Hear(*stream_, TakenUpTo(1), /*in_pieces=*/false, now_).wait,
+            absl::ZeroDuration());
   EXPECT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
 }
 
@@ -68,7 +69,8 @@ TEST_F(ReplicaTurnsTest, WhatARequestAtWorkHasDoneGoesWithWhatIsWaitedFor) {
   AppendTo(*stream_);
   ASSERT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
   Begin(*stream_);
-  EXPECT_EQ(turns_.Hear(*stream_, TakenUpTo(2), now_).wait, absl::ZeroDuration());
+  EXPECT_EQ(turns_.Hear(*stream_, TakenUpTo(2), /*in_pieces=*/false, now_).wait,
+            absl::ZeroDuration());
   EXPECT_THAT(turns_.Take({stream_}, now_), IsEmpty()) << "nobody waits for it yet";
   stream_->Wake();
   EXPECT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
@@ -79,22 +81,39 @@ TEST_F(ReplicaTurnsTest, ABackupThatDoesNotAnswerIsLeftAloneLongerEachTimeAndTol
   absl::Duration expected = ReplicaTurns::kFirstWait;
   for (int i = 0; i < 10; ++i) {
     ASSERT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
-    const auto heard = turns_.Hear(*stream_, absl::UnavailableError("away"), now_);
-    EXPECT_EQ(heard.fails_first, i == 0);
+    const auto heard =
+        turns_.Hear(*stream_, absl::UnavailableError("away"), /*in_pieces=*/false, now_);
+    EXPECT_EQ(heard.tells, i == 0);
     EXPECT_EQ(heard.wait, expected);
     EXPECT_THAT(turns_.Take({stream_}, now_ + heard.wait - absl::Nanoseconds(1)), IsEmpty());
     now_ += heard.wait;
     expected = std::min(2 * expected, ReplicaTurns::kLongestWait);
   }
   ASSERT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
-  EXPECT_EQ(turns_.Hear(*stream_, TakenUpTo(1), now_).wait, absl::ZeroDuration());
+  EXPECT_EQ(turns_.Hear(*stream_, TakenUpTo(1), /*in_pieces=*/false, now_).wait,
+            absl::ZeroDuration());
+}
+
+TEST_F(ReplicaTurnsTest, ABackupOfAnEarlierReleaseIsToldOfOnceThoughItWasSilentBefore) {
+  AppendTo(*stream_);
+  const auto fails = [this](const absl::Status& why) {
+    EXPECT_THAT(turns_.Take({stream_}, now_), ElementsAre(stream_));
+    const auto heard = turns_.Hear(*stream_, why, /*in_pieces=*/true, now_);
+    now_ += heard.wait;
+    return heard.tells;
+  };
+  EXPECT_TRUE(fails(absl::UnavailableError("away")));
+  EXPECT_TRUE(fails(absl::UnimplementedError("")));
+  EXPECT_FALSE(fails(absl::UnimplementedError("")));
+  EXPECT_FALSE(fails(absl::UnavailableError("away")));
+  EXPECT_FALSE(fails(absl::UnimplementedError("")));
 }
 
 TEST_F(ReplicaTurnsTest, ABackupThatTakesNothingIsLeftAloneAndIsNoFailure) {
   AppendTo(*stream_);
   turns_.Take({stream_}, now_);
-  const auto heard = turns_.Hear(*stream_, TakenUpTo(0), now_);
-  EXPECT_FALSE(heard.fails_first);
+  const auto heard = turns_.Hear(*stream_, TakenUpTo(0), /*in_pieces=*/false, now_);
+  EXPECT_FALSE(heard.tells);
   EXPECT_EQ(heard.wait, ReplicaTurns::kFirstWait);
 }
 
@@ -104,7 +123,8 @@ TEST_F(ReplicaTurnsTest, AStreamThatHasEndedIsForgottenAndItsLateAnswerChangesNo
   EXPECT_TRUE(turns_.Knows(1));
   turns_.Take({}, now_);
   EXPECT_FALSE(turns_.Knows(1));
-  EXPECT_FALSE(turns_.Hear(*stream_, absl::UnavailableError("away"), now_).fails_first);
+  EXPECT_FALSE(
+      turns_.Hear(*stream_, absl::UnavailableError("away"), /*in_pieces=*/false, now_).tells);
 }
 
 }  // namespace
