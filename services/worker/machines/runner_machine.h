@@ -262,7 +262,7 @@ struct TaskLease {
   uint64_t first_batch = 0;
   bool evaluation = false;  // Pulls with evaluation = true, pushes nothing.
   // A pull begins only while at most so many steps before it are not settled. At most
-  // StreamLedger::kWindow.
+  // StreamLedger::kWindow. An evaluation does not go by it: it pulls one batch ahead.
   int push_window = 1;
 };
 
