@@ -175,9 +175,10 @@ uint64_t WithinReadAhead(uint64_t batches, uint64_t batch_bytes) {
 
 // Returns how many batches the runner of a thread, or of one of its `lanes` (0: no rounds), holds
 // that are not ahead of time. A lane works on one until its round has it. On a task a batch is held
-// until its push is answered, as the steps under way are, and the one after these is read at once.
+// until its push is answered, as the steps under way are, and the one after these is read at once;
+// so is the first one of the next task, which begins beside them (worker/session/held_leases).
 uint64_t BatchesAtWork(const v1::JobSpec& job, uint64_t lanes) {
-  return lanes > 0 ? 1 : 2 + uint64_t{job.train().push_window()};
+  return lanes > 0 ? 1 : StepsUnderWay(job, lanes, /*dense_bytes=*/0) + 2;
 }
 
 // Returns what steps take for the keys of their batch, beside the batch and before anything is

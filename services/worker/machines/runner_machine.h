@@ -4,7 +4,7 @@
 //   Task runner (async, ssp, evaluation): computes the batches of a task, from `first_batch` on.
 //   The pull of batch k+1 overlaps the computation of k, but begins only when at most `push_window`
 //   steps before it are not settled: a single worker's gradients are at most so many updates stale.
-//   Steps of the trainer's task before count, too: while there are such, the shell feeds Tick{}.
+//   Steps of the trainer's task before count, too: when such are over, the shell feeds Tick{}.
 //   What has been pulled is to be computed at once, also if the batch before it still is.
 //
 //   Lane runner (sync, and the hybrid): open a round at the coordinator -> take the batch that the
@@ -262,7 +262,7 @@ struct TaskLease {
   uint64_t first_batch = 0;
   bool evaluation = false;  // Pulls with evaluation = true, pushes nothing.
   // A pull begins only while at most so many steps before it are not settled. At most
-  // StreamLedger::kWindow.
+  // StreamLedger::kWindow. An evaluation does not go by it: it pulls one batch ahead.
   int push_window = 1;
 };
 

@@ -74,11 +74,12 @@ void TaskRunner::OnEnd(const EndOfData& end) {
 
 // Batch `number` is pulled while the one before it computes, but not before enough pushes have been
 // acknowledged: a pull that overtook these pushes would miss their updates. The last batches of the
-// trainer's task before may be among them.
+// trainer's task before may be among them. An evaluation pushes nothing, and more than one batch
+// that waits to be computed would only take memory.
 bool TaskRunner::MayPull(uint64_t number, const RunnerContext& context) const {
+  if (!Trains()) return number <= progress_.batches_done + 1;
   const auto window = static_cast<uint64_t>(lease_.push_window);
-  if (number > progress_.batches_done + window) return false;
-  return !Trains() || context.clock.open_steps() <= window;
+  return number <= progress_.batches_done + window && context.clock.open_steps() <= window;
 }
 
 void TaskRunner::PumpPulls(const RunnerContext& context) {

@@ -29,7 +29,9 @@ class TrainerClock {
   void Over(uint64_t step);
 
   // Returns how many steps have begun and are not over, of all runners of the trainer.
-  uint64_t open_steps() const { return next_ - floor_ - over_.size(); }
+  uint64_t open_steps() const { return next_ - steps_over(); }
+  // Returns how many steps are over. Rises with each of them, whoever began it.
+  uint64_t steps_over() const { return floor_ + over_.size(); }
 
   // All steps below `clock` are over, because a later round has opened or a lease begins later.
   void AdvanceTo(uint64_t clock);

@@ -37,7 +37,8 @@ HeldLeases::HeldLeases(const HeldLeases& other, TrainerClock& clock, BeginWork b
       waiting_(other.waiting_),
       timeline_(other.timeline_),
       placed_(other.placed_),
-      draining_(other.draining_) {
+      draining_(other.draining_),
+      woken_at_(other.woken_at_) {
   for (const auto& [generation, held] : other.held_) {
     held_[generation] = {held.kind, held.timeline, copy(*held.work)};
   }
@@ -49,12 +50,6 @@ bool HeldLeases::ReadsTask() const {
     const LeaseWork& work = *entry.second.work;
     return entry.second.kind == v1::LEASE_KIND_TASK && !work.over() && !work.HasReadAll();
   });
-}
-
-bool HeldLeases::TasksOverlap() const {
-  return std::count_if(held_.begin(), held_.end(), [](const auto& entry) {
-           return entry.second.kind == v1::LEASE_KIND_TASK && !entry.second.work->over();
-         }) > 1;
 }
 
 void HeldLeases::Grant(const v1::Lease& lease) {
@@ -138,10 +133,20 @@ absl::Time HeldLeases::NextWake() const {
 
 void HeldLeases::Wake(absl::Time now) {
   BeginWaiting();
-  const bool overlap = TasksOverlap();  // Then each may wait for steps of the other.
   for (auto& [generation, held] : held_) {
-    const bool due = overlap || held.work->NextWake() <= now;
-    if (due && !held.work->over()) held.work->Deliver(Tick());
+    if (!held.work->over() && held.work->NextWake() <= now) held.work->Deliver(Tick());
+  }
+  WakeTasks();
+}
+
+// A task may wait for steps of another one. Nobody else tells it that these are over, and by then
+// the other task may be over as well, or gone.
+void HeldLeases::WakeTasks() {
+  while (woken_at_ != clock_.steps_over()) {
+    woken_at_ = clock_.steps_over();
+    for (auto& [generation, held] : held_) {
+      if (held.kind == v1::LEASE_KIND_TASK && !held.work->over()) held.work->Deliver(Tick());
+    }
   }
 }
 

@@ -53,7 +53,8 @@ class HeldLeases {
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted);
 
   absl::Time NextWake() const;
-  // To be called after whatever happens to the leases: begins the spare task if its time has come.
+  // To be called after whatever happens to the leases: begins the spare task if its time has come,
+  // and wakes tasks when steps are over.
   void Wake(absl::Time now);
 
   bool HasEnded() const;  // A lease is over (or given back), and not reported yet.
@@ -75,7 +76,7 @@ class HeldLeases {
   bool MayBegin(const v1::Lease& lease) const;
   void BeginWaiting();
   bool ReadsTask() const;
-  bool TasksOverlap() const;
+  void WakeTasks();
 
   const TrainerId trainer_;
   TrainerClock& clock_;
@@ -87,6 +88,7 @@ class HeldLeases {
   uint64_t timeline_ = 0;  // The timeline of the view.
   bool placed_ = false;    // The view says where the partitions are.
   bool draining_ = false;
+  uint64_t woken_at_ = 0;  // How many of the trainer's steps were over when its tasks were woken.
 };
 
 }  // namespace capstan::worker

@@ -28,8 +28,8 @@ class Computer {
   virtual ~Computer() = default;
 
   // Computes `step` after all steps submitted before; `done` then runs on the event loop. The queue
-  // is bounded by the leases of the trainer: a lane has at most one step here, a task one more than
-  // train.push_window.
+  // is bounded by the leases of the trainer: a lane has at most one step here, an evaluation two, a
+  // task one more than train.push_window.
   virtual void Submit(std::shared_ptr<Step> step, Kind kind, absl::AnyInvocable<void()> done) = 0;
 };
 

@@ -39,15 +39,15 @@ class SharedPulls {
 
  private:
   struct Waiting {
-    std::shared_ptr<Step> step;
-    Done done;  // Null once nobody waits any more.
+    std::shared_ptr<Step> step;  // Shared with its lease. Null once nobody waits any more,
+    Done done;                   // as this is.
   };
 
  public:
   // One that waits for another's pull, as long as this object lives.
   class Part {
    public:
-    ~Part() { waiting_->done = nullptr; }
+    ~Part() { *waiting_ = {}; }  // The step's memory is not to wait for the pull's end.
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
 

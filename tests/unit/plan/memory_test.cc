@@ -99,8 +99,9 @@ TEST(WorkerMemoryTest, LanesHaveBatchesReadyWithinABoundAndCutNoneBeyondThem) {
   EXPECT_EQ(batches(1'000), 1u + 2);
 }
 
-// While one is computed, the pushes of those before it are not answered, and the next one is read.
-TEST(WorkerMemoryTest, ATaskHoldsTheBatchesOfItsStepsUnderWayAndTheNextOne) {
+// While one is computed, the pushes of those before it are not answered, and the next one is read,
+// both of the task that ends and of the one that begins.
+TEST(WorkerMemoryTest, ATaskHoldsTheBatchesOfItsStepsUnderWayAndTheNextOneOfEachOfTwo) {
   const Scale scale = {.workers = 1, .shards = 1};
   constexpr uint64_t kBatch = 100'000'000;  // One is ready beyond these, and one is cut.
   v1::JobSpec job = DenseJob(0);
@@ -111,9 +112,9 @@ TEST(WorkerMemoryTest, ATaskHoldsTheBatchesOfItsStepsUnderWayAndTheNextOne) {
     const DataFacts facts = {.record_bytes = kBatch / job.train().batch_size()};
     return PartOf(SizesFor(job, scale, facts).worker, "batches read ahead") / kBatch;
   };
-  EXPECT_EQ(batches(), 8u * 3 + 1 + 1);
+  EXPECT_EQ(batches(), 8u * 4 + 1 + 1);
   job.mutable_train()->set_push_window(4);
-  EXPECT_EQ(batches(), 8u * 6 + 1 + 1);
+  EXPECT_EQ(batches(), 8u * 7 + 1 + 1);
 }
 
 TEST(WorkerMemoryTest, EachBatchAtWorkOrReadAheadHasItsKeysOnceMore) {

@@ -45,6 +45,22 @@ TEST(TrainerClockTest, StepsGivenUpAreOver) {
   EXPECT_EQ(clock.ClockOf(kShard), 2u);
 }
 
+TEST(TrainerClockTest, StepsThatHaveBegunAreOpenUntilTheyAreOver) {
+  TrainerClock clock(10);
+  const uint64_t first = clock.BeginStep();
+  const uint64_t second = clock.BeginStep();
+  EXPECT_EQ(clock.open_steps(), 2u);
+  EXPECT_EQ(clock.steps_over(), 10u);
+  clock.Over(second);
+  EXPECT_EQ(clock.open_steps(), 1u) << "whichever comes first";
+  EXPECT_EQ(clock.steps_over(), 11u);
+  clock.Over(first);
+  EXPECT_EQ(clock.open_steps(), 0u);
+  clock.AdvanceTo(40);
+  EXPECT_EQ(clock.open_steps(), 0u);
+  EXPECT_EQ(clock.steps_over(), 40u);
+}
+
 TEST(TrainerClockTest, ALeaseThatBeginsLaterMovesTheClockOn) {
   TrainerClock clock(0);
   clock.AdvanceTo(40);

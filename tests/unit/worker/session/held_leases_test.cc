@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace capstan::worker {
 namespace {
@@ -30,6 +32,7 @@ class HeldLeasesTest : public ::testing::Test {
       }
       if (std::holds_alternative<Tick>(event)) {
         test_.woken_.push_back(lease_.generation().count());
+        if (test_.ends_when_woken_) test_.clock_.Over(*test_.ends_when_woken_);
       }
     }
     void Extend(const v1::Lease&) override {}
@@ -69,6 +72,7 @@ class HeldLeasesTest : public ::testing::Test {
   std::vector<uint64_t> at_work_;  // Their counts.
   std::vector<uint64_t> revoked_;
   std::vector<uint64_t> woken_;
+  std::optional<uint64_t> ends_when_woken_;  // A step that is over then.
   uint64_t over_ = 0;
   uint64_t read_ = 0;
   uint64_t news_ = 0;
@@ -121,19 +125,48 @@ TEST_F(HeldLeasesTest, ASpareTaskBeginsOnceAllOfTheOneBeforeItHasBeenRead) {
   EXPECT_THAT(at_work_, ElementsAre(1, 2)) << "the second is being read";
 }
 
-// Each may wait for steps of the other, which nobody else would tell it of.
-TEST_F(HeldLeasesTest, TasksThatOverlapAreWokenEachTime) {
+// A task may wait for steps of another, which nobody else would tell it of.
+TEST_F(HeldLeasesTest, TasksAreWokenWheneverStepsAreOver) {
   Place(kTimeline);
   Grant(1);
-  Grant(2);
-  leases_.Wake(absl::UnixEpoch());
-  EXPECT_THAT(woken_, IsEmpty()) << "one alone knows when it has to be woken";
   read_ = 1;
+  Grant(2);
+  const uint64_t first = clock_.BeginStep(), second = clock_.BeginStep();
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(woken_, IsEmpty());
+  clock_.Over(second);
   leases_.Wake(absl::UnixEpoch());
   EXPECT_THAT(woken_, ElementsAre(1, 2));
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(woken_, ElementsAre(1, 2)) << "only once";
+  clock_.Over(first);
   over_ = 1;
   leases_.Wake(absl::UnixEpoch());
-  EXPECT_THAT(woken_, ElementsAre(1, 2));
+  EXPECT_THAT(woken_, ElementsAre(1, 2, 2)) << "also if that was the end of the other";
+}
+
+TEST_F(HeldLeasesTest, ATaskIsWokenWhenTheStepsItWaitsForGoWithTheirLease) {
+  Place(kTimeline);
+  Grant(1);
+  read_ = 1;
+  Grant(2);
+  const uint64_t step = clock_.BeginStep();
+  leases_.Wake(absl::UnixEpoch());
+  leases_.Revoke(Generation{.term = 1, .count = 1});
+  clock_.Over(step);  // As its runner says when it is revoked.
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(woken_, ElementsAre(2));
+}
+
+// Waking one task may end another: of that, too, the first is told at once.
+TEST_F(HeldLeasesTest, TasksAreWokenUntilNoMoreStepsAreOver) {
+  Place(kTimeline);
+  Grant(1);
+  const uint64_t first = clock_.BeginStep(), second = clock_.BeginStep();
+  clock_.Over(first);
+  ends_when_woken_ = second;
+  leases_.Wake(absl::UnixEpoch());
+  EXPECT_THAT(woken_, ElementsAre(1, 1));
 }
 
 // Under ssp it would count steps of the task before as over that are not.

@@ -134,6 +134,7 @@ TEST_F(SharedPullsTest, WhoHasLeftIsWrittenToNoMoreAndHearsNothing) {
   const std::shared_ptr<SharedPulls::Pull> pull = pulls_.Begin(kRoundSeven, StepOf(5, 1));
   auto part = Join(other, "other"), later = Join(late, "late");
   part.reset();
+  EXPECT_EQ(other.use_count(), 1) << "its memory is free at once";
   pull->Complete({});
   later.reset();
   Poll();
