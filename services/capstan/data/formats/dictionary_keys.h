@@ -28,7 +28,8 @@ class DictionaryKeys {
  private:
   // As many rows of the columns as 2 bytes can number, or what is left of them.
   struct Block {
-    uint64_t bytes() const;  // Of what it holds.
+    // Returns the bytes of what it holds.
+    uint64_t bytes() const;
 
     std::vector<uint64_t> keys;    // The different keys of each column, one column after another.
     std::vector<uint32_t> begin;   // Where those of each column begin in `keys`.
