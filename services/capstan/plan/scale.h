@@ -31,8 +31,9 @@ struct DataFacts {
   uint64_t rows = 0;          // Rows that the tables hold in the end; 0: not known.
   uint64_t keys_a_batch = 0;  // Different keys in a batch; 0: the job has no table.
   uint64_t record_bytes = 0;  // Memory that one parsed record takes in a worker,
-  uint64_t task_bytes = 0;    // and that a task takes while it is read,
-  // where its keys are packed (data/formats/dictionary_keys), too.
+  uint64_t task_bytes = 0;    // and that a task takes while it is read.
+  // The same where keys are packed (data/formats/dictionary_keys). Of a record 0: not known.
+  uint64_t packed_record_bytes = 0;
   uint64_t packed_task_bytes = 0;
 };
 

@@ -25,6 +25,7 @@
 #include "capstan/model/layout.h"
 #include "capstan/plan/measured_run.h"
 #include "capstan/plan/plan.h"
+#include "capstan/plan/task_memory.h"
 #include "cli/commands/command.h"
 #include "cli/commands/measure_job.h"
 #include "cli/commands/plan_text.h"
@@ -153,8 +154,7 @@ absl::StatusOr<TaskRanges> LookAtData(v1::JobSpec& job, DataFacts& facts) {
   const RowEstimate estimate = EstimateRows(job, *files, train);
   facts.rows = estimate.rows;
   facts.keys_a_batch = estimate.keys_a_batch;
-  facts.packed_task_bytes =
-      DivideUp(facts.records, std::max<uint64_t>(facts.tasks, 1)) * estimate.packed_record_bytes;
+  facts.packed_record_bytes = estimate.packed_record_bytes;
   return train;
 }
 
@@ -197,15 +197,7 @@ absl::Status TellFacts(const PlanSettings& options, const v1::JobSpec& job, Data
   const uint64_t all = job.train().batch_size() * fields;
   if (facts.keys_a_batch == 0) facts.keys_a_batch = all;
   if (job.tables().empty()) facts.keys_a_batch = 0;
-  facts.record_bytes = sizeof(float) * (1 + job.data().dense_width()) +
-                       (sizeof(uint64_t) + sizeof(uint32_t)) * fields;
-  // Images stay encoded until their batch is cut.
-  const bool stored = job.data().image().height() > 0 || facts.records == 0;
-  facts.task_bytes =
-      stored ? TaskBytes(job.data(), facts.bytes > 0 ? facts.bytes : uint64_t{1} << 40)
-             : DivideUp(facts.records, std::max<uint64_t>(facts.tasks, 1)) * facts.record_bytes;
-  // Unless the data were looked at, nobody knows how many keys occur again.
-  if (stored || facts.packed_task_bytes == 0) facts.packed_task_bytes = facts.task_bytes;
+  facts = WithTaskMemory(job, facts);
   return absl::OkStatus();
 }
 

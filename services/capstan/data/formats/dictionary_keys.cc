@@ -1,6 +1,7 @@
 #include "capstan/data/formats/dictionary_keys.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "capstan/base/check.h"
 #include "capstan/data/formats/deduplicate.h"
@@ -10,12 +11,18 @@ namespace {
 
 constexpr size_t kBlockRows = size_t{1} << 16;
 
+// Returns the bytes of a block.
+uint64_t BytesOf(size_t different, size_t columns, size_t places) {
+  return different * sizeof(uint64_t) + columns * sizeof(uint32_t) + places * sizeof(uint16_t);
+}
+
 }  // namespace
 
 // Makes blocks one after the other, in memory that it keeps between them.
 class DictionaryKeys::Packer {
  public:
-  Block Pack(std::span<const uint64_t> keys, size_t columns) {
+  // Returns nullopt as soon as the block is known to take more than `most_bytes`.
+  std::optional<Block> Pack(std::span<const uint64_t> keys, size_t columns, uint64_t most_bytes) {
     const size_t rows = keys.size() / columns;
     Block block;
     block.begin.resize(columns);
@@ -27,6 +34,7 @@ class DictionaryKeys::Packer {
       deduplicator_.Run(column_, found_);
       block.begin[column] = static_cast<uint32_t>(different_.size());
       different_.insert(different_.end(), found_.unique.begin(), found_.unique.end());
+      if (BytesOf(different_.size(), columns, keys.size()) > most_bytes) return std::nullopt;
       for (size_t row = 0; row < rows; ++row) {
         block.places[row * columns + column] = static_cast<uint16_t>(found_.index[row]);
       }
@@ -47,11 +55,14 @@ std::optional<DictionaryKeys> DictionaryKeys::Pack(std::span<const uint64_t> key
   DictionaryKeys packed(columns);
   Packer packer;
   const size_t block_places = kBlockRows * columns;
+  uint64_t room = keys.size_bytes() / 4 * 3;
   for (size_t begin = 0; begin < keys.size(); begin += block_places) {
-    packed.blocks_.push_back(
-        packer.Pack(keys.subspan(begin, std::min(block_places, keys.size() - begin)), columns));
+    const auto of_block = keys.subspan(begin, std::min(block_places, keys.size() - begin));
+    std::optional<Block> block = packer.Pack(of_block, columns, room);
+    if (!block) return std::nullopt;
+    room -= block->bytes();
+    packed.blocks_.push_back(*std::move(block));
   }
-  if (packed.bytes() > keys.size_bytes() / 4 * 3) return std::nullopt;
   return packed;
 }
 
@@ -70,12 +81,13 @@ void DictionaryKeys::AppendTo(size_t begin, size_t end, std::vector<uint64_t>& k
   }
 }
 
+uint64_t DictionaryKeys::Block::bytes() const {
+  return BytesOf(keys.size(), begin.size(), places.size());
+}
+
 uint64_t DictionaryKeys::bytes() const {
   uint64_t sum = 0;
-  for (const Block& block : blocks_) {
-    sum += block.keys.size() * sizeof(uint64_t) + block.begin.size() * sizeof(uint32_t) +
-           block.places.size() * sizeof(uint16_t);
-  }
+  for (const Block& block : blocks_) sum += block.bytes();
   return sum;
 }
 

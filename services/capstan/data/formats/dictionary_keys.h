@@ -28,6 +28,9 @@ class DictionaryKeys {
  private:
   // As many rows of the columns as 2 bytes can number, or what is left of them.
   struct Block {
+    // Returns the bytes of what it holds.
+    uint64_t bytes() const;
+
     std::vector<uint64_t> keys;    // The different keys of each column, one column after another.
     std::vector<uint32_t> begin;   // Where those of each column begin in `keys`.
     std::vector<uint16_t> places;  // For each place which of its column's keys it has.

@@ -97,12 +97,17 @@ uint64_t LoadedTask::bytes() const {
   return sum;
 }
 
-void LoadedTask::Clear(size_t first, size_t end, Batch& batch) const {
+size_t LoadedTask::KeysOf(size_t first, size_t end, const std::vector<uint32_t>& offsets) const {
   size_t keys = 0;
   for (size_t place = first; place < end; ++place) {
     const size_t record = RecordAt(place);
-    keys += records_.offsets[record + 1] - records_.offsets[record];
+    keys += offsets[record + 1] - offsets[record];
   }
+  return keys;
+}
+
+void LoadedTask::Clear(size_t first, size_t end, Batch& batch) const {
+  const size_t keys = KeysOf(first, end, records_.offsets);
   batch.labels.clear();
   batch.labels.reserve((end - first) * records_.label_count);
   batch.weights.clear();
@@ -116,10 +121,16 @@ void LoadedTask::Clear(size_t first, size_t end, Batch& batch) const {
   batch.dense.clear();
   batch.dense.reserve((end - first) * records_.dense_width);
   batch.features.resize(records_.features.size());
-  for (Bags& bags : batch.features) {
+  for (size_t i = 0; i < batch.features.size(); ++i) {
+    const Bags& records = records_.features[i];
+    const size_t keys_of_bags = KeysOf(first, end, records.offsets);
+    Bags& bags = batch.features[i];
     bags.offsets.assign(1, 0);
+    bags.offsets.reserve(end - first + 1);
     bags.keys.clear();
+    bags.keys.reserve(keys_of_bags);
     bags.weights.clear();
+    if (!records.weights.empty()) bags.weights.reserve(keys_of_bags);
   }
 }
 

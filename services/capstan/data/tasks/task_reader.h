@@ -66,6 +66,9 @@ class LoadedTask {
   // Empties `batch`, and gives it room for the records at the places [first, end) of the order.
   void Clear(size_t first, size_t end, Batch& batch) const;
   size_t RecordAt(size_t place) const { return order_.empty() ? place : order_[place]; }
+  // Returns how many keys the records at the places [first, end) of the order have. `offsets`:
+  // where the keys of each record begin, and where those of the last one end.
+  size_t KeysOf(size_t first, size_t end, const std::vector<uint32_t>& offsets) const;
   void AppendBag(size_t feature, size_t record, Batch& batch) const;
 
   Batch records_;                                    // Without the keys that are packed.

@@ -73,6 +73,20 @@ TEST(DictionaryKeysTest, KeysOfWhichHardlyOneOccursTwiceAreNotPacked) {
   EXPECT_TRUE(DictionaryKeys::Pack(keys, 1).has_value()) << "each occurs four times now";
 }
 
+TEST(DictionaryKeysTest, WhetherItIsWorthItIsAskedOfAllPiecesTogether) {
+  constexpr uint64_t kPiece = uint64_t{1} << 16;
+  const auto once_after = [](uint64_t sevens, uint64_t different) {
+    std::vector<uint64_t> keys(sevens, 7);
+    for (uint64_t i = 0; i < different; ++i) keys.push_back(Mix64(i));
+    return keys;
+  };
+  const std::vector<uint64_t> few = once_after(3 * kPiece, kPiece);
+  const std::optional<DictionaryKeys> packed = DictionaryKeys::Pack(few, 1);
+  ASSERT_TRUE(packed.has_value());
+  EXPECT_EQ(Unpacked(*packed, 0, few.size()), few);
+  EXPECT_FALSE(DictionaryKeys::Pack(once_after(kPiece, 3 * kPiece), 1).has_value());
+}
+
 TEST(DictionaryKeysTest, NoKeysTakeNothing) {
   const std::optional<DictionaryKeys> packed = DictionaryKeys::Pack({}, 1);
   ASSERT_TRUE(packed.has_value());

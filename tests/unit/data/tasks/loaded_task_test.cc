@@ -101,6 +101,10 @@ TEST(LoadedTaskTest, ABatchTakesNoMoreMemoryThanItsRecords) {
   EXPECT_EQ(batch.values.capacity(), 66u);
   EXPECT_EQ(batch.labels.capacity(), 33u);
   EXPECT_EQ(batch.offsets.capacity(), 34u);
+  const Bags& bags = batch.features[0];
+  EXPECT_EQ(bags.offsets.capacity(), 34u);
+  EXPECT_EQ(bags.keys.capacity(), bags.keys.size());
+  EXPECT_EQ(bags.weights.capacity(), bags.weights.size());
 }
 
 TEST(LoadedTaskTest, LabelsAreThoseThatAreThereInTheOrderOfTheFile) {
