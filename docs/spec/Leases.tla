@@ -19,6 +19,7 @@ CONSTANTS
   Calms,           \* faults end some time, for liveness
   Timelines,       \* 1: all shards serve it from the beginning. More: shard 1 has yet to load the first, and the last chief may begin the next at any time
   Says,            \* a heartbeat says which timeline the shard serves (FALSE: 0, as one that serves none)
+  Ends,            \* a chief may find that the job has ended, and have that stored; who comes next begins a later timeline, or does nothing
   LastWrites,      \* the last chief has to write, too. FALSE: it grants whole leases at any time, which is more than it may; no chief comes after it
   \* The rules. TRUE is the protocol; FALSE breaks it on purpose.
   SelfFence,       \* a shard whose lease is over by its own clock answers no pull
@@ -33,7 +34,9 @@ CONSTANTS
   OnlyDead,        \* a lease is not waited for only where its process is known to have ended
   SameLine,        \* who says that it serves another timeline than that of the published view gets no lease
   HearsLoads,      \* from when a shard has loaded a timeline its chief waits for a lease, as the shard may have asked for one before
-  WaitLater        \* a chief that begins a later timeline waits on for what its predecessor may yet grant
+  WaitLater,       \* a chief that begins a later timeline waits on for what its predecessor may yet grant
+  EndStored,       \* a chief grants whole leases without a write where it is stored that the job has ended (FALSE: where it has)
+  EndSays          \* ... to who says that it serves the timeline of the published view (FALSE: also to who says none)
 
 Shards == {1, 2}
 Terms == 1..Chiefs
@@ -60,9 +63,10 @@ VARIABLES
   stood,     \* term -> ticks of its clock since the write that showed last that its term stood; no more than Term are counted
   write,     \* term -> the write of the state under way: begun, landed or refused; ticks of its clock since it began (until it is refused)
   over,      \* terms of chiefs that know that they are superseded
+  ended,     \* terms of chiefs that know that the job has ended
   since,     \* ticks since a clock missed one
   calm       \* no more faults: messages arrive before the next tick, and only the last chief acts
-vars == <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, write, over, since, calm>>
+vars == <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, write, over, ended, since, calm>>
 
 Init ==
   /\ store = [term |-> 1, view |-> View1]
@@ -77,7 +81,7 @@ Init ==
   /\ wait = [t \in Terms |-> 0]
   /\ stood = [t \in Terms |-> IF t = 1 THEN 0 ELSE Term]
   /\ write = [t \in Terms |-> NoWrite]
-  /\ over = {}
+  /\ over = {} /\ ended = {}
   /\ since = Term
   /\ calm = FALSE
 
@@ -115,91 +119,104 @@ Tick == \E slow \in SUBSET {<<"shard", 1>>, <<"chief", 1>>} : LET
   /\ wait' = [t \in Terms |-> Shorter("chief", t, wait[t])]
   /\ stood' = [t \in Terms |-> Older("chief", t, stood[t], Term)]
   /\ write' = [t \in Terms |-> IF write[t] = NoWrite THEN NoWrite ELSE [write[t] EXCEPT !.age = Older("chief", t, @, Term)]]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, over, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, over, ended, calm>>
 
 (* ---- leases ---- *)
 Beat(s) ==
   /\ s \in Leased /\ Owns(s) /\ beat[s] = NoBeat /\ left[s] < Lease
   /\ beat' = [beat EXCEPT ![s] = [NoBeat EXCEPT !.k = "sent", !.line = IF Says THEN line[s] ELSE 0]]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, wait, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, wait, stood, write, over, ended, since, calm>>
 
 \* The heartbeat or its answer is lost, or the shard has given it up: what the chief has granted it goes on waiting for.
 Lose(s) ==
   /\ ~calm /\ beat[s] # NoBeat
   /\ beat' = [beat EXCEPT ![s] = NoBeat]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, wait, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, wait, stood, write, over, ended, since, calm>>
+
+\* Nobody takes over any more in the timeline in which the job has ended.
+Whole(t, s) == t \in ended /\ (EndSays => beat[s].line = mem[t].line)
 
 \* Only a process that the published view names has a lease. What an earlier chief may yet grant it ends later perhaps.
-Grant(t, s) == LET len == IF Writes(t) THEN Least(Lease, Term - stood[t]) ELSE Lease IN
+Grant(t, s) == LET len == IF Writes(t) /\ ~Whole(t, s) THEN Least(Lease, Term - stood[t]) ELSE Lease IN
   /\ Leads(t) /\ mem[t] \in views /\ s \in {mem[t].own, mem[t].bak}
   /\ SameLine => beat[s].line \in {0, mem[t].line}
   /\ beat[s].k = "sent" /\ len > 0
   /\ beat' = [beat EXCEPT ![s].k = "granted", ![s].len = len]
   /\ wait' = [wait EXCEPT ![t] = IF s # 1 \/ ~Decides(t) THEN @ ELSE IF WaitLonger THEN Most(@, Patience) ELSE Patience]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, stood, write, over, ended, since, calm>>
 
 Take(s) ==
   /\ s \notin dead /\ beat[s].k = "granted"
   /\ left' = [left EXCEPT ![s] = Most(@, IF FromSending THEN Less(beat[s].len, beat[s].age) ELSE beat[s].len)]
   /\ beat' = [beat EXCEPT ![s] = NoBeat]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, wait, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, wait, stood, write, over, ended, since, calm>>
 
 (* ---- the store ---- *)
 Write(t) ==
   /\ Writes(t) /\ Leads(t) /\ write[t] = NoWrite /\ stood[t] > 0
   /\ write' = [write EXCEPT ![t].k = "begun"]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, over, ended, since, calm>>
 
 \* Conditional on the write before. It may never land, and the chief may never hear that it has.
 Land(t) ==
   /\ write[t].k = "begun"
   /\ write' = [write EXCEPT ![t] = IF store.term = t THEN [@ EXCEPT !.k = "landed"] ELSE [NoWrite EXCEPT !.k = "refused"]]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, over, ended, since, calm>>
 
 Hear(t) ==
   /\ write[t].k \in {"landed", "refused"}
   /\ stood' = [stood EXCEPT ![t] = IF write[t].k = "refused" THEN Term ELSE IF FromBegin THEN write[t].age ELSE 0]
   /\ over' = IF write[t].k = "refused" THEN over \cup {t} ELSE over
   /\ write' = [write EXCEPT ![t] = NoWrite]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, ended, since, calm>>
+
+\* The map of a timeline is made anew, over the shards that are there.
+Later(e, l) == [View1 EXCEPT !.e = e, !.line = l + 1]
 
 \* The next chief. What the one before may have granted is waited for; it grants nothing before its first own write.
-Claim == LET t == store.term + 1  v == [store.view EXCEPT !.e = t * 100] IN
-  /\ ~calm /\ t <= Chiefs
+\* With a job of which it is stored that it has ended it goes on in a later timeline.
+Claim == LET t == store.term + 1  again == EndStored /\ store.term \in ended
+             v == IF again THEN Later(t * 100 + 1, store.view.line) ELSE [store.view EXCEPT !.e = t * 100] IN
+  /\ ~calm /\ t <= Chiefs /\ v.line <= Timelines
   /\ store' = [term |-> t, view |-> v]
   /\ mem' = [mem EXCEPT ![t] = v]
-  /\ wait' = [u \in Terms |-> IF u # t THEN 0 ELSE IF ~WaitOld THEN 0 ELSE IF WaitTerm THEN Term + Allowance ELSE Patience]
-  /\ UNCHANGED <<views, seen, dead, line, has, acked, left, beat, stood, write, over, since, calm>>
+  /\ wait' = [u \in Terms |-> IF u # t \/ ~WaitOld \/ (again /\ ~WaitLater) THEN 0 ELSE IF WaitTerm THEN Term + Allowance ELSE Patience]
+  /\ UNCHANGED <<views, seen, dead, line, has, acked, left, beat, stood, write, over, ended, since, calm>>
 
 (* ---- the chief ---- *)
 \* The chief may be wrong about who is silent, so this can happen at any time. A view is stored before it is published.
 Promote(t) == LET v == mem[t]  w == [v EXCEPT !.e = @ + 1, !.own = v.bak, !.bak = 0] IN
-  /\ Leads(t) /\ Decides(t)
+  /\ Leads(t) /\ Decides(t) /\ t \notin ended
   /\ \A s \in Shards : line[s] = v.line
   /\ WaitLease => wait[t] = 0
   /\ calm => v.own \in dead
   /\ mem' = [mem EXCEPT ![t] = w]
   /\ store' = [store EXCEPT !.view = w]
   /\ wait' = [wait EXCEPT ![t] = 0]
-  /\ UNCHANGED <<views, seen, dead, line, has, acked, left, beat, stood, write, over, since, calm>>
+  /\ UNCHANGED <<views, seen, dead, line, has, acked, left, beat, stood, write, over, ended, since, calm>>
 
 Publish(t) ==
   /\ Leads(t) /\ mem[t] \notin views
   /\ views' = views \cup {mem[t]}
-  /\ UNCHANGED <<store, mem, seen, dead, line, has, acked, left, beat, wait, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, seen, dead, line, has, acked, left, beat, wait, stood, write, over, ended, since, calm>>
 
-\* The job returns to a checkpoint, or begins again: the map is made anew, over the shards that are there. A chief whose backups have taken over listens to shard 1 no more, but the next one does.
+\* The job returns to a checkpoint. A chief whose backups have taken over listens to shard 1 no more, but the next one does.
 Begin(t) ==
   /\ t = Chiefs /\ Leads(t) /\ store.term = t /\ mem[t].line < Timelines /\ mem[t].e = t * 100
-  /\ LET w == [View1 EXCEPT !.e = mem[t].e + 1, !.line = mem[t].line + 1] IN mem' = [mem EXCEPT ![t] = w] /\ store' = [store EXCEPT !.view = w]
+  /\ LET w == Later(mem[t].e + 1, mem[t].line) IN mem' = [mem EXCEPT ![t] = w] /\ store' = [store EXCEPT !.view = w]
   /\ wait' = IF WaitLater THEN wait ELSE [wait EXCEPT ![t] = 0]
-  /\ UNCHANGED <<views, seen, dead, line, has, acked, left, beat, stood, write, over, since, calm>>
+  /\ UNCHANGED <<views, seen, dead, line, has, acked, left, beat, stood, write, over, ended, since, calm>>
+
+End(t) ==
+  /\ Ends /\ Leads(t) /\ store.term = t /\ t < Chiefs
+  /\ ended' = ended \cup {t}
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, write, over, since, calm>>
 
 \* The process of shard 1 has ended: its port refuses connections, or another process registers in its place.
 Forget(t) ==
   /\ Leads(t) /\ Decides(t) /\ wait[t] > 0 /\ (OnlyDead => 1 \in dead)
   /\ wait' = [wait EXCEPT ![t] = 0]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, stood, write, over, ended, since, calm>>
 
 (* ---- shards ---- *)
 \* Of what owns nothing no lease is of use, before a later timeline begins. News of that end what is served.
@@ -210,14 +227,14 @@ Learn(s) == \E v \in views :
   /\ beat' = [beat EXCEPT ![s] = IF v.own = s \/ Timelines > 1 THEN @ ELSE NoBeat]
   /\ line' = [line EXCEPT ![s] = IF v.line > @ THEN 0 ELSE @]
   /\ has' = [has EXCEPT ![s] = IF v.line > line[s] THEN 0 ELSE @]
-  /\ UNCHANGED <<store, mem, views, dead, acked, wait, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, dead, acked, wait, stood, write, over, ended, since, calm>>
 
 \* The shard loads the timeline of the view from the checkpoint with which that begins, and its chief hears that it has.
 Load(t, s) ==
   /\ Leads(t) /\ mem[t] \in views /\ s \notin dead /\ seen[s] = mem[t] /\ line[s] < mem[t].line
   /\ line' = [line EXCEPT ![s] = mem[t].line]
   /\ wait' = [wait EXCEPT ![t] = IF s = 1 /\ HearsLoads THEN Most(@, Patience) ELSE @]
-  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, has, acked, left, beat, stood, write, over, ended, since, calm>>
 
 \* Acknowledged is what the pair of a view has; it needs no lease.
 Push(s) == LET b == seen[s].bak  l == line[s] IN
@@ -225,19 +242,19 @@ Push(s) == LET b == seen[s].bak  l == line[s] IN
   /\ IF b = 0 THEN TRUE ELSE b \notin dead /\ seen[b] = seen[s] /\ line[b] = l
   /\ acked' = [acked EXCEPT ![l] = @ + 1]
   /\ has' = [r \in Shards |-> IF r \in {s, b} THEN acked[l] + 1 ELSE has[r]]
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, left, beat, wait, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, left, beat, wait, stood, write, over, ended, since, calm>>
 
 Die ==
   /\ ~calm /\ Deaths /\ dead = {}
   /\ dead' = {1}
-  /\ UNCHANGED <<store, mem, views, seen, line, has, acked, left, beat, wait, stood, write, over, since, calm>>
+  /\ UNCHANGED <<store, mem, views, seen, line, has, acked, left, beat, wait, stood, write, over, ended, since, calm>>
 
 Calm ==
   /\ Calms /\ ~calm /\ calm' = TRUE
-  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, write, over, since>>
+  /\ UNCHANGED <<store, mem, views, seen, dead, line, has, acked, left, beat, wait, stood, write, over, ended, since>>
 
 (* ---- specification ---- *)
-ChiefStep(t) == Write(t) \/ Land(t) \/ Hear(t) \/ Promote(t) \/ Publish(t) \/ Forget(t) \/ Begin(t)
+ChiefStep(t) == Write(t) \/ Land(t) \/ Hear(t) \/ Promote(t) \/ Publish(t) \/ Forget(t) \/ Begin(t) \/ End(t)
 ShardStep(s) == Beat(s) \/ Take(s) \/ Learn(s) \/ Push(s) \/ \E t \in Terms : Grant(t, s) \/ Load(t, s)
 Next ==
   \/ Tick \/ Claim \/ Die \/ Calm

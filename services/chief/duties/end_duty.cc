@@ -160,7 +160,7 @@ void EndDuty::Complete(absl::Time now) {
     absl::StrAppend(&job_->reason, job_->reason.empty() ? "" : "; ", kNotEvaluated,
                     job_->training.evaluations.failure());
   }
-  job_->completion = job_->writer.Require();
+  job_->completion = job_->end_written = job_->writer.Require();
   job_->outbox.Log(
       LogEvent::Level::kInfo, "the job is completed",
       {{"examples", absl::StrCat(job_->training.progress.examples())},

@@ -15,14 +15,18 @@ namespace capstan::chief {
 // chief that another one has superseded may not know it yet: what it grants ends before the other
 // one, which waits, has backups take over. Who says that it serves another timeline gets none:
 // there a backup may have taken over under another chief. Who says none is about to load one.
+// Where the job has ended nobody takes over any more, so who says that it serves the timeline of
+// that end needs no proof that this chief's term stands, and nothing is written for it.
 double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now) {
   if (!job_->replicas() || job_->writer.superseded()) return 0;
   const Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
   if (shard == nullptr || shard->gone || !job_->placement.IsPublished(*shard)) return 0;
   ShardLease& lease = job_->placement.hearing.lease();
-  job_->writer.Renew(now, lease.renewal());
   const uint64_t served = shard->loaded_timeline;
-  if (served != 0 && served != job_->placement.gate.published().timeline()) return 0;
+  const bool present = served != 0 && served == job_->placement.gate.published().timeline();
+  if (present && job_->end_stored()) return lease.Grant(incarnation, /*stood_at=*/now, now);
+  job_->writer.Renew(now, lease.renewal());
+  if (served != 0 && !present) return 0;
   return lease.Grant(incarnation, job_->writer.stood_at(now), now);
 }
 

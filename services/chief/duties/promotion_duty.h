@@ -23,7 +23,7 @@ class PromotionDuty : public Duty {
 
   // Grants the process a lease in the timeline of the published view, and returns its seconds,
   // which the process counts from when it has asked. 0: none. Has the state written where this
-  // chief has not done so for a while, as leases rest on that.
+  // chief has not done so for a while, as leases rest on that until the end of the job is stored.
   double LeaseOf(uint32_t shard, uint64_t incarnation, absl::Time now);
   // The process was found to have ended, so that nobody has to wait for its lease.
   void OnShardGone(uint32_t shard, uint64_t incarnation, absl::Time now);

@@ -86,7 +86,7 @@ void JobContext::Fail(v1::FailureKind kind, std::string_view why) {
   reason = std::string(why);
   training.work.ReleaseAll();
   calls.CancelAll();
-  writer.Require();
+  end_written = writer.Require();
   outbox.Log(LogEvent::Level::kError, "the job has failed", {{"reason", reason}});
 }
 

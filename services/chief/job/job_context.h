@@ -47,6 +47,9 @@ struct JobContext {
   v1::JobState told_state() const {
     return writer.IsStored(completion) ? state : v1::JOB_STATE_CHECKPOINTING;
   }
+  // Returns true if the store has it that the job has ended: whoever goes on with it, this chief or
+  // a later one, does so in a later timeline, so no backup takes over any more in the present one.
+  bool end_stored() const { return ended() && writer.IsStored(end_written); }
   bool replicas() const { return plan.spec.replicas() > 0; }
   bool partial_recovery() const { return plan.spec.recovery() == v1::RECOVERY_PARTIAL; }
   absl::Duration worker_lease() const {
@@ -122,7 +125,8 @@ struct JobContext {
   std::string stop;    // Why the job is to end early; empty: it is not.
   std::string model_uri;
   std::optional<absl::Time> completed;
-  StateWriter::Ticket completion = 0;  // The end is told once this is stored.
+  StateWriter::Ticket completion = 0;   // The end is told once this is stored.
+  StateWriter::Ticket end_written = 0;  // The state of completion, or of failure.
 
   Training training;
   Placement placement;

@@ -143,6 +143,62 @@ TEST_F(ChiefReplicasTest, AChiefWithNothingToWriteWritesForTheSakeOfLeases) {
   EXPECT_THAT(crew_.states.size() - before, AllOf(Ge(7u), Le(21u)));
 }
 
+// For 20 s. Readers pull from the shards of a job that has ended, too.
+void ExpectLeasesWithoutWrites(Crew& crew) {
+  crew.Advance(absl::Minutes(1));
+  const size_t before = crew.states.size();
+  for (int i = 0; i < 40; ++i) {
+    crew.Advance(absl::Milliseconds(500));
+    EXPECT_EQ(crew.ShardHeartbeat(0).lease_seconds(), 10);
+  }
+  EXPECT_EQ(crew.states.size(), before);
+}
+
+TEST_F(ChiefReplicasTest, OnceTheEndIsStoredLeasesNeedNoWrites) {
+  crew_.WorkToTheEnd({"w"});
+  ExpectLeasesWithoutWrites(crew_);
+  EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_COMPLETED);
+  Crew next = Crew::Successor(options_, crew_);
+  ExpectLeasesWithoutWrites(next);
+  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_COMPLETED);
+}
+
+TEST_F(ChiefReplicasTest, NorDoTheyOnceItIsStoredThatTheJobHasFailed) {
+  crew_.save_status = absl::AbortedError("disk is full");
+  crew_.WorkToTheEnd({"w"});
+  crew_.Advance(absl::Minutes(11));
+  ASSERT_EQ(crew_.machine.state(), v1::JOB_STATE_FAILED);
+  ExpectLeasesWithoutWrites(crew_);
+}
+
+TEST_F(ChiefReplicasTest, BeforeTheEndIsStoredLeasesEndWithTheTerm) {
+  crew_.hold_manifests = true;
+  crew_.WorkToTheEnd({"w"});
+  ASSERT_EQ(crew_.machine.state(), v1::JOB_STATE_CHECKPOINTING);
+  crew_.hold_states = true;
+  crew_.machine.OnManifestWritten(crew_.manifests.back().uri, absl::OkStatus(), crew_.now);
+  ASSERT_EQ(crew_.machine.state(), v1::JOB_STATE_COMPLETED);
+  crew_.Advance(absl::Seconds(21));
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 0) << "another chief may have claimed the job";
+  crew_.hold_states = false;
+  crew_.machine.OnStateStored(absl::OkStatus(), crew_.now);
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 10);
+}
+
+// A later chief, which has opened the job for more epochs, may have that shard's backups take over.
+TEST_F(ChiefReplicasTest, OfAChiefWhoseJobHasEndedNobodyElseHasALeaseWithoutAWrite) {
+  crew_.WorkToTheEnd({"w"});
+  crew_.Advance(absl::Seconds(10));
+  ASSERT_EQ(crew_.machine.state(), v1::JOB_STATE_COMPLETED);
+  crew_.hold_states = true;
+  crew_.now += absl::Seconds(21);
+  ++crew_.shards[0].loaded_timeline;
+  crew_.shards[2].loaded_timeline = 0;  // It loads one, or is of a release that does not say.
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 0);
+  EXPECT_EQ(crew_.ShardHeartbeat(1).lease_seconds(), 10);
+  EXPECT_EQ(crew_.ShardHeartbeat(2).lease_seconds(), 0);
+}
+
 TEST_F(ChiefReplicasTest, AChiefWhoseTermIsOverGrantsNothing) {
   EXPECT_GT(crew_.ShardHeartbeat(0).lease_seconds(), 6);
   crew_.state_status = absl::AbortedError("another chief");
