@@ -12,12 +12,13 @@ namespace capstan {
 
 // What a shard holds, and counts, beside its parameters.
 enum class MemoryUse {
-  kWaitingPulls,      // Requests of pulls that wait for slower trainers (ssp).
-  kWaitingGradients,  // Gradients that wait for the end of their round, or in aggregation queues.
-  kPushPieces,        // Pushes that come in pieces, and are not complete.
-  kReplies,           // Replies that clients have not taken yet.
-  kMoves,             // Partitions on their way here that are not decoded yet.
-  kReplicas,          // Changes of partitions that their backups have not taken yet.
+  kWaitingPulls,  // Requests of pulls that wait for slower trainers (ssp).
+  // Gradients that wait for the end of their round, in aggregation queues, or at a backup.
+  kWaitingGradients,
+  kPushPieces,  // Pushes that come in pieces, and are not complete.
+  kReplies,     // Replies that clients have not taken yet.
+  kMoves,       // Partitions on their way here that are not decoded yet.
+  kReplicas,    // Changes of partitions that their backups have not taken yet.
 };
 inline constexpr size_t kMemoryUses = 6;
 

@@ -74,6 +74,7 @@ void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby)
     store_.swap(content.store);
     std::swap(machine_, content.machine);
     dropped = applier_.Begin(store_.get(), /*observed=*/!standby);
+    CountPutOff();
     copy_.Reset(store_.get(), content.base);
     origin_ = content.origin;
     frozen_for_.reset();
@@ -208,7 +209,7 @@ v1::Outcome Partition::PushPart(Part part, const PushShare& gradient, absl::Time
       decision.outcome == v1::OUTCOME_STAGED) {
     pushed_rows_ += RowsOf(part, gradient);
   }
-  const bool fresh = CarryOut(decision, now);
+  const bool fresh = (standby_ && applier_.PutOff(decision)) || CarryOut(decision, now);
   if (decision.outcome == v1::OUTCOME_APPLIED && !fresh) decision.outcome = v1::OUTCOME_DROPPED;
   if (!standby_) context_.metrics.CountOutcome(decision.outcome);
   return decision.outcome;
@@ -216,6 +217,7 @@ v1::Outcome Partition::PushPart(Part part, const PushShare& gradient, absl::Time
 
 bool Partition::CarryOut(const Decision& decision, absl::Time now) {
   const bool fresh = applier_.CarryOut(decision, now);
+  CountPutOff();
   if (copy_.reading()) copy_.CountKept();
   return fresh;
 }

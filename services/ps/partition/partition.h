@@ -47,6 +47,7 @@ struct PartitionContext {
   ShardMetrics& metrics;
   SlabArena& slabs;
   KeptBytes& kept;
+  std::atomic<size_t>& put_off;  // Bytes of gradients that backups here have put off.
 };
 
 // Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.
@@ -99,7 +100,8 @@ class Partition {
   // ---- a copy as of a moment, read in pieces while updates go on ----
 
   // Begins a copy as of now: applies what is queued, then marks the store. Returns nothing if the
-  // partition is of another timeline. REQUIRES: the copy before has been settled.
+  // partition is of another timeline, or not served here: the rows of a backup may be behind what
+  // its machine has decided. REQUIRES: the copy before has been settled.
   std::optional<PartitionCopy> BeginCopy(const CopyOrder& order, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
   // Calls read(marked store) under the lock. Returns false if another content has been loaded.
@@ -165,11 +167,16 @@ class Partition {
   // This backup becomes the owner: its copy is served from now on.
   void Promote(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
   // Carries out an operation that the owner has done. `share`: the gradient, if the operation is a
-  // push. FAILED_PRECONDITION: this is not the backup of the operation's pair; DATA_LOSS: the
-  // operation has come to something else here than at the owner; INVALID_ARGUMENT: an unknown
-  // operation. After the last two this copy can never take the owner's place.
+  // push: what becomes of it is decided at once, and its rows and blocks may be updated later, as
+  // nobody reads them here before Promote(). FAILED_PRECONDITION: this is not the backup of the
+  // operation's pair; DATA_LOSS: the operation has come to something else here than at the owner;
+  // INVALID_ARGUMENT: an unknown operation. After the last two this copy can never take the owner's
+  // place.
   absl::Status Replay(const v1::Operation& operation, const PushShare& share, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
+  // Applies what Replay() has put off, if puts_off().
+  void ApplyPutOff(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  bool puts_off() const { return put_off_bytes_.load(std::memory_order_relaxed) > 0; }
 
   PartitionFacts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -184,6 +191,8 @@ class Partition {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::PartitionOutcome PushParts(const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // To be called when the applier may have put something off, or applied or dropped what was.
+  void CountPutOff() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // While a copy is read: holds updates back if the shard keeps too much for its copies.
@@ -205,6 +214,7 @@ class Partition {
 
   std::atomic<bool> loaded_{false};
   std::atomic<bool> stands_by_{false};
+  std::atomic<size_t> put_off_bytes_{0};  // What of context_.put_off is this one's. Set under mu_.
   mutable absl::Mutex mu_;
   // nullptr: the partition is empty, and the machine is of timeline 0, so that it refuses
   // everything.

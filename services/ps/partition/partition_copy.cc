@@ -9,7 +9,7 @@ namespace capstan::ps {
 
 std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::Time now) {
   absl::MutexLock lock(&mu_);
-  if (store_ == nullptr || machine_.timeline() != order.timeline) return std::nullopt;
+  if (store_ == nullptr || machine_.timeline() != order.timeline || standby_) return std::nullopt;
   FlushForCopy(now);
   PartitionCopy copy{machine_.Snapshot(), copy_.Begin(order.parent)};
   if (order.move != ViewEpoch{}) TraceCloned(index_, order.move, /*delta=*/!order.parent.empty());

@@ -75,6 +75,8 @@ bool Partition::SpoilStandby(ViewEpoch pair) {
 
 void Partition::Promote(absl::Time now) {
   absl::MutexLock lock(&mu_);
+  applier_.ApplyPutOff(now);
+  CountPutOff();
   standby_.reset();
   applier_.SetObserved(true);
   // A machine that is held back waits for a copy that was read at the former owner and is over.
@@ -154,6 +156,7 @@ absl::Status Partition::ReplayPush(const v1::PushOperation& told, const PushShar
                                    absl::Time now) {
   applier_.RaiseProgress(told.progress_examples());
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
+  CountPutOff();
   TraceReplayed(gradient, *standby_);
   CAPSTAN_FAILPOINT("replica.replayed");
   const bool same = outcome.dense() == told.dense() && outcome.sparse() == told.sparse() &&
@@ -166,6 +169,20 @@ absl::Status Partition::ReplayPush(const v1::PushOperation& told, const PushShar
       machine_.version(Part::kDense), ", ", machine_.version(Part::kSparse), ", at its owner as ",
       v1::Outcome_Name(told.dense()), ", ", v1::Outcome_Name(told.sparse()), " in versions ",
       told.dense_version(), ", ", told.sparse_version()));
+}
+
+void Partition::ApplyPutOff(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  applier_.ApplyPutOff(now);
+  CountPutOff();
+}
+
+void Partition::CountPutOff() {
+  const size_t before = put_off_bytes_.load(std::memory_order_relaxed);
+  const size_t bytes = applier_.put_off_bytes();
+  if (bytes == before) return;
+  put_off_bytes_.store(bytes, std::memory_order_relaxed);
+  context_.put_off.fetch_add(bytes - before, std::memory_order_relaxed);  // Or less: it wraps.
 }
 
 }  // namespace capstan::ps

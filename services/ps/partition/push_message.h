@@ -37,6 +37,9 @@ class PushMessage {
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
 
+  // Returns whether the message was copied out of the transport's memory, so that it may wait.
+  bool owns_memory() const { return reservation_ != nullptr; }
+
   size_t size() const { return message_.size(); }  // Bytes of the whole message, and of one share.
   size_t ShareSize(size_t place) const { return payload_.partitions[place].field.size(); }
   // Appends to `slices` a serialized push that holds only the partitions at these places, in this

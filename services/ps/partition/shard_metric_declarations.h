@@ -185,10 +185,13 @@ inline constexpr metrics::GaugeDeclaration kReplicaWaitingBytes = {
 
 inline constexpr metrics::GaugeDeclaration kWaitingGradientsBytes = {
     .name = "capstan_waiting_gradients_bytes",
-    .help = "Memory of gradients that wait for the end of their round, or in aggregation queues.",
+    .help =
+        "Memory of gradients that wait for the end of their round, in aggregation queues, or at a "
+        "backup for their turn.",
     .normal =
         "a few gradients beside those that came before their turn; with backup workers one "
-        "of each lane; below `capstan_memory_limit_bytes` of `waiting_gradients`"};
+        "of each lane; a few MB at a backup; below `capstan_memory_limit_bytes` of "
+        "`waiting_gradients`"};
 
 inline constexpr metrics::GaugeDeclaration kMemoryHeldBytes = {
     .name = "capstan_memory_held_bytes",

@@ -17,6 +17,11 @@ UpdateApplier::Gradients UpdateApplier::Begin(PartitionStore* store, bool observ
   sum_ = RoundSum();
   version_times_ = {};
   PutAway();
+  for (Later& later : put_off_) {
+    kept_.emplace(GradientHandle{++last_handle_}, std::move(later.gradient));
+  }
+  put_off_.clear();
+  put_off_bytes_ = 0;
   return std::exchange(kept_, Gradients());
 }
 
@@ -49,6 +54,7 @@ bool UpdateApplier::JudgedByRows(const PushShare& gradient) const {
 }
 
 bool UpdateApplier::CarryOut(const Decision& decision, absl::Time now) {
+  if (!decision.additions.empty() || !decision.updates.empty()) ApplyPutOff(now);
   for (const Addition& addition : decision.additions) {
     Add(addition);
     Forget(addition.handle);
@@ -56,12 +62,64 @@ bool UpdateApplier::CarryOut(const Decision& decision, absl::Time now) {
   if (observed_) metrics_.CountAddedAhead(decision.additions.size());
   bool fresh = decision.updates.empty();
   for (const Update& update : decision.updates) {
-    fresh |= Apply(update, now);
+    fresh |= Apply(update, progress_, now);
     CAPSTAN_FAILPOINT("partition.applied");
     for (const Contribution& used : update.contributions) Forget(used.handle);
   }
   for (GradientHandle handle : decision.discarded) Forget(handle);
   return fresh;
+}
+
+// Only DROP leaves gradients out, and for rows that are judged by themselves this is known when
+// they are looked up.
+bool UpdateApplier::MayTurnOutStale(Part part, const PushShare& gradient) const {
+  return part == Part::kSparse && JudgedByRows(gradient) &&
+         catalog_.policy(part).stale_gradients() == v1::STALE_GRADIENTS_DROP;
+}
+
+bool UpdateApplier::PutOff(const Decision& decision) {
+  if (decision.updates.size() != 1 || !decision.additions.empty()) return false;
+  const Update& update = decision.updates.front();
+  if (update.added > 0 || update.contributions.size() != 1) return false;
+  const bool of_last = update.contributions.front().handle == GradientHandle{last_handle_};
+  if (!of_last || !last_kept_.push->owns_memory()) return false;
+  if (MayTurnOutStale(update.part, last_kept_)) return false;
+  put_off_bytes_ += sizeof(Later) + last_kept_.push->ShareSize(last_kept_.place);
+  put_off_.push_back({std::exchange(last_kept_, PushShare()), update, progress_});
+  return true;
+}
+
+void UpdateApplier::GatherAhead() {
+  ahead_.clear();
+  for (const Later& later : put_off_) {
+    if (later.update.part != Part::kSparse) continue;
+    const PushMessage& push = *later.gradient.push;
+    for (const PushMessage::Rows& rows : push.rows_of(push.partitions()[later.gradient.place])) {
+      ahead_.push_back({store_->FindTable(rows.table), rows.gradients.keys});
+    }
+  }
+}
+
+void UpdateApplier::ApplyPutOff(absl::Time now) {
+  if (put_off_.empty()) return;
+  GatherAhead();
+  size_t next = 0;   // The first of ahead_ that the next update has,
+  size_t asked = 0;  // and the first that has not been prefetched.
+  for (Later& later : put_off_) {
+    if (later.update.part == Part::kSparse) {
+      const PushMessage& push = *later.gradient.push;
+      if (next == asked) asked = AskAhead(ahead_, next, RowUse::kApply);
+      next += push.rows_of(push.partitions()[later.gradient.place]).size();
+      asked = std::max(asked, next);
+    }
+    const GradientHandle handle = Keep(later.gradient);
+    later.update.contributions.front().handle = handle;
+    Apply(later.update, later.progress, now);
+    CAPSTAN_FAILPOINT("partition.applied");
+    Forget(handle);
+  }
+  put_off_.clear();
+  put_off_bytes_ = 0;
 }
 
 void UpdateApplier::Add(const Addition& addition) {
@@ -84,9 +142,9 @@ void UpdateApplier::Add(const Addition& addition) {
   }
 }
 
-bool UpdateApplier::Apply(const Update& update, absl::Time now) {
+bool UpdateApplier::Apply(const Update& update, uint64_t progress, absl::Time now) {
   Observe(update, now);
-  const UpdateContext context = ContextOf(update);
+  const UpdateContext context = ContextOf(update, progress);
   bool fresh = true;
   if (update.part == Part::kSparse) {
     fresh = ApplyRows(update, context);
@@ -98,7 +156,7 @@ bool UpdateApplier::Apply(const Update& update, absl::Time now) {
   return fresh;
 }
 
-UpdateContext UpdateApplier::ContextOf(const Update& update) const {
+UpdateContext UpdateApplier::ContextOf(const Update& update, uint64_t progress) const {
   const v1::UpdatePolicy& policy = catalog_.policy(update.part);
   UpdateContext context;
   context.compensate_lambda = policy.compensate_lambda();
@@ -107,7 +165,7 @@ UpdateContext UpdateApplier::ContextOf(const Update& update) const {
     context.row_policy = &policy;
   }
   if (update.round == 0) {
-    context.progress_examples = progress_;
+    context.progress_examples = progress;
   } else {
     // The progress is a function of the round alone, so that it does not depend on who works. With
     // b backup workers a round closes with b lanes fewer.

@@ -23,8 +23,9 @@
 
 namespace capstan::ps {
 
-// Holds what the machine knows by handles alone: the gradients that wait, and the sum of those that
-// have been added in the open round. *Thread-compatible*: guarded by its partition's lock.
+// Holds what the machine knows by handles alone: the gradients that wait, the sum of those that
+// have been added in the open round, and the updates that have been put off. *Thread-compatible*:
+// guarded by its partition's lock.
 class UpdateApplier {
  public:
   using Gradients = absl::flat_hash_map<GradientHandle, PushShare>;
@@ -59,6 +60,18 @@ class UpdateApplier {
   // was returned by Keep() since the last Begin(), and was in no decision before.
   bool CarryOut(const Decision& decision, absl::Time now);
 
+  // In place of CarryOut(), for a partition of which nobody reads rows and blocks: puts off what
+  // the decision applies, until ApplyPutOff() or until a decision is carried out that adds or
+  // applies something. So the bits are the same, and the rows of many updates of one partition
+  // are fetched into the caches together. Returns false and does nothing if the decision does not
+  // apply the gradient that was kept last and nothing else; if the update might turn out too stale;
+  // and if the push does not hold its memory itself.
+  bool PutOff(const Decision& decision);
+  // Applies what has been put off, in its order.
+  void ApplyPutOff(absl::Time now);
+  // Bytes of what has been put off, about.
+  size_t put_off_bytes() const { return put_off_bytes_; }
+
   // Bytes that the sum of the open round takes.
   size_t memory_bytes() const { return sum_.memory_bytes(); }
 
@@ -69,14 +82,26 @@ class UpdateApplier {
     RowGradients gradients;
   };
 
+  // An update that has been put off: of one gradient, by which its only contribution is named when
+  // it is applied.
+  struct Later {
+    PushShare gradient;
+    Update update;
+    uint64_t progress = 0;  // As of when it was put off.
+  };
+
   // Puts last_kept_ among the others, if it is there.
   void PutAway();
   // The gradient of this handle, which waits still. Forget() drops it.
   const PushShare& Kept(GradientHandle handle) const;
   void Forget(GradientHandle handle);
   void Add(const Addition& addition);
-  // Apply() and ApplyRows() return false if every row was too stale.
-  bool Apply(const Update& update, absl::Time now);
+  bool MayTurnOutStale(Part part, const PushShare& gradient) const;
+  // Fills ahead_ with the rows that what has been put off will change.
+  void GatherAhead();
+  // Apply() and ApplyRows() return false if every row was too stale. `progress`: of the job, at the
+  // time of the update.
+  bool Apply(const Update& update, uint64_t progress, absl::Time now);
   bool ApplyRows(const Update& update, const UpdateContext& context);
   void ApplyBlocks(const Update& update, const UpdateContext& context);
   bool IsRunning(BlockId block) const;
@@ -84,7 +109,7 @@ class UpdateApplier {
   // contributions.
   void GatherRows(const Update& update);
   void Observe(const Update& update, absl::Time now);
-  UpdateContext ContextOf(const Update& update) const;
+  UpdateContext ContextOf(const Update& update, uint64_t progress) const;
 
   const Catalog& catalog_;
   ShardMetrics& metrics_;
@@ -97,11 +122,14 @@ class UpdateApplier {
   PushShare last_kept_;
   Gradients kept_;  // The others.
   RoundSum sum_;    // The sum of the open round.
+  std::vector<Later> put_off_;
+  size_t put_off_bytes_ = 0;
   std::array<VersionTimes, kParts> version_times_;
 
   // Scratch.
   std::vector<TableShare> shares_;  // What one update has for each table.
   std::vector<WantedRows> wanted_;  // As shares_.
+  std::vector<WantedRows> ahead_;   // What all of put_off_ has for tables.
   std::vector<RowGradients> rows_;  // What one update has for one table.
   std::vector<BlockGradient> blocks_;
 };

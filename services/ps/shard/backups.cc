@@ -134,9 +134,10 @@ void Backups::AddBroken(v1::ShardReport& report) const {
 // ---- what owners tell ----
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Backups::ReadPush(const grpc::ByteBuffer& push) {
-  // Always takes room: the owner has found room for the push already, and waits.
+  // Always takes room: the owner has found room for the push already, and waits. What is larger
+  // than all that may be put off is applied where it came.
   Reservation reservation =
-      parts_.catalog.KeepsGradients()
+      parts_.catalog.KeepsGradients() || push.Length() <= kMostPutOff
           ? parts_.memory.ReserveAnyway(MemoryUse::kWaitingGradients, push.Length())
           : nullptr;
   return PushMessage::Read(push, parts_.catalog, std::move(reservation));
@@ -184,6 +185,36 @@ absl::Status Backups::ReplayCoordinator(const v1::Operation& operation) {
   });
   if (noted) return absl::OkStatus();
   return absl::FailedPreconditionError("this is not the backup of the pair any more");
+}
+
+// ---- what is put off ----
+
+// Each partition has its turn when all others have had theirs, so that its updates gather
+// meanwhile, and a message, which all partitions that it has gradients for keep, is freed after one
+// round.
+void Backups::LimitPutOff() {
+  const size_t count = parts_.partitions.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (parts_.put_off.load(std::memory_order_relaxed) <= kMostPutOff) return;
+    ApplyPutOff(static_cast<PartitionIndex>(next_.fetch_add(1, std::memory_order_relaxed) % count));
+  }
+}
+
+void Backups::Tick() {
+  const absl::Time now = parts_.clock.Now();
+  {
+    absl::MutexLock lock(&mu_);
+    if (now - applied_all_ < kLongestPutOff) return;
+    applied_all_ = now;
+  }
+  for (size_t i = 0; i < parts_.partitions.size(); ++i) {
+    ApplyPutOff(static_cast<PartitionIndex>(i));
+  }
+}
+
+void Backups::ApplyPutOff(PartitionIndex index) {
+  Partition& partition = parts_.partitions[index];
+  if (partition.puts_off()) partition.ApplyPutOff(parts_.clock.Now());
 }
 
 }  // namespace capstan::ps

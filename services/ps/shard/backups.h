@@ -5,12 +5,16 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
@@ -61,6 +65,22 @@ class Backups {
   absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,
                       const absl::StatusOr<PushShare>& share);
 
+  // ---- what Replay() puts off: updates of rows and blocks, which nobody reads here ----
+
+  // The partitions that are backed up here together put off gradients of so many bytes. So a
+  // partition has some hundred rows to update at a time, its index and its rows are fetched into
+  // the caches for all of them together, and one that becomes the owner is served a moment later.
+  static constexpr size_t kMostPutOff = size_t{4} << 20;
+  // No update is put off for much longer.
+  static constexpr absl::Duration kLongestPutOff = absl::Seconds(1);
+
+  // Applies what was put off, one partition after the other, until no more than kMostPutOff is
+  // left. Call it after Replay().
+  void LimitPutOff();
+  // Applies all that was put off if kLongestPutOff has passed since it last did so. Call it now and
+  // then.
+  void Tick() ABSL_LOCKS_EXCLUDED(mu_);
+
  private:
   // Returns true if what `view` says of backups is to be followed: the job has backups, and the
   // view is of the timeline that is served.
@@ -68,10 +88,15 @@ class Backups {
   std::shared_ptr<ReplicaStream> StreamTo(const ViewedPair& pair);
   void Promote(PartitionIndex index);
   absl::Status ReplayCoordinator(const v1::Operation& operation);
+  void ApplyPutOff(PartitionIndex index);
 
   ShardParts& parts_;
   RoundFollower& rounds_;
   ShardContents& contents_;
+  std::atomic<size_t> next_{
+      0};  // Whose turn it is to apply what it has put off, modulo their count.
+  absl::Mutex mu_;
+  absl::Time applied_all_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
 
 }  // namespace capstan::ps

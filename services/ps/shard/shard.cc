@@ -206,6 +206,7 @@ void Shard::Tick() {
   const absl::Time now = parts_.clock.Now();
   parts_.clocks.Tick(now);
   parts_.coordinator.Tick();
+  backups_.Tick();
   parts_.pieces.DropSilent(now);
   parts_.replica_pieces.DropSilent(now);
 }

@@ -89,7 +89,8 @@ class Shard {
 
   // ---- housekeeping ----
 
-  // Answers the calls whose deadline has come. Call it at least every kTick.
+  // Answers the calls whose deadline has come, and does what has been put off for long. Call it at
+  // least every kTick.
   static constexpr absl::Duration kTick = absl::Milliseconds(50);
   void Tick();
   // Forgets the push sessions of clients that have been silent for PartitionMachine::kSessionTtl.

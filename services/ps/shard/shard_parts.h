@@ -5,6 +5,8 @@
 #ifndef CAPSTAN_PS_SHARD_SHARD_PARTS_H_
 #define CAPSTAN_PS_SHARD_SHARD_PARTS_H_
 
+#include <atomic>
+#include <cstddef>
 #include <utility>
 
 #include "capstan/base/clock.h"
@@ -44,7 +46,7 @@ struct ShardParts {
         replica_pieces(memory, kMaxReplicateBytes, PushPieces::Nameless::kOwner),
         rounds([this](const RoundCommit& closed) { streams.TellClosed(closed); }),
         partitions(catalog.job().partition_count(),
-                   PartitionContext{catalog, rounds, counted, metrics, slabs, kept}),
+                   PartitionContext{catalog, rounds, counted, metrics, slabs, kept, put_off}),
         seals(catalog.lanes()),
         clocks(catalog, replicated ? &streams : nullptr),
         coordinator(catalog, identity, seals, clock) {}
@@ -64,6 +66,7 @@ struct ShardParts {
   CountedLanes counted;
   SlabArena slabs;
   KeptBytes kept;
+  std::atomic<size_t> put_off{0};  // Bytes of gradients that backups here have put off.
   CopyTurn copies;
   PartitionSet partitions;
   SealCheck seals;

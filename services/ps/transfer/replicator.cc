@@ -118,6 +118,7 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
     source->taken = number;
     CAPSTAN_FAILPOINT("replica.taken");
   }
+  shard_.backups().LimitPutOff();
   v1::ReplicateReply reply;
   reply.set_taken(source->taken);
   for (const uint64_t refused : source->refused) reply.add_refused(refused);

@@ -49,7 +49,7 @@ absl::Status SaveJob::Begin(Item& item) {
 
 absl::Status SaveJob::TimelineIsOver(const Item& item) const {
   return absl::FailedPreconditionError(absl::StrCat("partition ", Raw(item.index),
-                                                    " is not of timeline ",
+                                                    " is not served here in timeline ",
                                                     order_.header().timeline(), " any more"));
 }
 

@@ -131,5 +131,20 @@ TEST(PartitionCopyTest, AShardThatWasSavedToLeaveAndStaysTakesGradientsFromTheNe
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::OUTCOME_APPLIED);
 }
 
+// A shard that saves may have handed the partition over before its turn comes.
+TEST(PartitionCopyTest, OfABackupIsNotMadeAsItsRowsMayBeBehindWhatItsMachineHasSettled) {
+  PushedPartition subject(v1::POLICY_KIND_ASYNC);
+  subject.AdoptAnew();
+  ASSERT_TRUE(subject.Tell(/*key=*/3, /*seq=*/0).ok());
+  EXPECT_TRUE(subject.partition().puts_off());
+  EXPECT_FALSE(subject.partition().BeginCopy({.timeline = kCopiedIn}, kCopiedAt).has_value());
+  EXPECT_TRUE(subject.partition().puts_off());
+  subject.partition().Promote(kCopiedAt);
+  const auto copy = subject.partition().BeginCopy({.timeline = kCopiedIn}, kCopiedAt);
+  ASSERT_TRUE(copy.has_value());
+  EXPECT_THAT(subject.ReadCopy(*copy), UnorderedElementsAre(Pair(3, 1)));
+  subject.partition().SettleCopy("", kCopiedAt);
+}
+
 }  // namespace
 }  // namespace capstan::ps

@@ -3,6 +3,8 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -94,7 +96,9 @@ class PartitionPullTest : public testing::Test {
   Rounds rounds_;
   CountedLanes counted_;
   KeptBytes kept_;
-  Partition partition_{PartitionIndex{0}, {catalog_, rounds_, counted_, metrics_, slabs_, kept_}};
+  std::atomic<size_t> put_off_{0};
+  Partition partition_{PartitionIndex{0},
+                       {catalog_, rounds_, counted_, metrics_, slabs_, kept_, put_off_}};
 };
 
 TEST_F(PartitionPullTest, GivesTheRowsOfEachTableInTheOrderInWhichTablesAndKeysAreNamed) {

@@ -5,11 +5,15 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "capstan/base/check.h"
 #include "capstan/checkpoint/partition_encoder.h"
@@ -45,7 +49,8 @@ class PushedPartition {
   explicit PushedPartition(const v1::JobSpec& job)
       : catalog_(*Catalog::Create(job)),
         metrics_(registry_),
-        partition_(PartitionIndex{0}, {catalog_, rounds_, counted_, metrics_, slabs_, kept_}) {
+        partition_(PartitionIndex{0},
+                   {catalog_, rounds_, counted_, metrics_, slabs_, kept_, put_off_}) {
     LoadAnew();
     rounds_.Reset(kTimeline, 0);
   }
@@ -58,13 +63,24 @@ class PushedPartition {
     partition_.Load(*std::move(content));
   }
 
+  // As LoadAnew(), but as the backup of a pair whose owner Tell() stands for.
+  void AdoptAnew() {
+    absl::StatusOr<PartitionContent> content =
+        InitialContent(catalog_, PartitionIndex{0}, kTimeline, slabs_);
+    CAPSTAN_CHECK(content.ok());
+    partition_.Adopt(*std::move(content), kPair);
+  }
+
   // A gradient of -1 for the key's row.
-  v1::Outcome Push(uint64_t key, uint64_t seq) {
-    v1::PushRequest push = Gradient(key);
-    push.mutable_stream()->set_stream(7);
-    push.mutable_stream()->set_seq(seq);
-    push.mutable_stream()->set_low_watermark(seq);
-    return Send(push);
+  v1::Outcome Push(uint64_t key, uint64_t seq) { return Send(Streamed(key, seq)); }
+  // The owner has applied that push, the last of its first `seq` + 1.
+  absl::Status Tell(uint64_t key, uint64_t seq) {
+    v1::Operation operation;
+    operation.mutable_pair()->set_term(kPair.term);
+    operation.mutable_pair()->set_n(kPair.n);
+    operation.mutable_push()->set_sparse(v1::OUTCOME_APPLIED);
+    operation.mutable_push()->set_sparse_version(seq + 1);
+    return partition_.Replay(operation, {Read(Streamed(key, seq)), 0}, kTime);
   }
 
   // Both lanes' gradients for the key's row, and the round is closed with them. The round that the
@@ -118,6 +134,15 @@ class PushedPartition {
   std::string metrics() const { return registry_.Text(); }
 
  private:
+  static constexpr ViewEpoch kPair{.term = 1, .n = 5};
+
+  static v1::PushRequest Streamed(uint64_t key, uint64_t seq) {
+    v1::PushRequest push = Gradient(key);
+    push.mutable_stream()->set_stream(7);
+    push.mutable_stream()->set_seq(seq);
+    push.mutable_stream()->set_low_watermark(seq);
+    return push;
+  }
   static v1::PushRequest Gradient(uint64_t key) {
     constexpr float kGradient = -1;
     v1::PushRequest push;
@@ -130,13 +155,16 @@ class PushedPartition {
     return push;
   }
 
-  v1::Outcome Send(const v1::PushRequest& push) {
+  std::shared_ptr<const PushMessage> Read(const v1::PushRequest& push) {
     const grpc::Slice slice(push.SerializeAsString());
-    const auto message =
+    auto message =
         PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, waiting_.TryHold(slice.size()));
     CAPSTAN_CHECK(message.ok());
+    return *std::move(message);
+  }
+  v1::Outcome Send(const v1::PushRequest& push) {
     ReplicaWait nobody;
-    return partition_.Push(*message, 0, /*progress_examples=*/0, kTime, nobody).sparse();
+    return partition_.Push(Read(push), 0, /*progress_examples=*/0, kTime, nobody).sparse();
   }
 
   metrics::Registry registry_;
@@ -147,6 +175,7 @@ class PushedPartition {
   ShardMetrics metrics_;
   SlabArena slabs_;
   KeptBytes kept_;
+  std::atomic<size_t> put_off_{0};
   Partition partition_;
 };
 

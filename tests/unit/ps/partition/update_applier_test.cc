@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "capstan/v1/job.pb.h"
@@ -167,6 +168,119 @@ TEST_F(UpdateApplierTest, AnotherStoreBeginsWithoutWhatWaitedAndWhatWasAdded) {
   EXPECT_EQ(Row(3), 0);
   store_.swap(other);
   EXPECT_EQ(Row(3), 8);
+}
+
+// ---- what is put off ----
+
+Decision DecisionOn(const Update& update) {
+  Decision decision;
+  decision.updates.push_back(update);
+  return decision;
+}
+
+TEST_F(UpdateApplierTest, WhatIsPutOffComesToTheSameBitsAsIfItHadBeenCarriedOutAtOnce) {
+  v1::JobSpec job = AsyncJob();
+  v1::OptimizerSpec& optimizer = *job.mutable_tables(0)->mutable_optimizer();
+  optimizer.set_kind(v1::OPTIMIZER_KIND_ADAGRAD);
+  optimizer.set_learning_rate(0.1f);
+  optimizer.set_epsilon(1e-6f);
+  optimizer.mutable_schedule()->set_kind(v1::SCHEDULE_KIND_COSINE);
+  optimizer.mutable_schedule()->set_decay_examples(100);
+  // More keys together than are prefetched at a time, in pushes of one and of many.
+  const auto train = [this](bool later) {
+    for (int step = 0; step < 40; ++step) {
+      v1::PushRequest push = Empty();
+      const auto key = static_cast<uint64_t>(step % 7);
+      AddRow(push, key, static_cast<float>(step) - 17.3f);
+      std::vector<uint64_t> keys(step % 3 == 0 ? 200 : 5);
+      for (size_t i = 0; i < keys.size(); ++i) keys[i] = key + i;
+      std::vector<float> values(keys.size(), 0.7f);
+      v1::TableGradient& rows = *push.mutable_partitions(0)->add_tables();
+      rows.set_table(2);
+      rows.set_keys(keys.data(), keys.size() * sizeof(uint64_t));
+      rows.set_values(values.data(), values.size() * sizeof(float));
+      AddBlock(push, kTrained, static_cast<float>(step) * 0.3f);
+      applier_->RaiseProgress(static_cast<uint64_t>(2 * step));
+      const PushPointer both = Read(push);
+      for (const Part part : {Part::kSparse, Part::kDense}) {
+        const Update update = UpdateOf(part, {{.handle = Keep(both), .weight = 0.9}});
+        // Some come when others wait, and are applied after these.
+        if (!later || step % 10 == 5) {
+          EXPECT_TRUE(CarryOut(update));
+        } else {
+          EXPECT_TRUE(applier_->PutOff(DecisionOn(update)));
+        }
+      }
+    }
+    applier_->ApplyPutOff(absl::UnixEpoch());
+    EXPECT_EQ(applier_->put_off_bytes(), 0u);
+  };
+  AddOneColumn(job);
+  job.mutable_tables(1)->set_id(2);
+  job.mutable_tables(1)->mutable_optimizer()->CopyFrom(optimizer);
+  Use(job);
+  train(/*later=*/false);
+  std::vector<float> at_once;
+  for (uint64_t key = 0; key < 210; ++key) at_once.push_back(Row(key, 1) + 3 * Row(key, 2));
+  const float block = BlockValue(kTrained);
+  Use(job);
+  train(/*later=*/true);
+  for (uint64_t key = 0; key < 210; ++key) {
+    EXPECT_EQ(Row(key, 1) + 3 * Row(key, 2), at_once[key]) << key;
+  }
+  EXPECT_EQ(BlockValue(kTrained), block);
+}
+
+TEST_F(UpdateApplierTest, WhatIsPutOffIsAppliedBeforeTheNextUpdateThatIsNot) {
+  Use(AsyncJob());
+  const PushPointer first = ReadRow(/*key=*/3, -1);
+  EXPECT_TRUE(applier_->PutOff(DecisionOn(UpdateOf(Part::kSparse, {{.handle = Keep(first)}}))));
+  EXPECT_EQ(Row(3), 0);
+  EXPECT_GT(applier_->put_off_bytes(), 0u);
+  Decision refused;
+  refused.discarded.push_back(KeepRow(3, -100));
+  EXPECT_TRUE(applier_->CarryOut(refused, absl::UnixEpoch()));
+  EXPECT_EQ(Row(3), 0) << "it changes nothing";
+  EXPECT_EQ(first.use_count(), 2);
+  EXPECT_TRUE(CarryOut(UpdateOf(Part::kSparse, {{.handle = KeepRow(3, -20)}})));
+  EXPECT_EQ(Row(3), 21);
+  EXPECT_EQ(applier_->put_off_bytes(), 0u);
+  EXPECT_EQ(first.use_count(), 1);
+}
+
+TEST_F(UpdateApplierTest, OnlyOneGradientThatCannotTurnOutStaleIsPutOff) {
+  Use(AsyncJob());
+  const GradientHandle before = KeepRow(3, -1), last = KeepRow(3, -20);
+  const Update of_both = UpdateOf(Part::kSparse, {{.handle = before}, {.handle = last}});
+  EXPECT_FALSE(applier_->PutOff(DecisionOn(of_both)));
+  EXPECT_FALSE(applier_->PutOff(DecisionOn(UpdateOf(Part::kSparse, {{.handle = before}}))));
+  EXPECT_FALSE(applier_->PutOff(Decision()));
+  EXPECT_TRUE(CarryOut(of_both));
+  EXPECT_EQ(Row(3), 21);
+
+  v1::JobSpec job = AsyncJob();
+  job.mutable_sparse_update()->set_stale_gradients(v1::STALE_GRADIENTS_DROP);
+  Use(job);
+  const uint32_t version = 0;
+  v1::PushRequest judged = Empty();
+  AddRow(judged, 3, -1).set_updates(&version, sizeof(version));
+  const Update update = UpdateOf(Part::kSparse, {{.handle = Keep(Read(judged))}});
+  EXPECT_FALSE(applier_->PutOff(DecisionOn(update)));
+  EXPECT_TRUE(CarryOut(update));
+}
+
+TEST_F(UpdateApplierTest, WhatWasPutOffIsDroppedWithItsStore) {
+  Use(AsyncJob());
+  const PushPointer waits = ReadRow(3, -1);
+  EXPECT_TRUE(applier_->PutOff(DecisionOn(UpdateOf(Part::kSparse, {{.handle = Keep(waits)}}))));
+  {
+    const UpdateApplier::Gradients dropped = applier_->Begin(store_.get(), /*observed=*/false);
+    EXPECT_EQ(dropped.size(), 1u);
+  }
+  EXPECT_EQ(waits.use_count(), 1);
+  EXPECT_EQ(applier_->put_off_bytes(), 0u);
+  applier_->ApplyPutOff(absl::UnixEpoch());
+  EXPECT_EQ(Row(3), 0);
 }
 
 }  // namespace
