@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -22,7 +24,8 @@ TEST(PartitionSetTest, APartitionThatThereIsNotIsNotAskedFor) {
   ShardMetrics metrics(registry);
   SlabArena slabs;
   KeptBytes kept;
-  const PartitionSet partitions(2, {catalog, rounds, counted, metrics, slabs, kept});
+  std::atomic<size_t> put_off{0};
+  const PartitionSet partitions(2, {catalog, rounds, counted, metrics, slabs, kept, put_off});
   for (const int32_t index : {-1, 0, 1, 2, std::numeric_limits<int32_t>::max()}) {
     partitions.AskFor(static_cast<PartitionIndex>(index));
   }

@@ -11,7 +11,7 @@
 namespace capstan::worker {
 namespace {
 
-TaskLease LeaseOfTask(int push_window) {
+TaskLease WindowLease(int push_window) {
   TaskLease lease;
   lease.options.generation = {1, 7};
   lease.options.shards = {kShard0, kShard1};
@@ -21,7 +21,7 @@ TaskLease LeaseOfTask(int push_window) {
 }
 
 TEST(TaskWindowTest, APullDoesNotOvertakeThePushOfTheBatchBeforeTheLast) {
-  Driver runner(NewTaskRunner(LeaseOfTask(/*push_window=*/1)));
+  Driver runner(NewTaskRunner(WindowLease(/*push_window=*/1)));
   runner.Read(9);
   runner.Pull();  // Batch 0, and while it computes
   runner.Read(9);
@@ -37,7 +37,7 @@ TEST(TaskWindowTest, APullDoesNotOvertakeThePushOfTheBatchBeforeTheLast) {
 }
 
 TEST(TaskWindowTest, WhatIsPulledIsHandedOverWhileTheBatchBeforeItComputes) {
-  Driver runner(NewTaskRunner(LeaseOfTask(/*push_window=*/1)));
+  Driver runner(NewTaskRunner(WindowLease(/*push_window=*/1)));
   runner.Read(9);
   runner.Pull();
   EXPECT_EQ(runner.Take<Compute>().batch, 0u);
@@ -53,7 +53,7 @@ TEST(TaskWindowTest, WhatIsPulledIsHandedOverWhileTheBatchBeforeItComputes) {
 
 // Whatever the window of tasks is: each step under way is lent memory.
 TEST(TaskWindowTest, AnEvaluationHasNoMoreThanTwoStepsUnderWay) {
-  TaskLease lease = LeaseOfTask(/*push_window=*/4);
+  TaskLease lease = WindowLease(/*push_window=*/4);
   lease.evaluation = true;
   Driver runner(NewTaskRunner(lease));
   for (int i = 0; i < 3; ++i) {
@@ -67,14 +67,14 @@ TEST(TaskWindowTest, AnEvaluationHasNoMoreThanTwoStepsUnderWay) {
 
 // The window is the trainer's, whichever of its tasks steps are of.
 TEST(TaskWindowTest, TheFirstPullOfATaskWaitsForStepsOfTheTaskBefore) {
-  Driver before(NewTaskRunner(LeaseOfTask(/*push_window=*/1)));
+  Driver before(NewTaskRunner(WindowLease(/*push_window=*/1)));
   for (int i = 0; i < 2; ++i) {
     before.Read(2);
     before.Pull();
   }
   before.Read(2);
   ASSERT_EQ(before.clock.open_steps(), 2u) << "both of its batches are computed";
-  Driver next(NewTaskRunner(LeaseOfTask(/*push_window=*/1)));
+  Driver next(NewTaskRunner(WindowLease(/*push_window=*/1)));
   next.clock = before.clock;
   next.Read(9);
   EXPECT_TRUE(next.TakeAll<SendPull>().empty());
@@ -87,7 +87,7 @@ TEST(TaskWindowTest, TheFirstPullOfATaskWaitsForStepsOfTheTaskBefore) {
 }
 
 TEST(TaskWindowTest, WhoIsRevokedHoldsUpNobody) {
-  Driver runner(NewTaskRunner(LeaseOfTask(/*push_window=*/4)));
+  Driver runner(NewTaskRunner(WindowLease(/*push_window=*/4)));
   runner.Read(9);
   runner.Pull();
   EXPECT_GT(runner.clock.open_steps(), 0u);
@@ -99,7 +99,7 @@ TEST(TaskWindowTest, WhoIsRevokedHoldsUpNobody) {
 // computes before it hears of its pushes is as stale as its window allows, and never more.
 TEST(TaskWindowTest, AloneItIsNeverStalerThanItsWindow) {
   for (const int window : {1, 2, 3}) {
-    Driver runner(NewTaskRunner(LeaseOfTask(window)));
+    Driver runner(NewTaskRunner(WindowLease(window)));
     std::map<uint64_t, uint64_t> pulled;  // Batch -> updates that its weights have.
     uint64_t applied = 0;
     uint64_t stalest = 0;
@@ -124,7 +124,7 @@ TEST(TaskWindowTest, AloneItIsNeverStalerThanItsWindow) {
 }
 
 TEST(TaskWindowTest, AnEvaluationPullsAheadWithoutWaiting) {
-  TaskLease lease = LeaseOfTask(/*push_window=*/1);
+  TaskLease lease = WindowLease(/*push_window=*/1);
   lease.evaluation = true;
   Driver runner(NewTaskRunner(lease));
   runner.Read(9);
@@ -135,7 +135,7 @@ TEST(TaskWindowTest, AnEvaluationPullsAheadWithoutWaiting) {
 }
 
 TEST(TaskWindowTest, KeepsToItsWindow) {
-  Driver runner(NewTaskRunner(LeaseOfTask(/*push_window=*/2)));
+  Driver runner(NewTaskRunner(WindowLease(/*push_window=*/2)));
   for (int i = 0; i < 6; ++i) {
     runner.Read(9);
     runner.Pull();
