@@ -264,6 +264,7 @@ void AddCheckpoint(CLI::App& app, Invocation& invocation) {
   Verb prune = Add(checkpoint, invocation, Prune, "prune",
                    "Delete old checkpoints and what unfinished ones have left", kAll);
   prune.app->add_option("--keep", prune.options->keep, "The newest, and what they need")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   prune.app->add_option("--exempt", prune.options->exempt, "Others that stay")->type_name("ID");
   prune.app->add_flag("--yes", prune.options->yes, "Do it; default: say what would be done");

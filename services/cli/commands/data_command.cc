@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "capstan/data/synthetic/click_log.h"
@@ -23,6 +24,13 @@ struct GenerateOptions {
   uint64_t seed = kClickLogSeed;
   bool force = false;
 };
+
+// Returns what is wrong about a seed, or nothing. CLI11 takes -1 for 2^64 - 1, and what is too
+// large for the largest number.
+std::string WrongSeed(const std::string& text) {
+  uint64_t seed = 0;
+  return absl::SimpleAtoi(text, &seed) ? "" : "a seed is a whole number from 0 to 2^64 - 1";
+}
 
 struct Split {
   std::string path;
@@ -100,6 +108,7 @@ void AddData(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(uint64_t{0}, kMostRows))
       ->capture_default_str();
   generate->add_option("--seed", options->seed, "The same seed gives the same bytes")
+      ->check(WrongSeed)
       ->capture_default_str();
   generate->add_flag("--force", options->force, "Overwrite files that are there");
   generate->footer("Example:\n  capstan data generate data/clicks --rows 200000 --eval-rows 50000");

@@ -5,6 +5,8 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -58,13 +60,16 @@ inline v1::PullRequest SamplePull() {
   return pull;
 }
 
-// The bytes in slices of these sizes, over and over.
+// The bytes in slices of these sizes, over and over. Each slice has memory of its own: a ByteBuffer
+// makes one of small ones that lie within themselves.
 inline grpc::ByteBuffer Cut(const std::string& bytes, const std::vector<size_t>& sizes) {
   std::vector<grpc::Slice> slices;
   size_t at = 0;
   for (size_t i = 0; at < bytes.size(); ++i) {
     const size_t size = std::min(sizes[i % sizes.size()], bytes.size() - at);
-    slices.emplace_back(bytes.data() + at, size);
+    void* const own = std::malloc(size);
+    std::memcpy(own, bytes.data() + at, size);
+    slices.emplace_back(own, size, std::free);
     at += size;
   }
   return grpc::ByteBuffer(slices.data(), slices.size());

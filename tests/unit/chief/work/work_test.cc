@@ -43,6 +43,7 @@ TEST_F(WorkTest, IsOfLanesWhereAPartIsSynchronousAndOfTasksElsewhere) {
   EXPECT_EQ(lanes_.tasks(), nullptr);
   EXPECT_EQ(lanes_.batches_a_step(), kLanesOfWork);
   JobPlan mixed = PlanOf(CrewOptions());
+  mixed.spec.add_tensors();
   mixed.spec.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
   mixed.spec.mutable_dense_update()->set_lanes(2);
   EXPECT_EQ(Work(mixed).batches_a_step(), 2u);

@@ -82,7 +82,7 @@ TEST(KubectlTest, AnswersLineByLineAndKeepsThePartOfALineThatHasArrived) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(kubectl->ReadLine(absl::Milliseconds(50)).status()));
   Kubectl moved = *std::move(kubectl);
   EXPECT_TRUE(moved.Write("asked\n"));
-  EXPECT_EQ(*moved.ReadLine(kKubectlPatience), "ond asked");
+  EXPECT_EQ(*moved.ReadLine(kKubectlPatience), "second asked");
   EXPECT_TRUE(absl::IsOutOfRange(moved.ReadLine(kKubectlPatience).status()));
 }
 

@@ -74,7 +74,7 @@ class SampleReaderTest : public testing::Test {
 };
 
 TEST_F(SampleReaderTest, EachSampleIsInOneOfTwoRangesOfBytes) {
-  for (uint64_t cut = 0; cut <= tar_.size(); cut += 256) {
+  for (uint64_t cut = 256; cut <= tar_.size(); cut += 256) {
     auto both = Read(Range(0, cut, false));
     const auto rest = Read(Range(cut, kToTheEnd, false));
     ASSERT_TRUE(both.ok() && rest.ok()) << cut << both.status() << rest.status();
