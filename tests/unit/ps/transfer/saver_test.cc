@@ -195,7 +195,8 @@ TEST_F(SaverTest, WhereAPartitionIsOfAnotherTimelineTheOrderSaysSoAndTheOthersCo
   Load(1, kSaved + 1);
   const absl::Status failed = OrderUntilOver("c1").status();
   EXPECT_TRUE(absl::IsAborted(failed)) << failed;
-  EXPECT_THAT(std::string(failed.message()), HasSubstr("partition 1 is not served here in timeline 3"));
+  EXPECT_THAT(std::string(failed.message()),
+              HasSubstr("partition 1 is not served here in timeline 3"));
   EXPECT_THAT(memory_->List("").value(), testing::IsEmpty());
   Load(1, kSaved);
   EXPECT_TRUE(OrderUntilOver("c2").ok());
