@@ -31,6 +31,7 @@ void TaskRunner::Handle(const Event& event, const RunnerContext& context) {
                  [&](const Computed& computed) { OnComputed(computed); },
                  [&](const PushDone& done) { OnPushed(done, context); },
                  [&](const ViewChanged& view) { OnView(view); },
+                 [&](const Drain&) { OnDrain(); },
                  [](const auto&) {},
              },
              event);
@@ -132,11 +133,28 @@ void TaskRunner::PumpCompute() {
 void TaskRunner::OnComputed(const Computed& computed) {
   const auto found = batches_.find(computed.batch);
   if (found == batches_.end() || found->second.stage != Stage::kComputing) return;
+  if (GivenUp(computed.batch)) return;
   Batch& batch = found->second;
   batch.stage = Stage::kComputed;
   batch.loss_sum = computed.loss_sum;
   batch.nonfinite = computed.nonfinite;
   if (computed.nonfinite) ++progress_.nonfinite;
+}
+
+// One step of a program may take as long as a drain may. So only the first of the batches that have
+// been handed over is waited for: it is being computed, and the others lie behind it.
+void TaskRunner::OnDrain() {
+  if (last_computed_) return;
+  last_computed_ = next_compute_;
+  for (const auto& [number, batch] : batches_) {
+    if (batch.stage != Stage::kComputing) continue;
+    last_computed_ = number;
+    break;
+  }
+}
+
+bool TaskRunner::GivenUp(uint64_t number) const {
+  return last_computed_ && number > *last_computed_;
 }
 
 // ---- pushing ----
@@ -216,8 +234,8 @@ void TaskRunner::PumpEnd(const RunnerContext& context) {
   if (progress_.total_batches && progress_.batches_done >= *progress_.total_batches) {
     return Finish(Finished::Why::kDone, context);
   }
-  const bool busy = std::any_of(batches_.begin(), batches_.end(), [](const auto& item) {
-    return item.second.stage >= Stage::kComputing;
+  const bool busy = std::any_of(batches_.begin(), batches_.end(), [this](const auto& item) {
+    return item.second.stage >= Stage::kComputing && !GivenUp(item.first);
   });
   if (draining_ && !busy) Finish(Finished::Why::kReturned, context);
 }

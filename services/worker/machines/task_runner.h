@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,9 @@ class TaskRunner : public RunnerBase {
   void PumpPulls(const RunnerContext& context);
   void PumpCompute();
   void PumpPushes(const RunnerContext& context);
+  void OnDrain();
+  // Returns true if the batch was handed over before a drain, behind one that was being computed.
+  bool GivenUp(uint64_t number) const;
   void PumpEnd(const RunnerContext& context);
   void BeginPushes(Batch& batch);
   void Settle(uint64_t number, const RunnerContext& context);
@@ -65,8 +69,9 @@ class TaskRunner : public RunnerBase {
   TaskLease lease_;
   uint64_t next_read_;
   uint64_t next_compute_;
-  std::map<uint64_t, Batch> batches_;    // Not settled yet.
-  std::map<uint64_t, Settled> settled_;  // Settled, with numbers above progress_.batches_done.
+  std::map<uint64_t, Batch> batches_;      // Not settled yet.
+  std::map<uint64_t, Settled> settled_;    // Settled, with numbers above progress_.batches_done.
+  std::optional<uint64_t> last_computed_;  // Set by a drain: later batches are not waited for.
 };
 
 }  // namespace capstan::worker

@@ -51,6 +51,22 @@ TEST(TaskWindowTest, WhatIsPulledIsHandedOverWhileTheBatchBeforeItComputes) {
   EXPECT_EQ(runner.progress().batches_done, 2u);
 }
 
+TEST(TaskWindowTest, DrainedItWaitsForTheStepThatIsComputedAndNotForThoseBehindIt) {
+  Driver runner(NewTaskRunner(WindowLease(/*push_window=*/1)));
+  runner.Read(9);
+  runner.Pull();
+  runner.Read(9);
+  runner.Pull();
+  EXPECT_EQ(runner.TakeAll<Compute>().size(), 2u);
+  runner.Feed(Drain{runner.now + absl::Seconds(30)});
+  EXPECT_TRUE(runner.TakeAll<Finished>().empty());
+  runner.Feed(Computed{0, 1, false});
+  runner.Feed(Computed{1, 1, false});
+  runner.Push();
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kReturned);
+  EXPECT_EQ(runner.progress().batches_done, 1u) << "whoever gets the lease computes batch 1";
+}
+
 // Whatever the window of tasks is: each step under way is lent memory.
 TEST(TaskWindowTest, AnEvaluationHasNoMoreThanTwoStepsUnderWay) {
   TaskLease lease = WindowLease(/*push_window=*/4);
