@@ -106,10 +106,11 @@ class ChiefProcess {
   uint64_t askers_ = 0;
   absl::Time wake_at_ = absl::InfiniteFuture();
   std::deque<std::function<void()>> commits_;
-  // Last: their ends still need what stands above.
-  std::unique_ptr<Background::Work> claim_;
-  std::unique_ptr<Background::Work> commit_;
+  // Last, as their ends still need what stands above: the end of a claim may begin commits, and the
+  // end of a commit may begin to delete.
   std::deque<std::unique_ptr<Background::Work>> deletes_;
+  std::unique_ptr<Background::Work> commit_;
+  std::unique_ptr<Background::Work> claim_;
 };
 
 // A call to whatever chief there is: `serve(chief, answer)` runs there.
