@@ -145,7 +145,7 @@ TEST_F(WorkerTest, WhereAnotherChiefGivesItsNumbersToOthersThisWorkerIsOver) {
   other.set_trainers(0, 99);
   chief_.Forget(other);
   EXPECT_EQ((*worker)->Run(shutdown_), WorkerEnd::kUnknown);
-  ASSERT_EQ(chief_.registrations().size(), 1u);
+  ASSERT_FALSE(chief_.registrations().empty()) << "twice, if it was told so again meanwhile";
   const v1::RegisterWorkerRequest request = chief_.registrations().front();
   EXPECT_EQ(request.name(), "w-0");
   EXPECT_EQ(request.incarnation(), 77u);
