@@ -9,6 +9,7 @@ import threading
 from train import tell
 
 from crew import BINARIES
+from ending import held
 
 MIB = 1 << 20
 
@@ -21,7 +22,7 @@ class Resident(threading.Thread):
     """Looks until it is left. `largest`: {role: bytes of the largest process}; `together`: {role: bytes of all of them}."""
 
     def __init__(self, crew, every=0.25):
-        super().__init__()
+        super().__init__(daemon=True)  # Who is asked to end while this begins does not leave it: the program then ends without waiting for it.
         self.crew, self.every, self.ended = crew, every, threading.Event()
         self.largest, self.together = {}, {}
 
@@ -51,9 +52,10 @@ class Resident(threading.Thread):
 def planned_memory(crew, *options):
     """{role: bytes of one process} by `capstan plan`. Fails with what the plan says if the job does not fit."""
     settings = [word for value in crew.overrides for word in ("--set", value)]
-    done = subprocess.run([BINARIES / "capstan", "plan", crew.job_file, "--shards", str(crew.shards), "--workers", str(crew.workers),
-                           "--one-machine", "--step-seconds", "1", "--json", *settings, *options],
-                          check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with held():  # Who is asked to end while a process begins would leave it behind.
+        done = subprocess.run([BINARIES / "capstan", "plan", crew.job_file, "--shards", str(crew.shards), "--workers", str(crew.workers),
+                               "--one-machine", "--step-seconds", "1", "--json", *settings, *options],
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         sys.exit(f"capstan plan ended with {done.returncode}: {done.stdout}")
     plan = json.loads(done.stdout)
