@@ -41,8 +41,9 @@ constexpr uint64_t kListsWhileStored = 6;
 
 // What a worker has in memory beyond what is counted one by one: what towers, calls and their
 // messages use for a moment, and what lies between freed pieces, which the allocator gives back to
-// nobody. The second was up to a quarter of what is counted, and large pieces leave none of it:
-// with one and 25 lanes of a small model, as tests/bench/turns/lanes.py has them, 2026-12-01.
+// nobody. The second is at most a third of what is counted, and no more than kMostFragments, since
+// large pieces leave none of it: .31 of it with 25 lanes of a small model whose tasks are packed
+// (tests/bench/RESULTS.md, section lanes, 2026-12-01).
 constexpr uint64_t kScratchBytes = uint64_t{3} << 20;
 constexpr uint64_t kMostFragments = uint64_t{8} << 20;
 
@@ -233,7 +234,7 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
       {"batches read ahead", (read + cut) * batch},
       {"keys of batches", read * StepKeyBytes(job, traffic.worker.rows)}};
   memory.parts.push_back(
-      {"kept by the allocator", kScratchBytes + std::min(memory.bytes() / 4, kMostFragments)});
+      {"kept by the allocator", kScratchBytes + std::min(memory.bytes() / 3, kMostFragments)});
   return memory;
 }
 
