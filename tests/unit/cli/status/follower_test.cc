@@ -142,7 +142,7 @@ TEST_F(FollowerTest, AJobThatHadEndedBeforeWasNotWorkedOn) {
 }
 
 TEST_F(FollowerTest, AChiefThatEndsByItselfEndsTheJobWhateverItSaid) {
-  WriteChief("exit 0");
+  WriteChief("sleep 0.3\nexit 0");
   Follower& follower = Begin();
   EXPECT_EQ(follower.Follow(), absl::OkStatus());
   const std::optional<Ending> ending = follower.AwaitChief();
