@@ -226,23 +226,23 @@ TEST_F(PartitionReplicaTest, ABackupThatIsSpoiledIsOfNoPairAnyMore) {
 }
 
 TEST_F(PartitionReplicaTest, AnOwnerStandsDownOnlyForTheMoveThatItIsFrozenFor) {
-  constexpr ViewEpoch kMove{1, 8};
+  constexpr ViewEpoch kHandedOver{1, 8};
   PushedPartition subject(v1::POLICY_KIND_ASYNC);
   subject.partition().SetBackup(kBackedUp, stream_);
   ASSERT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::OUTCOME_APPLIED);
-  EXPECT_EQ(subject.partition().StandDown(kMove, kOtherPair, kReplayedAt), std::nullopt);
+  EXPECT_EQ(subject.partition().StandDown(kHandedOver, kOtherPair, kReplayedAt), std::nullopt);
   ASSERT_TRUE(
-      subject.partition().FreezeForMove(PushedPartition::kTimeline, kMove, kReplayedAt).ok());
+      subject.partition().FreezeForMove(PushedPartition::kTimeline, kHandedOver, kReplayedAt).ok());
   EXPECT_EQ(subject.partition().StandDown({1, 7}, kOtherPair, kReplayedAt), std::nullopt);
   EXPECT_TRUE(subject.partition().serves());
   std::optional<absl::Status> told;
   stream_->Await({{PartitionIndex{0}, 1}}, [&told](const absl::Status& status) { told = status; });
-  EXPECT_EQ(subject.partition().StandDown(kMove, kOtherPair, kReplayedAt + absl::Seconds(3)),
+  EXPECT_EQ(subject.partition().StandDown(kHandedOver, kOtherPair, kReplayedAt + absl::Seconds(3)),
             absl::Seconds(3));
   EXPECT_EQ(told, absl::UnavailableError("the partition is not served here any more"));
   EXPECT_FALSE(subject.partition().serves());
   EXPECT_EQ(subject.partition().standby(), kOtherPair);
-  EXPECT_EQ(subject.partition().origin(), kMove);
+  EXPECT_EQ(subject.partition().origin(), kHandedOver);
   EXPECT_EQ(subject.partition().Told(), 0u);
   v1::Operation flush = OperationOf(kOtherPair);
   flush.mutable_flush();
