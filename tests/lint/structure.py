@@ -7,7 +7,7 @@
 - Dependencies: what a CMake target includes of other targets is among its DEPS, or theirs, and each of its DEPS is included.
 - Guards: an include guard is the path of its header.
 - Tests: each file of tests is in a list of CMake, as one that is in none is never compiled.
-- Tested: a source that decides something has a test of its name, unless tests/lint/without_tests.txt lists it; that list only becomes shorter.
+- Tested: a source that decides something has a test of its name.
 - Callers: a function that a header declares is named again, in services/ or python/src, in a file that includes the header, be it through
   others. A name that another class has as well is nobody's call where that class alone is seen.
 - Types: no two types of one namespace have one name. A program that links both takes the functions of either for the other's, and no
@@ -181,23 +181,16 @@ def tests(tree):
 
 
 DECIDES = re.compile(r"\b(?:if|for|while|case)\b|&&|\|\||\?")
-WITHOUT_TESTS = "tests/lint/without_tests.txt"
 
 
 def tested(tree):
     named = {path.name.split("_test.")[0] for path in (tree.root / "tests").rglob("*_test.*")}
-    listed = set((tree.root / WITHOUT_TESTS).read_text().splitlines())
-    without = set()
     for name, text in tree.code.items():
         path = pathlib.PurePath(name)
         if path.suffix != ".cc" or path.name == "main.cc" or path.stem in named:
             continue
         if DECIDES.search(re.sub(r'//.*|"(?:[^"\\]|\\.)*"|#.*', "", text)):
-            without.add(name)
-    for name in sorted(without - listed):
-        yield f"{name}: decides something, and there is no {pathlib.PurePath(name).stem}_test.cc"
-    for name in sorted(listed - without):
-        yield f"{WITHOUT_TESTS}: {name} has a test by now, or is gone"
+            yield f"{name}: decides something, and there is no {path.stem}_test.cc"
 
 
 # A member or a function of a namespace, but for what others call by the name of its base, or the language without naming it.

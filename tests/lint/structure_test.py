@@ -42,8 +42,6 @@ FILES = {
     "services/chief/work/CMakeLists.txt": "capstan_library(chief_work HDRS work.h DEPS capstan::chief_state)\n",
     "services/chief/work/rank.cc": "int Rank(bool first) { return first ? 1 : 2; }\n",
     "services/chief/work/order.cc": "int Order() { return 1; }  // Decides nothing, if asked.\n",
-    "services/chief/work/share.cc": "int Share(int all) { if (all) return 1; return 0; }\n",
-    "tests/lint/without_tests.txt": "services/chief/work/share.cc\n",
     "tests/unit/chief/rank_test.cc": "",
     "tests/unit/chief/work_test.cc": '#include "chief/work/work.h"\n',
     "tests/unit/chief/CMakeLists.txt": "capstan_test(unit_chief SRCS rank_test.cc work_test.cc DEPS capstan::chief_work)\n",
@@ -104,9 +102,6 @@ class StructureTest(unittest.TestCase):
     def test_a_source_that_decides_something_and_has_no_test_of_its_name_is_found(self):
         self.finds(structure.tested, "order.cc: decides something, and there is no order_test.cc", "services/chief/work/order.cc",
                    "int Order(bool last) { return last ? 2 : 1; }\n")
-
-    def test_a_source_that_has_a_test_by_now_is_listed_no_longer(self):
-        self.finds(structure.tested, "share.cc has a test by now, or is gone", "tests/unit/chief/share_test.cc", "")
 
     def test_two_types_of_one_name_in_one_namespace_are_found(self):
         one = {"services/chief/state/rows.h": "namespace capstan {\nstruct Rows {\n};\n}  // namespace capstan\n"}

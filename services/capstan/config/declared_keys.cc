@@ -1,5 +1,6 @@
 #include "capstan/config/declared_keys.h"
 
+#include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -36,13 +37,21 @@ std::string OfAnyPart(std::string key) {
   return key;
 }
 
-const DeclaredKey* FindExactly(absl::string_view key) {
+using KeyIndex = std::map<absl::string_view, const DeclaredKey*>;
+
+KeyIndex IndexOfKeys() {
+  KeyIndex index;
   for (const DeclaredSection& section : DeclaredSections()) {
-    for (const DeclaredKey& declared : section.keys) {
-      if (declared.key == key) return &declared;
-    }
+    for (const DeclaredKey& declared : section.keys) index.emplace(declared.key, &declared);
   }
-  return nullptr;
+  return index;
+}
+
+// Readers ask up to three times for each key of each table, feature and group.
+const DeclaredKey* FindExactly(absl::string_view key) {
+  static const KeyIndex index = IndexOfKeys();
+  const auto found = index.find(key);
+  return found == index.end() ? nullptr : found->second;
 }
 
 // Whether a field is that of `path`, or within it.

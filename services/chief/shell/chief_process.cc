@@ -1,6 +1,5 @@
 #include "chief/shell/chief_process.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -37,16 +36,14 @@
 #include "chief/shell/job_watch.h"
 #include "chief/shell/learn_model.h"
 #include "chief/shell/present_chief.h"
+#include "chief/shell/process_end.h"
 #include "chief/shell/refusal.h"
 #include "chief/state/term.h"
 
 namespace capstan::chief {
 namespace {
 
-constexpr absl::Duration kLinger = absl::Seconds(2);  // Time for watchers to see the end.
 constexpr absl::Duration kDrain = absl::Seconds(1);
-// When the job is over, waits so long for the last write of the state.
-constexpr absl::Duration kLastWrite = absl::Seconds(10);
 constexpr size_t kMostHousekeeping = 64;
 // How long to wait for SIGTERM to reach the shards, too.
 constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);
@@ -121,15 +118,12 @@ absl::Status Serve(const ProcessOptions& options, const Running& running, Contro
           [&change](ChiefMachine& chief, absl::Time) { chief.NoteJobChange(std::move(change)); });
     });
   }
-  absl::Time ended_at = absl::InfiniteFuture();
+  ProcessEnd end;
   while (!shutdown.WaitFor(kGlance)) {
     if (teller) teller->Glance(clock.Now());
     const Glance glance = LookAt(control);
     if (glance.superseded) return absl::AbortedError("another chief has taken this job over");
-    if (!glance.ended || !options.exit_when_done) continue;
-    ended_at = std::min(ended_at, clock.Now());
-    const absl::Duration since = clock.Now() - ended_at;
-    if (since >= (glance.stored ? kLinger : kLastWrite)) break;
+    if (options.exit_when_done && end.IsDue(glance.ended, glance.stored, clock.Now())) break;
   }
   return absl::OkStatus();
 }
@@ -148,11 +142,6 @@ void SeeShardsOff(ControlLoop& control, const Clock& clock, absl::Duration grace
       return busy && (soon || chief.SeesShardsOff(now));
     });
   }
-}
-
-int ExitCode(const v1::GetStatusReply& status) {
-  if (status.state() != v1::JOB_STATE_FAILED) return 0;
-  return status.failure_kind() == v1::FAILURE_KIND_BAD_INPUT ? 2 : 1;
 }
 
 // What tells this process from other chiefs of the job.
@@ -274,7 +263,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
     log::Error(std::string(served.message()));
     return 1;
   }
-  return options.exit_when_done ? ExitCode(status) : 0;
+  return options.exit_when_done ? ExitCodeOfJob(status) : 0;
 }
 
 // Returns the plan of a stored job that goes on although its file has mistakes by now. Returns

@@ -17,6 +17,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "capstan/config/eval_sets.h"
+#include "cli/commands/run_meter.h"
 #include "cli/local/crew.h"
 #include "cli/local/run_folder.h"
 #include "cli/model/stored_job.h"
@@ -28,7 +29,6 @@ namespace {
 
 constexpr absl::Duration kPollPeriod = absl::Milliseconds(200);
 constexpr absl::Duration kStatusDeadline = absl::Seconds(2);
-constexpr absl::Duration kWarmUp = absl::Seconds(3);
 constexpr absl::Duration kPatience = absl::Minutes(10);
 constexpr absl::Duration kStopGrace = absl::Seconds(12);
 constexpr int kLogLines = 12;
@@ -84,67 +84,16 @@ double ResidentBytes(pid_t process) {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-// The state of the job when the chief had just heard of progress.
-struct Point {
-  absl::Time time;
-  uint64_t examples = 0;
-  double worker_cpu = 0;
-  double shard_cpu = 0;
-  double worker_bytes = 0;
-};
-
-Point PointOf(const Crew& crew, uint64_t examples) {
+CrewUsage UsageOf(const Crew& crew) {
   const std::map<std::string, pid_t> processes = crew.processes();
   const auto of = [&processes](const char* name, double (*measure)(pid_t)) {
     const auto found = processes.find(name);
     return found == processes.end() ? 0 : measure(found->second);
   };
-  return {absl::Now(), examples, of(kWorker, CpuSeconds), of(kShard, CpuSeconds),
-          of(kWorker, ResidentBytes)};
+  return {.worker_cpu = of(kWorker, CpuSeconds),
+          .shard_cpu = of(kShard, CpuSeconds),
+          .worker_bytes = of(kWorker, ResidentBytes)};
 }
-
-// Collects the points of a crew, and what its worker reports of its steps.
-class Watch {
- public:
-  Watch(absl::Duration at_work, uint64_t batch_size) : at_work_(at_work), batch_size_(batch_size) {}
-
-  // Looks at the crew and its status. Returns true as soon as it has seen enough.
-  bool See(const Crew& crew, const v1::GetStatusReply& status) {
-    if (status.examples() == heard_) return false;
-    if (heard_ == 0) warm_at_ = absl::Now() + kWarmUp;
-    heard_ = status.examples();
-    if (absl::Now() < warm_at_) return false;
-    points_.push_back(PointOf(crew, heard_));
-    for (const v1::WorkerStatus& worker : status.workers()) {
-      compute_seconds_ += worker.report().compute_seconds();
-      ++reports_;
-    }
-    return points_.back().time - points_.front().time >= at_work_ && batches() >= kFewestBatches;
-  }
-
-  // REQUIRES: See() has returned true.
-  MeasuredRun Result() const {
-    return {
-        .batch = {.compute_seconds = compute_seconds_ / reports_},
-        .worker_cpu_seconds = (points_.back().worker_cpu - points_.front().worker_cpu) / batches(),
-        .shard_cpu_seconds = (points_.back().shard_cpu - points_.front().shard_cpu) / batches(),
-        .worker_bytes = points_.back().worker_bytes};
-  }
-
- private:
-  double batches() const {
-    return static_cast<double>(points_.back().examples - points_.front().examples) /
-           static_cast<double>(batch_size_);
-  }
-
-  const absl::Duration at_work_;
-  const uint64_t batch_size_;
-  uint64_t heard_ = 0;
-  absl::Time warm_at_ = absl::InfiniteFuture();
-  std::vector<Point> points_;  // The points after the warm-up.
-  double compute_seconds_ = 0;
-  int reports_ = 0;
-};
 
 // Returns the last error in the log of the process that died, or how it ended if there is none.
 absl::Status ReasonOf(const Crew& crew, const absl::Status& died) {
@@ -154,7 +103,8 @@ absl::Status ReasonOf(const Crew& crew, const absl::Status& died) {
 
 absl::StatusOr<MeasuredRun> WatchCrew(Crew& crew, const MeasureOptions& options,
                                       const v1::JobSpec& job, const Shutdown& shutdown) {
-  Watch watch(options.at_work, job.train().batch_size());
+  RunMeter meter(options.at_work, job.train().batch_size());
+  const auto usage = [&crew] { return UsageOf(crew); };
   ChiefClient chief(crew.chief_address(), options.identity);
   const absl::Time deadline = absl::Now() + kPatience;
   while (absl::Now() < deadline) {
@@ -166,7 +116,7 @@ absl::StatusOr<MeasuredRun> WatchCrew(Crew& crew, const MeasureOptions& options,
                                     : absl::StrCat("it failed: ", status->reason()));
     }
     if (crew.chief_ending().has_value()) return absl::AbortedError("its chief has ended");
-    if (status.ok() && watch.See(crew, *status)) return watch.Result();
+    if (status.ok() && meter.See(*status, absl::Now(), usage)) return meter.Result();
     if (shutdown.WaitFor(kPollPeriod)) return absl::CancelledError("stopped");
   }
   return absl::DeadlineExceededError(absl::StrCat("it has not trained ", kFewestBatches,

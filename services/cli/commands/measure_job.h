@@ -33,11 +33,10 @@ struct MeasuredJob {
 };
 
 // Trains with one chief, one shard and one worker, warms up, measures for at least `at_work` and
-// kFewestBatches, and stops all processes. The trained model is thrown away, and the job's own
-// checkpoint.uri is not touched. `job` is what the file says. ABORTED, with the reason: a process
-// dies or the job ends meanwhile. CANCELLED: SIGINT or SIGTERM. DEADLINE_EXCEEDED: the job trains
-// too slowly.
-inline constexpr int kFewestBatches = 20;
+// kFewestBatches (run_meter.h), and stops all processes. The trained model is thrown away, and the
+// job's own checkpoint.uri is not touched. `job` is what the file says. ABORTED, with the reason: a
+// process dies or the job ends meanwhile. CANCELLED: SIGINT or SIGTERM. DEADLINE_EXCEEDED: the job
+// trains too slowly.
 absl::StatusOr<MeasuredJob> MeasureJob(const MeasureOptions& options, const v1::JobSpec& job);
 
 }  // namespace capstan::cli

@@ -88,6 +88,21 @@ TEST(DeclaredKeysTest, AKeyHasItsHelpInTheListOfKeys) {
   }
 }
 
+TEST(DeclaredKeysTest, EachKeyIsFoundAsItIsDeclaredAndNothingElseIs) {
+  for (const DeclaredSection& section : DeclaredSections()) {
+    for (const DeclaredKey& declared : section.keys) {
+      EXPECT_EQ(FindDeclared(declared.key), &declared) << std::string(declared.key);
+    }
+  }
+  const DeclaredKey* const dense = FindDeclared("update.dense.policy");
+  ASSERT_NE(dense, nullptr);
+  EXPECT_EQ(dense, FindDeclared("update.<part>.policy"));
+  EXPECT_EQ(dense, FindDeclared("update.sparse.policy"));
+  for (const char* none : {"", "train.clip", "train.clip_norms", "zzz", "optimizer.other.l1"}) {
+    EXPECT_EQ(FindDeclared(none), nullptr) << none;
+  }
+}
+
 TEST(DeclaredKeysTest, AFieldHasTheKeyThatItIsReadFrom) {
   EXPECT_EQ(KeyOfField("train.clip_norm"), "train.clip_norm");
   EXPECT_EQ(KeyOfField("train.sum_loss"), "train.gradient");

@@ -93,8 +93,21 @@ class FakeShard final : public v1::Ps::CallbackService {
     return pieces.Take(*context, *request, *reply);
   }
 
+  grpc::ServerUnaryReactor* Replicate(grpc::CallbackServerContext* context,
+                                      const v1::ReplicateRequest* request,
+                                      v1::ReplicateReply* reply) override {
+    return operations.Take(*context, *request, *reply);
+  }
+  grpc::ServerUnaryReactor* ReplicatePiece(grpc::CallbackServerContext* context,
+                                           const v1::PushPieceRequest* request,
+                                           v1::ReplicateReply* reply) override {
+    return operation_pieces.Take(*context, *request, *reply);
+  }
+
   Answers<v1::WatchCountsRequest, v1::WatchCountsReply> watches;
   Answers<v1::TakePartitionRequest, v1::TakePartitionReply> pieces;
+  Answers<v1::ReplicateRequest, v1::ReplicateReply> operations;
+  Answers<v1::PushPieceRequest, v1::ReplicateReply> operation_pieces;
 
  private:
   const std::unique_ptr<Server> server_ = *Server::Start({.listen = "127.0.0.1:0"}, {this});
