@@ -33,11 +33,13 @@ struct CallOptions {
   absl::Duration deadline;                // How long an attempt may take.
   absl::Time due = absl::InfinitePast();  // The call is not sent before this time.
   Callee callee = Callee::kNamed;
-  // True if the duty that makes the call handles a refusal itself: then a refusal ends the call, as
+  // True if the duty that makes the call handles a refusal itself: a refusal then ends the call, as
   // an answer with an error. Otherwise the call is repeated, and ShardCalls::Refusal reports a
-  // shard that goes on refusing it. True if training stands still until the call is answered. After
-  // a failure it is repeated sooner, without waiting for the next tick: a shard that lacked the
-  // view may have it a moment later.
+  // shard that keeps refusing it.
+  bool may_be_refused = false;
+  // True if training stands still until the call is answered. After a failure it is repeated
+  // sooner, without waiting for the next tick: a shard that lacked the view may have it by then.
+  bool hurries = false;
 };
 
 // Thread-compatible.
