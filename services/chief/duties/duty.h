@@ -14,8 +14,8 @@ namespace capstan::chief {
 
 class Orders {
  public:
-  // Everybody returns to the last checkpoint, or begins with the initial values. `cause` tells
-  // people why, and `shard` is the shard that it speaks of; an empty cause: the job starts.
+  // All shards return to the last checkpoint, or start with the initial values. `cause` is for
+  // people, and `shard` is the shard that it is about. An empty cause means that the job starts.
   virtual void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now) = 0;
   // The same for a job that an earlier chief has begun, none of whose shards has kept its
   // partitions: the job continues, and has only lost what was trained after the last checkpoint.

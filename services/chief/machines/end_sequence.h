@@ -47,6 +47,7 @@ struct Standstill {
   // training continues.
   bool save = false;
   absl::Time save_until = {};  // Training does not wait for the save any longer than this.
+};
 
 }  // namespace capstan::chief
 
