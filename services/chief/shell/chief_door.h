@@ -34,6 +34,7 @@ struct ChiefCaller {
   std::string text;  // For the log: the names in its certificate, and its address.
   // The names in its certificate; nullopt: the connection is without TLS, so every caller may act
   // for every shard.
+  std::optional<std::vector<std::string>> names = {};
 };
 
 // Serves even before the chief has its job, so that a process that finds the job claimed can reach
@@ -46,26 +47,27 @@ class ChiefDoor {
     ViewFeed& views;
     ModelIntake& models;
     const Clock& clock;
-    std::string job = {};  // The job for which certificates must be issued.
-    // The chief has a limited number of trainer ids. Each host may take this many registrations, or
+    std::string job = {};  // The job that certificates must name.
+    // The chief has a limited number of trainer ids. Each host may take this many of them, or
     // report this many failed programs, at once, and one a second after that.
+    double registrations_at_once = 1024;
   };
   // The parts must outlive this object.
   explicit ChiefDoor(const Parts& parts)
       : parts_(parts), registrations_(parts.registrations_at_once, absl::Seconds(1)) {}
 
-  // Sets what Status returns until Open: why there is no job yet. Before the first Tell it is
   // Sets what Status returns until Open: why there is no job yet. Before the first Tell, Status
   // returns UNAVAILABLE.
   void Tell(const v1::GetStatusReply& status);
-  // Returns how calls end that come before Open.
+  // Returns the error of calls that come before Open.
   absl::Status WhyNotOpen();
-  // Passes calls to the machine from now on. To be called once. `machine` must outlive every call.
+  // Passes calls to the machine from now on. Must be called only once. `machine` must outlive every
+  // call.
   void Open(MachineAccess& machine) { machine_.store(&machine); }
 
-  // ---- shards. PERMISSION_DENIED: the caller may not act for the shard, by its certificate or by
   // ---- shards. PERMISSION_DENIED: the caller may not act for the shard, according to its
   // certificate or the secret that it shows. The log names the caller. ----
+
   absl::StatusOr<v1::RegisterShardReply> RegisterShard(const ChiefCaller& caller,
                                                        const v1::RegisterShardRequest& request);
   absl::StatusOr<v1::ShardHeartbeatReply> ShardHeartbeat(const ChiefCaller& caller,
@@ -73,23 +75,22 @@ class ChiefDoor {
 
   // ---- workers ----
 
-  // RESOURCE_EXHAUSTED: the host takes numbers for trainers too often.
+  // RESOURCE_EXHAUSTED: the host takes trainer ids too often.
   absl::StatusOr<v1::RegisterWorkerReply> RegisterWorker(const ChiefCaller& caller,
                                                          const v1::RegisterWorkerRequest& request);
   absl::StatusOr<v1::WorkerHeartbeatReply> WorkerHeartbeat(
       const v1::WorkerHeartbeatRequest& request);
 
-  // Returns the stream of a watcher. Who says that it is a shard, and may not act for it, watches
-  // Returns the stream of a watcher. A caller that claims to be a shard but may not act for it is
+  // Returns the stream of a watcher. A caller that claims to be a shard, but may not act for it, is
   // treated like a watcher that is not a shard.
   grpc::ServerWriteReactor<v1::View>* WatchView(const ChiefCaller& caller,
                                                 const v1::WatchViewRequest& request);
 
-  // ---- people. The log says who has given an order. ----
   // ---- people. The log names the caller of each order. ----
+
   absl::StatusOr<v1::GetStatusReply> Status();
   absl::Status StopJob(const ChiefCaller& caller, const v1::StopJobRequest& request);
-  // `done` gets the checkpoint's folder, or an error, perhaps within the call.
+  // `done` gets the checkpoint's folder or an error; it may be called before this returns.
   void TakeCheckpoint(const ChiefCaller& caller, MachineAccess::OnCheckpoint done);
   absl::StatusOr<v1::RebalanceReply> Rebalance(const ChiefCaller& caller,
                                                const v1::RebalanceRequest& request);
