@@ -35,7 +35,7 @@ class ReplicaSender {
   // Sends the next piece of a request that is larger than a message, and then the following ones.
   void SendPiece(const std::shared_ptr<ReplicaStream>& stream, const Channel& channel,
                  const std::shared_ptr<PushInPieces>& pieces);
-  // Takes in the reply to a request. `in_pieces`: the request was the last piece of a larger one.
+  // Takes in the reply to a request. `in_pieces`: the request was a piece of a larger one.
   void Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply, bool in_pieces);
 
   Shard& shard_;
