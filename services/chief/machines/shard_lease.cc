@@ -28,9 +28,8 @@ bool ShardLease::IsOver(uint64_t incarnation, absl::Time now) const {
   const auto found = until_.find(incarnation);
   return now >= (found == until_.end() ? inherited_until_ : found->second);
 }
-
-// While leases of a predecessor have to be waited for, a process that was forgotten here would
-// count as one of the predecessor's again.
+// While leases of a predecessor have to be waited for, a process that was forgotten here would be
+// waited for again. count as one of the predecessor's again.
 void ShardLease::ForgetThoseOver(absl::Time now) {
   if (now < inherited_until_) return;
   std::erase_if(until_, [now](const auto& lease) { return now >= lease.second; });
