@@ -1,4 +1,4 @@
-// The chief: keeps the crew of a job together. It alone reads job.yaml.
+// The chief: coordinates the shards and workers of a job. It alone reads job.yaml.
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// The PS shard: holds a share of the parameters, answers pulls, applies pushes.
+// The shard: holds a part of the parameters, answers pulls, applies pushes.
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>

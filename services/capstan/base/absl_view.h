@@ -1,5 +1,5 @@
-// Converts to the string_view of Debian's Abseil, which is not std::string_view. The way back is
-// std::string_view(view.data(), view.size()).
+// Converts to absl::string_view, which in Debian's Abseil is not std::string_view. To convert back,
+// use std::string_view(view.data(), view.size()).
 #ifndef CAPSTAN_BASE_ABSL_VIEW_H_
 #define CAPSTAN_BASE_ABSL_VIEW_H_
 

@@ -25,15 +25,15 @@ class Thread : public Background::Work {
   std::thread thread_;
 };
 
-// The first version of the kernel's struct sched_attr, whose header cannot be included beside
-// <sched.h>.
+// The first version of the kernel's struct sched_attr, whose header cannot be included together
+// with <sched.h>.
 struct SchedulingAttributes {
   uint32_t size = sizeof(SchedulingAttributes);
   uint32_t policy = 0;  // SCHED_OTHER
   uint64_t flags = 0;
   int32_t niceness = 0;
   uint32_t priority = 0;
-  uint64_t slice = 0;  // Nanoseconds; Linux 6.12 and later heed it.
+  uint64_t slice = 0;  // Nanoseconds; respected by Linux 6.12 and later.
   uint64_t deadline = 0;
   uint64_t period = 0;
 };

@@ -1,5 +1,5 @@
-// Lengths of time that a peer has told in seconds. A double on the wire may be anything, and
-// absl::Seconds makes an infinite wait of what is no number.
+// Durations that a peer sends in seconds. A double on the wire may have any value, and
+// absl::Seconds turns a NaN into an infinite duration.
 #ifndef CAPSTAN_BASE_BOUNDED_SECONDS_H_
 #define CAPSTAN_BASE_BOUNDED_SECONDS_H_
 
@@ -10,8 +10,8 @@
 
 namespace capstan {
 
-// Returns the seconds as a duration from `low` to `high`; what is no number counts as `low`.
-// REQUIRES: low <= high.
+// Returns the seconds as a duration, clamped to [low, high]; a NaN becomes `low`. REQUIRES:
+// low <= high.
 inline absl::Duration BoundedSeconds(double seconds, absl::Duration low, absl::Duration high) {
   if (std::isnan(seconds)) return low;
   return std::clamp(absl::Seconds(seconds), low, high);

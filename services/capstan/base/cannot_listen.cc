@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr char kListens[] = "0A";  // The state in /proc/net/tcp; see proc(5).
 
-// Returns the errno of an attempt to bind; 0: it works by now.
+// Returns the errno of an attempt to bind; 0 if it succeeds by now.
 int ErrorOfBinding(const std::string& host, const std::string& port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -70,7 +70,7 @@ bool Holds(const fs::path& process, const std::set<std::string>& sockets) {
   return false;
 }
 
-// Returns ", by chief (process 1234)"; empty: the process is another user's, or gone.
+// Returns ", by chief (process 1234)"; empty if the process is another user's, or gone.
 std::string OwnerOf(uint64_t port) {
   const std::set<std::string> sockets = SocketsOn(port);
   std::error_code error;

@@ -1,5 +1,5 @@
-// CHECK, for bugs: prints the place and dies. Never for data from the wire, a file or a bucket;
-// wrong data is answered with a Status.
+// CHECK, for bugs: prints the location and aborts. Must not be used for data from the wire, a file
+// or a bucket; wrong data is answered with a Status.
 #ifndef CAPSTAN_BASE_CHECK_H_
 #define CAPSTAN_BASE_CHECK_H_
 

@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-// Monotonic: not the time of day, and untouched by its jumps. Thread-safe.
+// Monotonic: it is not the time of day, and not affected when that is set. Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -21,7 +21,7 @@ class SteadyClock : public Clock {
   absl::Time Now() const override;
 };
 
-// Stands still until told to move. Thread-safe.
+// Advances only when told to. Thread-safe.
 class FakeClock : public Clock {
  public:
   absl::Time Now() const override;

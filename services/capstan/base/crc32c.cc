@@ -14,7 +14,7 @@ constexpr uint32_t kPolynomial = 0x82F63B78;  // Bit-reversed.
 
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
-// tables[k][b]: what byte b does to the checksum when k more bytes follow it.
+// tables[k][b]: the effect of byte b on the checksum if k more bytes follow it.
 constexpr Tables MakeTables() {
   Tables tables{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

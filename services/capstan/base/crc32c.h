@@ -8,7 +8,7 @@
 namespace capstan {
 
 // Returns the checksum of `data`. If `preceding` is the checksum of the bytes before it, returns
-// that of both together.
+// the checksum of all these bytes together.
 uint32_t Crc32c(std::string_view data, uint32_t preceding = 0);
 
 // The same without the CPU's CRC instruction, for machines that have none.

@@ -1,4 +1,4 @@
-// What the exit code of a service tells the caller that started it.
+// The exit code of a service.
 #ifndef CAPSTAN_BASE_EXIT_CODE_H_
 #define CAPSTAN_BASE_EXIT_CODE_H_
 
@@ -6,9 +6,8 @@
 
 namespace capstan {
 
-// Returns 0 if the service ended as asked; 2 if it cannot start like this (a wrong flag, a port
-// that is taken, a chief that refuses it), so that starting it again in the same way is no use; 1
-// for anything else.
+// Returns 0 if the service ended as asked; 2 if it cannot run with these settings (a wrong flag, a
+// port that is taken, a chief that refuses it), so that a restart would not help; otherwise 1.
 inline int ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return 0;
   const bool refused = absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||

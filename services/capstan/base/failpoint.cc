@@ -20,8 +20,8 @@
 #include "absl/time/clock.h"
 #include "capstan/base/exit_code.h"
 
-// The linker's names for the begin and the end of the section; weak, because a program may have no
-// point.
+// The linker's names for the beginning and the end of the section; weak, because a program may have
+// no failpoint.
 extern "C" {
 [[gnu::weak]] extern capstan::Failpoint* __start_capstan_failpoints[];
 [[gnu::weak]] extern capstan::Failpoint* __stop_capstan_failpoints[];
@@ -30,8 +30,8 @@ extern "C" {
 namespace capstan {
 namespace {
 
-// Writes straight to the descriptor: the log may not have begun yet, or the process may be about to
-// die.
+// Writes directly to the descriptor: the log may not have been initialized, or the process may be
+// about to end.
 void Say(int fd, const std::string& line) {
   const std::string text = line + "\n";
   if (write(fd, text.data(), text.size()) < 0) return;
@@ -75,8 +75,8 @@ void ArmOne(absl::string_view setting) {
   if (!found) Refuse(setting, "this program has no such failpoint");
 }
 
-// Runs before main, so that no point is reached before it is armed, and programs need not call
-// this.
+// Runs before main, so that failpoints are armed before they are reached, and programs need not
+// call this.
 [[gnu::constructor]] void ArmByEnvironment() {
   const char* const settings = getenv("CAPSTAN_FAILPOINTS");
   if (settings == nullptr || *settings == '\0') return;

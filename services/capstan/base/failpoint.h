@@ -1,10 +1,10 @@
-// Named points of the program at which a test lets a process die, fail or be slow.
+// Named points of the program at which a test can make a process crash, fail or be slow.
 //
 //   CAPSTAN_FAILPOINT("view.published");                                  // crash or delay
 //   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("manifest.write"));  // or an error
 //
-// Failpoints are compiled in only with the CMake option CAPSTAN_FAILPOINTS; without it nothing is
-// left of them, not even their names. The environment says which are armed:
+// Failpoints are compiled in only with the CMake option CAPSTAN_FAILPOINTS; without it the binary
+// contains nothing of them, not even their names. The environment says which are armed:
 //
 //   CAPSTAN_FAILPOINTS  = "list" | setting {"," setting}
 //   setting             = name "=" action [":" nth]
@@ -12,10 +12,10 @@
 //                       | "error"             UNAVAILABLE, where the point returns a status
 //                       | "delay(" ms ")"     sleeps, every time from the nth on
 //
-// The action happens the nth time (1, by default) that the process comes to the point. "list"
-// prints the program's points, with "error" after the names of those that can return one, and ends
-// the process with 0; a setting that cannot be followed ends it with 2. A point that is not armed
-// costs the reading of one variable.
+// The action happens the nth time (default: the first time) that the process reaches the point.
+// "list" prints the program's failpoints, with "error" after the names of those that can return
+// one, and ends the process with 0; an invalid setting ends it with 2. A failpoint that is not
+// armed costs one read of a variable.
 #ifndef CAPSTAN_BASE_FAILPOINT_H_
 #define CAPSTAN_BASE_FAILPOINT_H_
 
@@ -59,8 +59,8 @@ class Failpoint {
 
 }  // namespace capstan
 
-// The linker collects the addresses of all points of a program in a section of their own. Must not
-// be used in templates and inline functions, which have other sections.
+// The linker collects the addresses of all failpoints of a program in a separate section. Must not
+// be used in templates and inline functions, which are in other sections.
 #define CAPSTAN_FAILPOINT_REACH_(kind, name)                                                       \
   ([]() -> ::absl::Status {                                                                        \
     static constinit ::capstan::Failpoint point(::capstan::Failpoint::Kind::kind, name);           \

@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-// In brackets a backslash is written twice, because it may escape the next character there.
+// In brackets a backslash is doubled, because it may escape the next character there.
 constexpr std::pair<char, std::string_view> kEscapes[] = {
     {'*', "[*]"}, {'?', "[?]"}, {'[', "[[]"}, {'\\', "[\\\\]"}};
 
@@ -25,7 +25,7 @@ bool IsRegularFile(const std::string& path) {
 }
 
 // Why glob() could not list a folder. Thread-local, because glob() passes no argument to its
-// callback. Without this the files of a folder that may not be read would be left out silently.
+// callback. Without this the files of an unreadable folder would be omitted silently.
 thread_local absl::Status unlisted;
 
 int NoteUnlisted(const char* path, int error) {
@@ -68,7 +68,8 @@ std::string WithoutEscapes(std::string_view pattern) {
 }
 
 bool IsHidden(std::string_view pattern, std::string_view path) {
-  // Names are compared from the last one on, as a pattern may have `file://` in front of its path.
+  // Names are compared beginning with the last one, as a pattern may have `file://` before its
+  // path.
   while (true) {
     const size_t wanted_at = pattern.rfind('/') + 1;
     const size_t name_at = path.rfind('/') + 1;

@@ -22,20 +22,20 @@ std::string AsPattern(std::string_view path);
 // Returns the path from which AsPattern made `pattern`. Leaves alone what AsPattern does not write.
 std::string WithoutEscapes(std::string_view pattern);
 
-// Returns whether `path`, which `pattern` matches name by name, has a name that begins with `_` or
-// `.` and that the pattern found by a `*` or a `?` at its front. Other programs leave such names
-// beside data and take them for no data: `_SUCCESS`, `_temporary/`, `.part-0.crc`. A pattern that
-// says itself with what a name begins (`_part*`, `[_a-z]*`) means the names that it says.
+// Returns true if `path`, which must match `pattern`, has a component that begins with `_` or `.`
+// and that the pattern matched with a leading `*` or `?`. Other programs leave files with such
+// names beside the data, which are not data: `_SUCCESS`, `_temporary/`, `.part-0.crc`. A pattern
+// that itself specifies the first character (`_part*`, `[_a-z]*`) does match such names.
 bool IsHidden(std::string_view pattern, std::string_view path);
 
-// Returns the error that no `what`, such as "file", matches the pattern, but for `hidden` of them.
+// Returns the error that no `what`, such as "file", matches the pattern except for `hidden` ones.
 absl::Status NothingMatches(std::string_view pattern, std::string_view what, size_t hidden);
 
-// Returns the paths that a pattern means, sorted, but for those that are hidden (IsHidden). If a
-// file has the pattern as its name, with or without the escapes, the pattern means only this file:
-// "x[1].csv" does not mean "x1.csv" if there is an "x[1].csv". A name that is no pattern is
-// returned as it is, whether it exists or not. NOT_FOUND: nothing matches, or only what is hidden.
-// Other errors name a folder that cannot be listed, so that its files are not left out silently.
+// Returns the paths that match a pattern, sorted, without the hidden ones (IsHidden). If a file has
+// the pattern as its name, with or without the escapes, the pattern matches only this file:
+// "x[1].csv" does not match "x1.csv" if there is an "x[1].csv". A name that is not a pattern is
+// returned as it is, whether it exists or not. NOT_FOUND: nothing matches, or only hidden files do.
+// Other errors name a folder that cannot be listed, so that its files are not silently omitted.
 absl::StatusOr<std::vector<std::string>> MatchingPaths(const std::string& pattern);
 
 }  // namespace capstan

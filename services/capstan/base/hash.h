@@ -1,6 +1,6 @@
-// The one mixing function and the counter-based random numbers built on it: a draw is a pure
-// function of (seed, stream, index), so data, initial rows and placement come out the same
-// wherever and whenever they are computed.
+// The mixing function and the counter-based random numbers based on it: a draw is a pure function
+// of (seed, stream, index), so data, initial rows and placement are the same wherever and whenever
+// they are computed.
 #ifndef CAPSTAN_BASE_HASH_H_
 #define CAPSTAN_BASE_HASH_H_
 

@@ -18,11 +18,11 @@ enum class BlockId : uint32_t {};
 // Random 64-bit id of one process life; never 0.
 enum class Incarnation : uint64_t {};
 
-// One compute thread of a worker, as the chief and the shards know it. The chief gives each id out
-// once, and never reuses it.
+// One compute thread of a worker, as identified by the chief and the shards. The chief never gives
+// an id out twice.
 enum class TrainerId : uint64_t {};
 
-// Number that grows when a rollback throws updates away.
+// A number that increases whenever a rollback discards updates.
 enum class Timeline : uint64_t {};
 
 // Epoch of a view, ordered: (the chief's term, count within the term).
@@ -37,7 +37,7 @@ struct ViewEpoch {
 struct Generation {
   uint64_t term = 0;
   uint64_t count = 0;
-  // The seal, as the lease's holder was given it (v1::Generation); elsewhere 0. Not compared.
+  // The seal that the lease's holder was given (v1::Generation); elsewhere 0. Not compared.
   uint64_t seal = 0;
   friend bool operator==(const Generation& a, const Generation& b) {
     return a.term == b.term && a.count == b.count;
@@ -47,7 +47,7 @@ struct Generation {
   }
 };
 
-// What a push belongs to: a task of an epoch of the data, or a client's session.
+// The sequence of pushes to which a push belongs: a task of an epoch, or a client's session.
 struct StreamId {
   static constexpr uint64_t kSessionBit = uint64_t{1} << 63;
 
@@ -69,7 +69,7 @@ struct StreamId {
 enum class Part : int { kDense = 0, kSparse = 1 };
 inline constexpr int kParts = 2;
 
-// The number behind an id.
+// Returns the underlying number of an id.
 template <typename Id>
 constexpr auto Raw(Id id) {
   return static_cast<std::underlying_type_t<Id>>(id);

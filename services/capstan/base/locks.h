@@ -1,4 +1,4 @@
-// Settings of the mutexes of a process.
+// Process-wide settings of mutexes.
 #ifndef CAPSTAN_BASE_LOCKS_H_
 #define CAPSTAN_BASE_LOCKS_H_
 
@@ -6,8 +6,8 @@
 
 namespace capstan {
 
-// Abseil as Debian builds it looks for lock cycles at every lock, under a lock of the whole
-// process. A service turns this off with this function when it starts; tests keep it.
+// Debian's build of Abseil searches for lock cycles at every lock, under a process-wide lock. A
+// service calls this function when it starts to turn that off; tests keep it.
 inline void LockWithoutSearch() {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }

@@ -32,11 +32,11 @@ spdlog::level::level_enum ToSpdlog(Level level) {
 }
 
 // What every line needs. It is replaced as a whole, so that a line that is being written keeps the
-// one it began with.
+// one with which it began.
 struct Sink {
   Options options;
   std::string job;
-  std::shared_ptr<spdlog::logger> logger;  // Owned here and by spdlog's sink while it writes.
+  std::shared_ptr<spdlog::logger> logger;  // Shared with spdlog's sink while it writes.
 };
 
 std::shared_ptr<const Sink> NewSink(const Options& options, std::string job) {

@@ -46,16 +46,16 @@ class Field {
   Field(std::string_view key, std::string_view value) : Field(key, std::string(value)) {}
   Field(std::string_view key, const char* value) : Field(key, std::string(value)) {}
   Field(std::string_view key, std::string value) : Field(key, std::move(value), Kind::kText) {}
-  template <std::same_as<absl::string_view> T>  // Another type than the standard one on Debian 12.
+  template <std::same_as<absl::string_view> T>  // On Debian 12 it differs from std::string_view.
   Field(std::string_view key, T value) : Field(key, std::string(value)) {}
-  Field(std::string_view key, absl::Duration value);  // JSON: seconds.
+  Field(std::string_view key, absl::Duration value);  // In seconds in JSON.
   Field(std::string_view key, const absl::Status& value) : Field(key, value.ToString()) {}
 
   void AppendText(std::string& line) const;  // key=value
   void AppendJson(std::string& line) const;  // "key":value
 
  private:
-  enum class Kind { kBare, kText };  // kBare: a number or a truth value, written without quotes.
+  enum class Kind { kBare, kText };  // kBare: a number or a boolean, written without quotes.
 
   Field(std::string_view key, std::string value, Kind kind)
       : key_(key), value_(std::move(value)), kind_(kind) {}
@@ -82,14 +82,14 @@ struct Options {
 // be called again.
 void Init(const Options& options);
 
-// Puts the job's name into every JSON line from now on; a shard learns it only when it registers.
+// Adds the job's name to every JSON line from now on; a shard learns it only when it registers.
 void SetJob(std::string_view job);
 
 void Info(std::string_view message, Fields fields = {});
 void Warn(std::string_view message, Fields fields = {});
 void Error(std::string_view message, Fields fields = {});
 
-// Writes at most one line in each period, and counts the others: the next line that is written ends
+// Writes at most one line per period, and counts the others: the next line that is written ends
 // with suppressed=<n>.
 //
 //   refused_log_.Warn("push refused", {{"reason", reason}});

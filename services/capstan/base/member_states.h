@@ -1,5 +1,5 @@
-// The states in which the chief tells of workers and shards (WorkerStatus.state and
-// ShardStatus.state). Metrics, dashboards and programs of users know them by these texts.
+// The states of workers and shards as reported by the chief (WorkerStatus.state and
+// ShardStatus.state). Metrics, dashboards and users' programs rely on these texts.
 #ifndef CAPSTAN_BASE_MEMBER_STATES_H_
 #define CAPSTAN_BASE_MEMBER_STATES_H_
 
@@ -11,9 +11,9 @@ namespace worker_state {
 
 inline constexpr const char* kActive = "active";
 inline constexpr const char* kIdle = "idle";
-inline constexpr const char* kStuck = "stuck";  // It waits for its data too long.
+inline constexpr const char* kStuck = "stuck";  // It has waited for its data for too long.
 inline constexpr const char* kDraining = "draining";
-inline constexpr const char* kSilent = "silent";  // Several heartbeats have not come.
+inline constexpr const char* kSilent = "silent";  // Several heartbeats are missing.
 inline constexpr const char* kLost = "lost";
 inline constexpr const char* kParked = "parked";  // The job has ended.
 inline constexpr std::array kAll = {kActive, kIdle, kStuck, kDraining, kSilent, kLost, kParked};

@@ -1,7 +1,7 @@
 // The names of the metrics of an evaluation. A job may have several sets of held-out records, and
-// records several labels. The metrics of the first set and the first label have plain names, "auc";
-// those of others have their scope in front, which is the set, the label, or both: "recent/auc",
-// "buy/auc", "recent/buy/auc".
+// its records several labels. The metrics of the first set and the first label have plain names,
+// such as "auc"; the names of others are prefixed with their scope, which is the set, the label, or
+// both: "recent/auc", "buy/auc", "recent/buy/auc".
 #ifndef CAPSTAN_BASE_METRIC_NAME_H_
 #define CAPSTAN_BASE_METRIC_NAME_H_
 
@@ -18,7 +18,7 @@ struct MetricName {
 MetricName ParseMetricName(std::string_view name);
 std::string NameMetric(const MetricName& name);
 
-// Returns the scope of `label` of `set`; either may be empty.
+// Returns the scope of a set and a label; either may be empty.
 std::string JoinScopes(std::string_view set, std::string_view label);
 
 }  // namespace capstan

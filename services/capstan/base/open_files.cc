@@ -43,12 +43,12 @@ int64_t RoomForConnections(int64_t limit) {
 }
 
 int64_t OpenFilesWith(int64_t connections) {
-  constexpr int64_t kOwn = 32;  // Its ports, its log, what gRPC wakes threads by, and the like.
+  constexpr int64_t kOwn = 32;  // Its ports, its log, gRPC's wake-up descriptors, and so on.
   return connections + kOwn;
 }
 
 int64_t EnoughOpenFiles(int64_t open) {
-  constexpr int64_t kKept = 256;  // As RoomForConnections keeps at the most.
+  constexpr int64_t kKept = 256;  // The most that RoomForConnections reserves.
   return open + open / 9 + 1 + kKept;
 }
 

@@ -1,5 +1,5 @@
-// std::visit with one lambda for each case. Without one for `const auto&`, a visit of a variant
-// that gets another alternative does not compile until it has a case of its own.
+// std::visit with one lambda per alternative. Unless there is one for `const auto&`, the code does
+// not compile after the variant gets another alternative until that is handled, too.
 #ifndef CAPSTAN_BASE_OVERLOADED_H_
 #define CAPSTAN_BASE_OVERLOADED_H_
 

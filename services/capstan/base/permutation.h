@@ -1,4 +1,4 @@
-// A random order that needs no memory.
+// A random permutation that needs no memory.
 #ifndef CAPSTAN_BASE_PERMUTATION_H_
 #define CAPSTAN_BASE_PERMUTATION_H_
 
@@ -23,7 +23,7 @@ class Permutation {
     for (size_t round = 0; round < keys_.size(); ++round) keys_[round] = Draw(seed, stream, round);
   }
 
-  // Returns where `place` goes. REQUIRES: place < size.
+  // Returns the element at `place`. REQUIRES: place < size.
   uint64_t operator()(uint64_t place) const {
     do {
       place = Scramble(place);

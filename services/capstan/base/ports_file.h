@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// 0: the process has no such port.
+// 0 means that the process has no such port.
 struct Ports {
   int data = 0;
   int health = 0;
@@ -21,7 +21,7 @@ struct Ports {
 // Replaces the file atomically.
 absl::Status WritePortsFile(const std::string& path, const Ports& ports);
 
-// NOT_FOUND while the file is not there yet.
+// NOT_FOUND until the file exists.
 absl::StatusOr<Ports> ReadPortsFile(const std::string& path);
 
 }  // namespace capstan

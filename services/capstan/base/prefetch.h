@@ -1,4 +1,4 @@
-// Prefetches memory.
+// Prefetches memory into the CPU's caches.
 #ifndef CAPSTAN_BASE_PREFETCH_H_
 #define CAPSTAN_BASE_PREFETCH_H_
 
@@ -9,10 +9,10 @@ namespace capstan {
 inline constexpr size_t kCacheLine = 64;
 
 // Prefetches the cache lines of [begin, begin + bytes) into the second-level cache. The first-level
-// cache takes fewer requests at a time, and a core that has used these up waits.
+// cache accepts fewer outstanding requests, and a core that has used these up stalls.
 //
-// The empty asm statement marks this function as having an effect. Without it GCC 12 takes the
-// function, its loop and its calls for dead code, and no prefetch is left.
+// The empty asm statement marks this function as having an effect. Without it GCC 12 removes the
+// function and its calls as dead code.
 inline void Prefetch(const void* begin, size_t bytes) {
   const char* const first = static_cast<const char*>(begin);
   for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(first + at, 0, 2);

@@ -1,4 +1,4 @@
-// Vectors that are used again and again, for nearly the same number of elements each time.
+// Vectors that are reused for nearly the same number of elements each time.
 #ifndef CAPSTAN_BASE_REUSE_H_
 #define CAPSTAN_BASE_REUSE_H_
 
@@ -7,13 +7,13 @@
 
 namespace capstan {
 
-// Sets the size of `values`, whose elements may have any value afterwards. Where it has to grow, it
-// gets a sixteenth more than it needs now: std::vector::resize() would double its memory for one
-// element more.
+// Sets the size of `values`, whose elements have unspecified values afterwards. If it has to grow,
+// it reserves a sixteenth more than it needs: std::vector::resize() would double its memory for one
+// more element.
 template <typename T>
 void ResizeForReuse(std::vector<T>& values, size_t size) {
   if (size > values.capacity()) {
-    values = std::vector<T>();  // Nothing is worth a copy.
+    values = std::vector<T>();  // Avoids a copy of the old elements.
     values.reserve(size + size / 16);
   }
   values.resize(size);

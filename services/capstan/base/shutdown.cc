@@ -17,12 +17,12 @@
 namespace capstan {
 namespace {
 
-// Signals that are closer together count as one: a terminal and `timeout` signal a process, and
-// then its whole group.
+// Signals that are closer together than this count as one: a terminal and `timeout` signal a
+// process, and then its whole group.
 constexpr int64_t kOneSignalMilliseconds = 500;
 constexpr int64_t kNever = -1;
 
-// What the handler uses; a handler gets no argument.
+// The state of the handler, as a handler gets no argument.
 std::atomic<int> signal_fd{-1};
 std::atomic<int64_t> first_signal{kNever};  // Milliseconds of the monotonic clock.
 using Action = void (*)();
@@ -38,7 +38,7 @@ void Announce() {
   [[maybe_unused]] const ssize_t written = write(signal_fd.load(), &one, sizeof(one));
 }
 
-// A signal handler may call this, but not Abseil's clock.
+// Safe to call in a signal handler, which Abseil's clock is not.
 int64_t MonotonicMilliseconds() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -68,7 +68,7 @@ Shutdown::Shutdown(std::vector<int> signals) : signals_(std::move(signals)) {
   action.sa_flags = SA_RESTART;
   for (const int signal : signals_) {
     sigaction(signal, &action, &former_actions[signal]);
-    // `nohup` has a process go on after the end of its terminal.
+    // `nohup` makes a process continue after the end of its terminal.
     const bool ignored = former_actions[signal].sa_handler == SIG_IGN;
     if (signal == SIGHUP && ignored) sigaction(signal, &former_actions[signal], nullptr);
   }

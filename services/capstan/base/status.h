@@ -1,5 +1,5 @@
-// Status macros; Abseil of Debian 12 has none. An expected failure is a Status, with a message of
-// one line with names and numbers; Capstan throws no exceptions.
+// Status macros, which Abseil of Debian 12 lacks. An expected failure is a Status with a message of
+// one line, with names and numbers; Capstan throws no exceptions.
 #ifndef CAPSTAN_BASE_STATUS_H_
 #define CAPSTAN_BASE_STATUS_H_
 

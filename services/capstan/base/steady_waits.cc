@@ -39,8 +39,8 @@ int64_t Now(clockid_t clock) {
   return Nanoseconds(now);
 }
 
-// Returns the moment of the monotonic clock at which it will be `time_of_day`, by what both clocks
-// show now.
+// Returns the time on the monotonic clock that corresponds to `time_of_day`, according to the
+// present readings of both clocks.
 timespec Steady(const timespec& time_of_day) {
   const int64_t left = Nanoseconds(time_of_day) - Now(CLOCK_REALTIME);
   const int64_t until = std::max<int64_t>(0, Now(CLOCK_MONOTONIC) + left);
@@ -54,7 +54,7 @@ bool WaitsForATimeOfDay(long number, long operation, long deadline) {
 
 }  // namespace
 
-// Takes six arguments whether the caller gave so many or not, as the C library's own does.
+// Takes six arguments even if the caller passes fewer, like the C library's own.
 extern "C" ABSL_ATTRIBUTE_NO_SANITIZE_ADDRESS long syscall(long number, ...) noexcept {
   va_list list;
   va_start(list, number);

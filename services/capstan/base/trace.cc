@@ -70,7 +70,7 @@ void Write(std::string_view event, log::Fields fields) {
     field.AppendJson(line);
   }
   line += "}\n";
-  // A line that cannot be written is left out; readers of the trace notice that.
+  // A line that cannot be written is omitted; readers of the trace notice that.
   [[maybe_unused]] const ssize_t written = ::write(process.file, line.data(), line.size());
 }
 

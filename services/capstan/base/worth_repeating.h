@@ -1,4 +1,4 @@
-// Tells whether a failed call is to be repeated as it is.
+// Decides whether a failed call should be retried unchanged.
 #ifndef CAPSTAN_BASE_WORTH_REPEATING_H_
 #define CAPSTAN_BASE_WORTH_REPEATING_H_
 
@@ -6,9 +6,9 @@
 
 namespace capstan {
 
-// Returns true if the peer is away or busy, or the connection was lost before an answer came: gRPC
-// reports calls that were reset, by the peer or on the way, also as CANCELLED, UNKNOWN or INTERNAL.
-// Returns false for OK, and for what the peer itself has said of the request.
+// Returns true if the peer is unavailable or busy, or the connection was lost before an answer
+// came: gRPC reports calls that were reset, by the peer or on the way, also as CANCELLED, UNKNOWN
+// or INTERNAL. Returns false for OK, and for errors by which the peer rejects the request itself.
 inline bool IsWorthRepeating(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:

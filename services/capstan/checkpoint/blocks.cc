@@ -75,7 +75,7 @@ absl::Status BlockReader::Need(size_t count) {
     CAPSTAN_ASSIGN_OR_RETURN(std::string piece, feed_.next());
     if (piece.empty()) return absl::DataLossError("the file ends before its last byte");
     if (rest_.empty()) {
-      *held_ = std::move(piece);  // So blocks that lie in one piece are not copied.
+      *held_ = std::move(piece);  // So blocks within one piece are not copied.
     } else {
       held_->erase(0, held_->size() - rest_.size());
       *held_ += piece;

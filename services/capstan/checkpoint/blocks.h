@@ -36,19 +36,19 @@ class BlockWriter {
   size_t payload_size() const;
   void Finish();
 
-  // How many bytes of finished blocks have not been taken; 0 while a block is being written.
+  // How many bytes of finished blocks were not taken yet; 0 while a block is being written.
   size_t finished() const { return open_ ? 0 : bytes_.size(); }
   // REQUIRES: no block is being written.
   std::string TakeFinished();
 
-  // Writes the end block, and returns all bytes that have not been taken. The writer is of no
-  // further use.
+  // Writes the end block, and returns all bytes that were not taken yet. The writer must not be
+  // used any more.
   std::string TakeFile() &&;
 
  private:
   std::string bytes_;
-  size_t begin_ = 0;   // Where the block begins that is being written.
-  bool open_ = false;  // Whether a block is being written.
+  size_t begin_ = 0;   // Where the block that is being written begins.
+  bool open_ = false;  // A block is being written.
   uint32_t ordinal_ = 0;
 };
 
@@ -57,38 +57,38 @@ struct BlockView {
   std::string_view payload;
 };
 
-// A stored file that comes piece by piece, from front to end.
+// A stored file that is read piece by piece, from front to end.
 struct ByteFeed {
-  // Returns the next piece; empty: there is no more.
+  // Returns the next piece; an empty one at the end.
   std::function<absl::StatusOr<std::string>()> next;
-  uint64_t bytes = 0;  // The bytes of all pieces together, as recorded when the file was stored.
+  uint64_t bytes = 0;  // The total size of all pieces, as recorded when the file was stored.
 };
 
-// Gives the blocks one after another, each verified. With a feed, only a block and a piece are in
+// Returns the blocks one after another, each verified. With a feed, only a block and a piece are in
 // memory. Thread-compatible.
 class BlockReader {
  public:
-  // DATA_LOSS: the file does not begin as a partition file. FAILED_PRECONDITION: its format is
+  // DATA_LOSS: the file does not begin like a partition file. FAILED_PRECONDITION: its format is
   // newer. Errors of the feed are passed on.
   static absl::StatusOr<BlockReader> Open(std::string_view file);
   static absl::StatusOr<BlockReader> Open(ByteFeed feed);
 
   // Returns the next block; its payload is valid until the next call. DATA_LOSS, with the place:
-  // the block is damaged, missing or out of order. Next() checks that the end block is the last; it
-  // must not be called after that.
+  // the block is damaged, missing or out of order. Verifies that the end block is the last; must
+  // not be called after that.
   absl::StatusOr<BlockView> Next();
 
  private:
   BlockReader(std::string_view file, ByteFeed feed);
-  // Makes sure that rest_ has `count` bytes, or all that are left.
+  // Makes sure that rest_ has at least `count` bytes, or all that remain.
   absl::Status Need(size_t count);
   absl::Status CheckStart();
   absl::Status CheckEnd(std::string_view payload) const;
 
   ByteFeed feed_;
-  std::unique_ptr<std::string> held_;  // With a feed: the bytes that rest_ is a part of.
-  std::string_view rest_;              // The bytes that are in memory and not read yet.
-  uint64_t unread_;                    // How many bytes of the whole file are not read yet.
+  std::unique_ptr<std::string> held_;  // With a feed: the bytes of which rest_ is a part.
+  std::string_view rest_;              // The bytes in memory that were not read yet.
+  uint64_t unread_;                    // How many bytes of the whole file were not read yet.
   uint64_t file_size_;
   uint32_t ordinal_ = 0;
 };

@@ -24,7 +24,7 @@ inline void AppendFloats(std::string& out, absl::Span<const float> values) {
   out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
 }
 
-// Takes numbers off the front of some bytes. Reading beyond the end gives zeros and sets
+// Reads numbers from the front of some bytes. Reading beyond the end returns zeros and sets
 // beyond_end(), so that a caller may check once, at the end. Thread-compatible.
 class ByteCursor {
  public:
@@ -40,7 +40,7 @@ class ByteCursor {
 
   std::string_view rest() const { return rest_; }
   bool beyond_end() const { return beyond_end_; }
-  // Returns whether exactly all bytes have been read.
+  // Returns true if exactly all bytes were read.
   bool finished() const { return rest_.empty() && !beyond_end_; }
 
  private:

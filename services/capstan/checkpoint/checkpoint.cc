@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// Returns where a partition's file is, as a text for people.
+// Returns where a partition's file is, for people.
 std::string Place(const v1::SavedFile& file) {
   if (file.object_bytes() == 0) return file.name();
   return absl::StrFormat("%s, bytes [%d, +%d) of partition %d", file.name(), file.offset(),
@@ -23,7 +23,7 @@ absl::Status Placed(const v1::SavedFile& file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(Place(file), ": ", status.message()));
 }
 
-// Reads a saved file piece by piece, and verifies it once all of it has come. Thread-compatible.
+// Reads a saved file piece by piece, and verifies it when all of it was read. Thread-compatible.
 class SavedFileFeed {
  public:
   // `folder` and `file` must outlive this object.
@@ -34,8 +34,8 @@ class SavedFileFeed {
     return {.next = [this] { return Next(); }, .bytes = file_.bytes()};
   }
 
-  // Returns OK if the file's bytes are those that were saved, and decoding them ended with OK, the
-  // status `decoded`. If the bytes are other ones, the error says so, whatever `decoded` is.
+  // Returns OK if the file's bytes are those that were saved, and decoding them succeeded according
+  // to `decoded`. If the bytes differ, the error says so, whatever `decoded` is.
   absl::Status Verify(const absl::Status& decoded);
 
  private:
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> SavedFileFeed::Next() {
 
 absl::Status SavedFileFeed::Verify(const absl::Status& decoded) {
   CAPSTAN_RETURN_IF_ERROR(failure_);
-  for (;;) {  // Reads on to the end if decoding stopped before.
+  for (;;) {  // Reads to the end even if decoding stopped before.
     CAPSTAN_ASSIGN_OR_RETURN(const std::string piece, Next());
     if (piece.empty()) break;
   }

@@ -1,5 +1,5 @@
-// A checkpoint: partition files in one folder of an object store, and the manifest that makes them
-// a checkpoint, written last. Readers treat a folder without MANIFEST.json as no checkpoint.
+// A checkpoint: partition files in one folder of an object store, and a manifest, which is written
+// last. A folder without MANIFEST.json is not a checkpoint.
 #ifndef CAPSTAN_CHECKPOINT_CHECKPOINT_H_
 #define CAPSTAN_CHECKPOINT_CHECKPOINT_H_
 
@@ -19,17 +19,17 @@ namespace capstan {
 
 inline constexpr std::string_view kManifestName = "MANIFEST.json";
 
-// Returns "partition-0007.capstan": the name of the object that holds this partition's file, and
-// perhaps the files of others after it (see PartitionPack).
+// Returns the name of the object with this partition's file, "partition-0007.capstan". The object
+// may also contain the files of other partitions after it (see PartitionPack).
 std::string PartitionFileName(PartitionIndex partition);
 
-// Returns the bytes of the object that the file is in.
+// Returns the size of the object that contains the file.
 uint64_t ObjectBytes(const v1::SavedFile& file);
 // DATA_LOSS: `bytes` is not the length of that object.
 absl::Status CheckObjectBytes(const v1::SavedFile& file, uint64_t bytes);
 
 // Reads the file that an entry of the manifest names, in pieces (RangeReader). DATA_LOSS: its size,
-// its object's size or its checksum is another. Other errors: see DecodePartition.
+// its object's size or its checksum differs. Other errors: see DecodePartition.
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
                                                    const v1::JobSpec& job,
                                                    const DenseLayout& layout,
@@ -39,15 +39,15 @@ absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1
 absl::Status ReadDeltaFile(ObjectStore& folder, const v1::SavedFile& file, const v1::JobSpec& job,
                            const std::string& parent, DecodedPartition& partition);
 
-// Returns the folder of checkpoint `id` of the same job.
+// Returns the folder of the checkpoint `id` of the same job as that at `uri`.
 std::string CheckpointBeside(const std::string& uri, const std::string& id);
 
 // Commits the checkpoint. INVALID_ARGUMENT: a partition is missing or named twice. ALREADY_EXISTS:
 // the folder has a manifest.
 absl::Status WriteManifest(ObjectStore& folder, const v1::Manifest& manifest);
 
-// NOT_FOUND: the folder holds no checkpoint. DATA_LOSS: a byte of the manifest has changed.
-// FAILED_PRECONDITION: a newer Capstan has written it.
+// NOT_FOUND: the folder contains no checkpoint. DATA_LOSS: the manifest is damaged.
+// FAILED_PRECONDITION: a newer version has written it.
 absl::StatusOr<v1::Manifest> ReadManifest(ObjectStore& folder);
 
 }  // namespace capstan

@@ -25,7 +25,7 @@ std::string ManifestKey(const std::string& id) {
   return absl::StrCat(id, "/", absl::string_view(kManifestName.data(), kManifestName.size()));
 }
 
-// Returns whether the store did not answer, so that nothing is known of the object.
+// Returns true if the store did not answer, so that nothing is known of the object.
 bool IsAway(const absl::Status& status) {
   return !status.ok() && !absl::IsNotFound(status) && !absl::IsDataLoss(status) &&
          !absl::IsFailedPrecondition(status) && !absl::IsInvalidArgument(status);
@@ -38,7 +38,8 @@ absl::StatusOr<v1::Manifest> ReadListed(ObjectStore& checkpoints, const std::str
   if (!sizes.contains(std::string(kManifestName))) return absl::NotFoundError("it has no manifest");
   const absl::StatusOr<std::string> text = checkpoints.Get(ManifestKey(id));
   if (absl::IsNotFound(text.status())) return absl::NotFoundError("it has no manifest");
-  // Said by the store, of its certificate, its bucket or the request: no word of the manifest.
+  // Says something about the certificate, the bucket or the request, but nothing about the
+  // manifest.
   if (absl::IsFailedPrecondition(text.status()) || absl::IsInvalidArgument(text.status())) {
     return absl::UnavailableError(text.status().message());
   }
@@ -56,8 +57,8 @@ absl::Status CheckSizes(const v1::Manifest& manifest, const Sizes& sizes) {
   return absl::OkStatus();
 }
 
-// Checks that the chain of parents ends as CheckpointReader needs it. REQUIRES: every parent in the
-// chain is in `found`.
+// Checks that the chain of parents ends as required by CheckpointReader. REQUIRES: every parent in
+// the chain is in `found`.
 absl::Status CheckChain(const std::map<std::string, ListedCheckpoint>& found,
                         const ListedCheckpoint& checkpoint) {
   size_t links = 1;
@@ -75,8 +76,8 @@ absl::Status CheckChain(const std::map<std::string, ListedCheckpoint>& found,
   return absl::OkStatus();
 }
 
-// Marks as damaged the checkpoints whose parent is missing or damaged, in turn those that build on
-// them, and then those whose chain of parents does not end.
+// Marks as damaged the checkpoints whose parent is missing or damaged, then those that build on
+// them, and those whose chain of parents does not end.
 void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -94,8 +95,8 @@ void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
   }
 }
 
-// What the folder holds: its folders with their objects, by the first name of each key, and the
-// objects that lie directly in it.
+// The content of the folder: its folders with their objects, by the first name of each key, and the
+// objects directly in it.
 struct Contents {
   std::map<std::string, Sizes> folders;
   std::vector<std::string> objects;
@@ -135,8 +136,8 @@ absl::StatusOr<ListedCheckpoint> ReadOne(ObjectStore& checkpoints, const std::st
   return checkpoint;
 }
 
-// Returns whether the folder is somebody else's and only happens to have a checkpoint's name: it
-// has no intact manifest of any Capstan, and holds an object that is not Capstan's.
+// Returns true if the folder does not belong to Capstan and only happens to have a checkpoint's
+// name: it has no intact manifest of any version, and contains an object that is not Capstan's.
 bool IsForeign(const ListedCheckpoint& checkpoint) {
   const bool no_manifest = !checkpoint.status.ok() && checkpoint.manifest.files().empty() &&
                            !absl::IsFailedPrecondition(checkpoint.status);

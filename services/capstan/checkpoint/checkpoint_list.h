@@ -1,4 +1,4 @@
-// Lists the checkpoints of a job, says which of them may be deleted, and deletes them.
+// Lists the checkpoints of a job, decides which of them may be deleted, and deletes them.
 #ifndef CAPSTAN_CHECKPOINT_CHECKPOINT_LIST_H_
 #define CAPSTAN_CHECKPOINT_CHECKPOINT_LIST_H_
 
@@ -19,21 +19,21 @@ namespace capstan {
 // A folder in the job's "checkpoints" folder that has a checkpoint's name.
 struct ListedCheckpoint {
   std::string id;
-  // NOT_FOUND: the folder has no manifest, so it is no checkpoint. DATA_LOSS: its manifest is
-  // damaged, an object that it or one of its parents names is missing or of another size, or the
-  // chain of its parents does not end or is longer than CheckpointReader reads.
+  // NOT_FOUND: the folder has no manifest, so it is not a checkpoint. DATA_LOSS: its manifest is
+  // damaged, an object that it or one of its parents names is missing or has another size, or the
+  // chain of its parents does not end or is longer than CheckpointReader supports.
   absl::Status status;
   v1::Manifest manifest;  // If the status is OK.
-  uint64_t bytes = 0;     // The bytes of all objects in the folder.
-  // An object in the folder that is not Capstan's; then the folder is never deleted.
+  uint64_t bytes = 0;     // The total size of all objects in the folder.
+  // An object in the folder that does not belong to Capstan; then the folder is never deleted.
   std::string foreign;
 };
 
-// Something else in the "checkpoints" folder: an object, or a folder that is no checkpoint, not
-// even an unfinished one. Nothing in this file touches it.
+// Something else in the "checkpoints" folder: an object, or a folder that is not a checkpoint, not
+// even an unfinished one. The functions here never change it.
 struct ForeignEntry {
   std::string name;  // "photos" or "notes.txt".
-  std::string why;   // Why it is not taken for a checkpoint, as a text for people.
+  std::string why;   // Why it is not considered a checkpoint, for people.
 };
 
 struct CheckpointFolder {
@@ -43,35 +43,34 @@ struct CheckpointFolder {
   std::vector<ForeignEntry> foreign;  // By name.
 };
 
-// Lists the folder `checkpoints`. See checkpoint_names.h for what is taken for Capstan's.
+// Lists the folder `checkpoints`. See checkpoint_names.h for which names belong to Capstan.
 absl::StatusOr<CheckpointFolder> ReadCheckpointFolder(ObjectStore& checkpoints);
 // The same, but only the checkpoints.
 absl::StatusOr<std::vector<ListedCheckpoint>> ListCheckpoints(ObjectStore& checkpoints);
 
-// Returns the ids of the checkpoints that need not be kept: all but the `keep` newest, those of
-// `exempt`, and what the chains of these need. A checkpoint whose manifest is damaged is kept, for
-// people to look at. One without a manifest is garbage, unless it is in `exempt`. One with a
+// Returns the ids of the checkpoints that need not be kept: all but the `keep` newest, those in
+// `exempt`, and the parents in the chains of these. A checkpoint whose manifest is damaged is kept,
+// for people to examine. One without a manifest is garbage, unless it is in `exempt`. One with a
 // foreign object is kept. The newest come first, and each before its parents: if they are deleted
-// in this order, the remaining ones can always be read, wherever deleting stops. A pure function.
+// in this order, the remaining ones can be read even if the deletion is interrupted. A pure
+// function.
 std::vector<std::string> CheckpointsToPrune(absl::Span<const ListedCheckpoint> checkpoints,
                                             size_t keep, const std::set<std::string>& exempt);
 
-// Makes sure that the process that was writing this checkpoint cannot complete it any more, by
-// storing an empty manifest. ALREADY_EXISTS: it has been completed, or given up before.
-// INVALID_ARGUMENT: `id` is no name of a checkpoint.
+// Makes sure that the process that is writing this checkpoint cannot complete it any more, by
+// storing an empty manifest. ALREADY_EXISTS: it was completed, or given up before.
+// INVALID_ARGUMENT: `id` is not a name of a checkpoint.
 absl::Status GiveUpCheckpoint(ObjectStore& checkpoints, const std::string& id);
 
-// Deletes the checkpoint, its manifest first: what is left after a crash is garbage, not a broken
-// checkpoint. If the checkpoint was given up, its empty manifest stays, until a later call finds
-// nothing else to delete. INVALID_ARGUMENT, and nothing is deleted: `id` is no name of a
-// checkpoint. FAILED_PRECONDITION, and nothing is deleted: an object in the folder is not
-// Capstan's.
+// Deletes the checkpoint, its manifest first: what remains after a crash is garbage, not a broken
+// checkpoint. If the checkpoint was given up, its empty manifest stays until a later call finds
+// nothing else to delete. Nothing is deleted in these cases: INVALID_ARGUMENT: `id` is not a name
+// of a checkpoint. FAILED_PRECONDITION: an object in the folder does not belong to Capstan.
 absl::Status DeleteCheckpoint(ObjectStore& checkpoints, const std::string& id);
 
-// Deletes a checkpoint that has no manifest. Gives it up first, and then deletes it as
-// DeleteCheckpoint does, which leaves the empty manifest, so that a process that is still writing
-// it cannot complete it with objects that are gone. ALREADY_EXISTS: it has been completed
-// meanwhile, and stays.
+// Deletes a checkpoint without a manifest. It first gives it up and then deletes it like
+// DeleteCheckpoint, which leaves the empty manifest, so that a process that is still writing it
+// cannot complete it with deleted objects. ALREADY_EXISTS: it was completed meanwhile, and is kept.
 absl::Status DeleteUnfinished(ObjectStore& checkpoints, const std::string& id);
 
 }  // namespace capstan

@@ -1,5 +1,5 @@
-// The names of a checkpoint's folder and of the objects in it. Anything with another name is
-// somebody else's: it is never deleted, and nothing is written beside it. Pure functions.
+// The names of a checkpoint's folder and of the objects in it. Anything with another name does not
+// belong to Capstan: it is never deleted, and nothing is written beside it. Pure functions.
 #ifndef CAPSTAN_CHECKPOINT_CHECKPOINT_NAMES_H_
 #define CAPSTAN_CHECKPOINT_CHECKPOINT_NAMES_H_
 
@@ -7,11 +7,11 @@
 
 namespace capstan {
 
-// "<step>-<id>": digits, a hyphen, then letters, digits and "._-".
+// Returns true for "<step>-<id>": digits, a hyphen, then letters, digits and "._-".
 bool IsCheckpointName(std::string_view name);
 
-// Returns true for "MANIFEST.json" and for names that PartitionFileName gives. `name` is relative
-// to the checkpoint's folder: an object in a folder below that is never one of the checkpoint.
+// Returns true for "MANIFEST.json" and for the names that PartitionFileName returns. `name` is
+// relative to the checkpoint's folder; objects in its subfolders never belong to the checkpoint.
 bool IsCheckpointObject(std::string_view name);
 
 }  // namespace capstan

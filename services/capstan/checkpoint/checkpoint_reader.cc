@@ -15,8 +15,8 @@ absl::Status About(const std::string& uri, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(uri, ": ", status.message()));
 }
 
-// An object that a manifest or a chain names, but the store does not have, is lost: NOT_FOUND
-// becomes DATA_LOSS.
+// An object that a manifest or a chain names, but that is not in the store, is lost: turns
+// NOT_FOUND into DATA_LOSS.
 absl::Status AsLoss(const std::string& uri, const absl::Status& status) {
   const absl::Status about = About(uri, status);
   return absl::IsNotFound(about) ? absl::DataLossError(about.message()) : about;

@@ -1,5 +1,5 @@
 // Reads and verifies the partitions of one checkpoint. A partition that is a delta is read through
-// the chain of the checkpoint's parents, which lie beside it.
+// the chain of the checkpoint's parents, which are beside it in the same folder.
 #ifndef CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_
 #define CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_
 
@@ -20,35 +20,36 @@
 
 namespace capstan {
 
-// Thread-safe once it is open.
+// Thread-safe after Open.
 class CheckpointReader {
  public:
-  // A whole checkpoint, and as many deltas as checkpoint.max_deltas may allow.
+  // A full checkpoint, plus the largest value of checkpoint.max_deltas.
   static constexpr size_t kMaxChain = 101;
 
-  // `uri`: the checkpoint's folder. NOT_FOUND: it holds no checkpoint. DATA_LOSS, with the object:
-  // its manifest is damaged, or one of its chain is damaged or missing. FAILED_PRECONDITION: a
-  // newer Capstan has written one of these.
+  // `uri`: the checkpoint's folder. NOT_FOUND: it contains no checkpoint. DATA_LOSS, with the
+  // object: its manifest is damaged, or one of its chain is damaged or missing.
+  // FAILED_PRECONDITION: a newer version has written one of these.
   static absl::StatusOr<CheckpointReader> Open(const std::string& uri,
                                                const StoreOpener& open = OpensAnyStore());
 
   const v1::Manifest& manifest() const { return links_.front().manifest; }
-  // How many checkpoints the chain has, this one included. The last one is the full checkpoint that
-  // begins the chain.
+  // How many checkpoints the chain has, including this one. The last one is the full checkpoint at
+  // the beginning of the chain.
   size_t chain_length() const { return links_.size(); }
 
-  // FAILED_PRECONDITION, with the difference: `job` places its parameters otherwise. Compares the
-  // number of partitions, tables and tensors, and the seeds of tables; the rest is compared when a
-  // partition is read.
+  // FAILED_PRECONDITION, with the difference: the parameters of `job` are laid out differently.
+  // Compares the number of partitions, tables and tensors, and the seeds of tables; the rest is
+  // compared when a partition is read.
   absl::Status CheckJob(const v1::JobSpec& job) const;
 
-  // Reads a partition. DATA_LOSS, with object and place: a byte has changed or is missing. Other
+  // Reads a partition. DATA_LOSS, with object and place: a byte was changed or is missing. Other
   // errors: see DecodePartition.
   absl::StatusOr<DecodedPartition> Read(PartitionIndex partition, const v1::JobSpec& job,
                                         const DenseLayout& layout,
                                         SlabArena* arena = nullptr) const;
 
-  // Returns how many bytes reading the partition takes. REQUIRES: the checkpoint has the partition.
+  // Returns how many bytes must be read for the partition. REQUIRES: the checkpoint has the
+  // partition.
   uint64_t bytes_of(PartitionIndex partition) const;
 
  private:
@@ -66,7 +67,7 @@ class CheckpointReader {
 
   CheckpointReader() = default;
   static absl::StatusOr<Link> OpenLink(const std::string& uri, const StoreOpener& open);
-  // Returns how many links, from the newest on, reading the partition needs.
+  // Returns how many links, beginning with the newest, are needed to read the partition.
   absl::StatusOr<size_t> LinksOf(PartitionIndex partition) const;
 
   std::vector<Link> links_;

@@ -16,8 +16,8 @@
 namespace capstan {
 namespace {
 
-// Makes sure that nothing is written into the folder of a checkpoint, which may be the one that is
-// read: writing an object replaces the one before.
+// Makes sure that nothing is written into the folder of an existing checkpoint, which may be the
+// one that is being read: writing an object would replace the existing one.
 absl::Status CheckFree(ObjectStore& folder, const std::string& uri) {
   const absl::Status manifest = folder.Stat(kManifestName).status();
   if (absl::IsNotFound(manifest)) return absl::OkStatus();

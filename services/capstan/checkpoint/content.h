@@ -1,4 +1,4 @@
-// Numbers of FORMAT.md that writer and reader share.
+// Numbers of FORMAT.md that the writer and the reader share.
 #ifndef CAPSTAN_CHECKPOINT_CONTENT_H_
 #define CAPSTAN_CHECKPOINT_CONTENT_H_
 
@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-// The last two are of a partition that moves to another shard: their rows have versions.
+// The last two are for a partition that moves to another shard: their rows have versions.
 enum class Content : uint32_t { kFull = 1, kDelta = 2, kMovedFull = 3, kMovedDelta = 4 };
 
 inline bool IsDelta(Content content) {
@@ -19,7 +19,7 @@ inline bool IsMoved(Content content) {
 
 // A row without its state: key, frequency, touched_examples.
 inline constexpr size_t kRowFrontBytes = 8 + 4 + 8;
-inline constexpr size_t kRowVersionBytes = 4;  // After these, for a row of a partition that moves.
+inline constexpr size_t kRowVersionBytes = 4;  // Follows these for a row of a moving partition.
 inline constexpr size_t kCandidateBytes = 8 + 4;
 
 }  // namespace capstan

@@ -35,7 +35,7 @@ struct TableHeader {
   // Only a delta has these.
   uint64_t rows_after = 0;
   uint64_t erased = 0;
-  // Only a partition on its way to another shard has these.
+  // Only a partition that moves to another shard has these.
   bool versions = false;
   uint32_t life = 0;
 };
@@ -59,13 +59,13 @@ absl::StatusOr<Header> ParseHeader(std::string_view payload) {
   return header;
 }
 
-// A file whose checksums are right but that contradicts itself counts as damaged, too.
+// A file whose checksums are right but that contradicts itself also counts as damaged.
 absl::Status AsDamage(const absl::Status& status) {
   return status.ok() ? status : absl::DataLossError(status.message());
 }
 
-// Returns whether stored state of one optimizer may be used by another: only if it means the same
-// to both.
+// Returns true if the stored state of one optimizer may be used by another, because it has the same
+// meaning for both.
 bool Compatible(uint32_t stored, v1::OptimizerKind wanted) {
   const auto kind = static_cast<v1::OptimizerKind>(stored);
   if (kind == wanted) return true;

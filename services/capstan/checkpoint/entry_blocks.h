@@ -16,7 +16,7 @@ class EntryBlocks {
  public:
   EntryBlocks(BlockWriter& writer, BlockKind kind) : writer_(writer), kind_(kind) {}
 
-  // To be called before an entry is appended to the writer's bytes.
+  // Must be called before an entry is appended to the writer's bytes.
   void Add() {
     if (count_ == 0) {
       writer_.Begin(kind_);
@@ -26,7 +26,7 @@ class EntryBlocks {
     ++count_;
   }
 
-  // Ends the present block if it has become long enough.
+  // Ends the present block if it is long enough.
   void CutIfLong() {
     if (count_ > 0 && writer_.payload_size() >= kLongPayload) Finish();
   }

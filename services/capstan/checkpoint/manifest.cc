@@ -21,7 +21,8 @@ absl::Status Refuse(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("manifest: ", why));
 }
 
-// Checks that the files of each object fill it, and that it is named after the first of them.
+// Checks that the files in each object cover it completely, and that it is named after the first of
+// them.
 absl::Status CheckObjects(const v1::Manifest& manifest) {
   std::map<std::string, std::map<uint64_t, const v1::SavedFile*>> objects;  // By name and offset.
   for (const v1::SavedFile& file : manifest.files()) {

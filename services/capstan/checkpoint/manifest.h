@@ -13,7 +13,7 @@ namespace capstan {
 // or named twice.
 absl::StatusOr<std::string> ManifestText(const v1::Manifest& manifest);
 
-// DATA_LOSS: a byte has changed or is missing. FAILED_PRECONDITION: the format is not known.
+// DATA_LOSS: a byte was changed or is missing. FAILED_PRECONDITION: the format is not known.
 absl::StatusOr<v1::Manifest> ParseManifest(const std::string& text);
 
 }  // namespace capstan

@@ -12,7 +12,7 @@ namespace {
 // How much is read at once: this takes some tens of microseconds under the lock.
 constexpr size_t kReadBytes = 32 << 10;
 constexpr size_t kPieceBytes = size_t{512} << 10;
-// Reserved at most, unless a table's rows need more.
+// The most memory that is reserved, unless a table's rows need more.
 constexpr size_t kMostReserved = size_t{1} << 20;
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Encodes a partition as of its mark, in pieces, so that its lock is never held for long: Prepare()
-// without the lock and Read() under it, in turns.
+// without the lock and Read() with it, in turns.
 //
 //   store.Mark(...);                               under the lock
 //   while (encoder.Prepare()) {
-//     Append(encoder.TakePiece());                  if the file shall not be in memory as a whole
+//     Append(encoder.TakePiece());                  if the file should not be in memory as a whole
 //     encoder.Read(store);                          under the lock
 //   }
 //   Append(std::move(encoder).TakeRest());
@@ -29,18 +29,18 @@ class PartitionEncoder {
  public:
   explicit PartitionEncoder(const PartitionFileOptions& options);
 
-  // Sorts and checksums what has been read. Returns false if there is nothing more to read.
+  // Sorts and checksums what was read. Returns false if there is nothing more to read.
   bool Prepare();
-  // Reads the next piece: the keys of a table, some rows, or a dense block. Touches only memory.
-  // REQUIRES: Prepare() was true; the store is marked, with `changes_only` only if the options name
-  // a parent.
+  // Reads the next piece: the keys of a table, some rows, or a dense block. Accesses only memory.
+  // REQUIRES: Prepare() has returned true; the store is marked, with `changes_only` only if the
+  // options name a parent.
   void Read(PartitionStore& store);
 
-  // Returns some more of the file once enough of it has been encoded; otherwise nothing.
+  // Returns the next part of the file once enough of it was encoded; otherwise an empty string.
   std::string TakePiece();
 
-  uint64_t rows() const { return rows_; }  // The rows that have been read.
-  // Returns the rest of the file. REQUIRES: Prepare() was false.
+  uint64_t rows() const { return rows_; }  // How many rows were read.
+  // Returns the rest of the file. REQUIRES: Prepare() has returned false.
   std::string TakeRest() &&;
 
  private:
@@ -73,7 +73,7 @@ class PartitionEncoder {
 
   size_t table_ = 0;   // Index of the present table.
   size_t tables_ = 0;  // The number of tables.
-  TableFacts facts_;   // What has been read of the present table beside its keys.
+  TableFacts facts_;   // The facts of the present table, without its keys.
   bool table_begun_ = false;
   std::vector<RowPlace> places_;
   size_t next_place_ = 0;

@@ -25,7 +25,7 @@ std::string CrcLine(std::string_view body) {
                       AbslView(kCrcBack));
 }
 
-// Serializes maps in the order of their keys: protobuf's own order differs each time.
+// Serializes maps in the order of their keys, as protobuf's own order differs each time.
 std::string OrderedBytes(const google::protobuf::Message& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);

@@ -10,12 +10,12 @@
 
 namespace capstan {
 
-// Fields are added without a new format. It rises when a program that does not know the new format
-// would go on wrongly from such a state.
+// Adding fields does not change the format. The number increases when a program that does not know
+// the new format would misinterpret such a state.
 inline constexpr uint32_t kStateFormat = 1;
 
 // Checks that this program knows the format of a state that was read from `name`.
-// FAILED_PRECONDITION: it does not. `reader`, such as "chief", is what the program is called then.
+// FAILED_PRECONDITION: it does not; the message calls this program `reader`, such as "chief".
 absl::Status CheckStateFormat(std::string_view name, const v1::ChiefState& state,
                               std::string_view reader);
 

@@ -1,5 +1,5 @@
-// Which partitions shards have answered in requests that failed in part, so that a repetition
-// leaves them out.
+// The partitions that shards have answered in requests that failed in part, so that a retry omits
+// them.
 #ifndef CAPSTAN_CLIENT_ANSWERED_PARTITIONS_H_
 #define CAPSTAN_CLIENT_ANSWERED_PARTITIONS_H_
 
@@ -12,11 +12,11 @@
 
 namespace capstan {
 
-// Which partitions of one batch's pulls, or of its pushes, have been answered. The caller who makes
-// the requests holds this object; PsClient reads and writes it. Thread-compatible.
+// The answered partitions of one batch's pulls, or of its pushes. The caller who makes the requests
+// holds this object; PsClient reads and writes it. Thread-compatible.
 class AnsweredPartitions {
  public:
-  // What became of both parts of a pushed partition. Means nothing for a pulled one.
+  // The outcomes of both parts of a pushed partition. Unused for a pulled one.
   using Outcomes = std::array<v1::Outcome, kParts>;
 
   // The next request is for `round` (0: for no round). Forgets what was answered in another round.
@@ -26,12 +26,12 @@ class AnsweredPartitions {
   }
   void Add(uint32_t partition, const Outcomes& outcomes) { answers_[partition] = outcomes; }
   void Forget(uint32_t partition) { answers_.erase(partition); }
-  // Forgets all answers. To be called when shards might answer otherwise now: partitions have other
-  // owners, a shard has restarted, or it is another gradient.
+  // Forgets all answers. Must be called when shards might answer differently: partitions have other
+  // owners, a shard has restarted, or the gradient is another one.
   void Clear() { answers_.clear(); }
 
   bool empty() const { return answers_.empty(); }
-  // Null: the partition is still to be answered.
+  // Returns null if the partition was not answered yet.
   const Outcomes* Find(uint32_t partition) const {
     const auto found = answers_.find(partition);
     return found == answers_.end() ? nullptr : &found->second;

@@ -20,17 +20,18 @@ namespace {
 
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
 constexpr absl::Duration kCallTimeout = absl::Seconds(5);
-// PullRows pulls so many bytes at a time, so that the share of one partition fits into a message.
+// PullRows pulls this many bytes at a time, so that the share of one partition fits into a message.
 constexpr size_t kSliceBytes = size_t{4} << 20;
 
-// Returns true if the same request may be answered otherwise a little later. FAILED_PRECONDITION
-// passes, too: the partition is on its way to another shard, or the shard's process was replaced.
+// Returns true if the same request may get another answer a little later. This includes
+// FAILED_PRECONDITION: the partition is moving to another shard, or the shard's process was
+// replaced.
 bool MayPass(const absl::Status& failure) {
   return IsWorthRepeating(failure) || absl::IsFailedPrecondition(failure);
 }
 
-// A process that ends cancels the calls to it; that passes, so it becomes UNAVAILABLE. In this file
-// CANCELLED means only that the caller has interrupted the call.
+// A process that ends cancels the calls to it; that is temporary, so it becomes UNAVAILABLE. In
+// this file CANCELLED only means that the caller has interrupted the call.
 absl::Status OfPeer(const absl::Status& answer) {
   if (!absl::IsCancelled(answer)) return answer;
   return absl::UnavailableError("the call was cancelled there");
@@ -74,7 +75,7 @@ absl::Status CheckPolicy(const v1::UpdatePolicy& policy, const char* what) {
                    "gradient comes with what it was computed from, as a trainer's does"));
 }
 
-// Shards refuse gradients that are not finite, too, but other shards may have applied their part by
+// Shards also refuse gradients that are not finite, but other shards may have applied their part by
 // then.
 absl::Status CheckGradient(const std::string& of, absl::Span<const float> values, size_t wanted) {
   if (values.size() != wanted) {
@@ -85,7 +86,7 @@ absl::Status CheckGradient(const std::string& of, absl::Span<const float> values
   return absl::InvalidArgumentError(absl::StrCat(of, ": a gradient holds NaN or infinity"));
 }
 
-// Returns the index of `tensor` in the job, if a push of this gradient of it is allowed.
+// Returns the index of `tensor` in the job if a push of this gradient for it is allowed.
 absl::StatusOr<uint32_t> PlaceOfGradient(const v1::JobSpec& job, const std::string& tensor,
                                          absl::Span<const float> gradient) {
   CAPSTAN_RETURN_IF_ERROR(CheckPolicy(job.dense_update(), "the tensors"));
@@ -124,7 +125,7 @@ absl::Status StatusOf(const PushResult& result) {
   return absl::OkStatus();
 }
 
-// Notes that `shard` has settled all partitions that were pushed to it.
+// Records that `shard` has settled all partitions that were pushed to it.
 void NoteSettled(const RequestPlan& plan, ShardIndex shard, AnsweredPartitions& answered) {
   for (const RequestPlan::Chunk& chunk : plan.ChunksOf(shard)) {
     for (const uint32_t partition : chunk.partitions) answered.Add(partition, {});
@@ -273,7 +274,7 @@ absl::Status JobClient::Repeat(absl::FunctionRef<absl::Status()> attempt) {
   const absl::Time deadline = clock_.Now() + options_.pull_patience;
   while (true) {
     follower_.Follow();
-    (void)loop_.Poll(absl::ZeroDuration());  // Takes in views that have come.
+    (void)loop_.Poll(absl::ZeroDuration());  // Takes in views that have arrived.
     const absl::Status status = attempt();
     if (status.ok()) return absl::OkStatus();
     CAPSTAN_RETURN_IF_ERROR(Pause(status, deadline, options_.pull_patience));
@@ -301,8 +302,8 @@ absl::StatusOr<uint64_t> JobClient::Push(const StreamPush& name, FillPush fill) 
     CAPSTAN_ASSIGN_OR_RETURN(JobFollower::Known* const known, follower_.Adopt());
     PsClient& shards = *known->shards;
     CAPSTAN_RETURN_IF_ERROR(CheckTrains(shards.view().state()));
-    // What was applied before a return to a checkpoint may be undone, so all is pushed again; the
-    // shards' ledgers know what still holds.
+    // What was applied before a return to a checkpoint may be undone, so everything is pushed
+    // again; the shards' ledgers know what is still applied.
     if (shards.view().timeline() != timeline) answered.Clear();
     timeline = shards.view().timeline();
     RequestPlan plan(known->map);
@@ -314,8 +315,8 @@ absl::StatusOr<uint64_t> JobClient::Push(const StreamPush& name, FillPush fill) 
       return shards.Push(shard, plan, options, source,
                          [&, shard, done = std::move(done)](const PushResult& result) mutable {
                            const absl::Status settled = StatusOf(result);
-                           // If another shard fails, the next attempt leaves this shard's
-                           // partitions out.
+                           // If another shard fails, the next attempt omits this shard's
+                           // partitions.
                            if (settled.ok()) NoteSettled(plan, shard, answered);
                            done(settled);
                          });

@@ -1,5 +1,5 @@
-// A job as seen by a program that is no part of it, such as a notebook: its status, what it
-// consists of, its parameters as they stand, and gradients of the program's own.
+// A job as used by a program that is not part of it, such as a notebook: its status, its
+// description, its present parameters, and pushes of the program's own gradients.
 //
 //   auto job = JobClient::Create({.chief = "localhost:7000"});
 //   auto rows = (*job)->PullRows("user", {12, 345});
@@ -36,19 +36,20 @@ namespace capstan {
 
 struct JobClientOptions {
   std::string chief;  // host:port
-  std::string tls;    // A folder as LoadTlsIdentity reads it; empty: plaintext.
+  std::string tls;    // A folder for LoadTlsIdentity; empty: plaintext.
   // How long a call waits for a chief that does not answer or has no job yet; and how long a pull
   // or a push waits for shards while partitions move or a shard is replaced.
   absl::Duration chief_patience = absl::Seconds(10);
   absl::Duration pull_patience = absl::Seconds(60);
-  // Called several times a second while a call waits; true ends the call with CANCELLED.
+  // Called several times a second while a call waits; if it returns true, the call ends with
+  // CANCELLED.
   std::function<bool()> interrupted = [] { return false; };
-  // Where `chief` and the shards are reached from here.
+  // Translates the addresses of the chief and the shards.
   std::unique_ptr<AddressResolver> resolver = std::make_unique<AddressResolver>();
 };
 
-// Gradients of the rows of a table: `values` holds as many numbers as the table's dim for each key,
-// one key after another. The gradients of a key that comes twice are added.
+// Gradients of the rows of a table: `values` has as many numbers as the table's dim for each key,
+// one key after another. The gradients of a key that occurs twice are added.
 struct TableGradients {
   std::string table;
   absl::Span<const uint64_t> keys;
@@ -56,63 +57,63 @@ struct TableGradients {
 };
 
 // Pulls change nothing on the shards: they create no row, and no update policy makes them wait. The
-// values of one call may be of several moments, as training goes on meanwhile.
+// values of one call may be from several moments, because training continues meanwhile.
 //
-// Pushes have the job's optimizers apply gradients, once for each name: however often messages are
-// lost or the call is repeated with the same name, no gradient is applied twice. A push that
-// returns OK has been applied as a whole; one that failed may have been applied in part, until it
-// is repeated. A push is not a trainer's: it changes no clock, round or count of examples of the
-// job, and its gradients are never taken for stale. A push returns the timeline in which it was
-// carried out: if an earlier push returned another one, the job has returned to a checkpoint, and
-// the earlier push may be undone.
+// Pushes apply gradients with the job's optimizers, once for each name: even if messages are lost
+// or the call is repeated with the same name, no gradient is applied twice. A push that returns OK
+// was applied as a whole; one that failed may have been applied in part, until it is repeated. A
+// push is not a trainer's: it changes no clock, round or count of examples of the job, and its
+// gradients are never considered stale. A push returns the timeline in which it was carried out: if
+// an earlier push returned another one, the job has returned to a checkpoint, and the earlier push
+// may be undone.
 //
 // Errors of all calls, in one line with the chief's address: UNAVAILABLE, with the last reason:
 // nobody has answered in time, or the job has no model yet. PERMISSION_DENIED: the certificate
-// names no role of the job that may do this. CANCELLED: `interrupted` said so. The resolver's
+// names no role of the job that may do this. CANCELLED: `interrupted` returned true. The resolver's
 // errors are passed on.
 //
-// *Thread-safe*; one call at a time is carried out, others wait for it.
+// *Thread-safe*; one call is carried out at a time, and others wait for it.
 class JobClient {
  public:
   // Does not connect before the first call. Errors are those of reading the folder `tls`.
   static absl::StatusOr<std::unique_ptr<JobClient>> Create(JobClientOptions options);
 
-  // Returns how the job stands; works also for a job that cannot begin yet.
+  // Returns the status of the job, even if it cannot begin yet.
   absl::StatusOr<v1::GetStatusReply> Status() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Returns the job with its tables and tensors.
   absl::StatusOr<v1::JobSpec> Describe() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Returns the rows of `keys`, one after another, in the order given; for a key that has no row,
-  // the row it would begin with. NOT_FOUND: no such table; the message names those that there are.
-  // ABORTED: the job was begun anew meanwhile with another table of this name.
+  // Returns the rows of `keys`, one after another, in the given order; for a key without a row, its
+  // initial values. NOT_FOUND: there is no such table; the message names the existing ones.
+  // ABORTED: the job was started over meanwhile with another table of this name.
   absl::StatusOr<std::vector<float>> PullRows(const std::string& table,
                                               absl::Span<const uint64_t> keys)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Returns the tensor's elements, row-major. NOT_FOUND: no such tensor; the message names those
-  // that there are. ABORTED as for rows.
+  // Returns the tensor's elements, row-major. NOT_FOUND: there is no such tensor; the message names
+  // the existing ones. ABORTED as for rows.
   absl::StatusOr<std::vector<float>> PullTensor(const std::string& tensor) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Push gradients and return the timeline. `name` belongs to a session's stream
-  // (StreamId::Session), whose pushes follow each other by their seq, from 0 on; pushes of rows and
-  // pushes of tensors are counted apart. Each table comes once. NOT_FOUND as for pulls.
-  // INVALID_ARGUMENT: a gradient has another shape, or holds NaN or infinity; this part of the job
-  // is updated in synchronous rounds, which consist of lanes alone, or compensates stale gradients;
-  // the tensor is not trained; more than kMaxPushBytes go to one partition. ABORTED: the job is
-  // over.
+  // (StreamId::Session), whose pushes are numbered by their seq, beginning with 0; pushes of rows
+  // and pushes of tensors are numbered separately. Each table may occur once. NOT_FOUND as for
+  // pulls. INVALID_ARGUMENT: a gradient has another shape, or contains NaN or infinity; this part
+  // of the job is updated in synchronous rounds, which consist of lanes only, or compensates stale
+  // gradients; the tensor is not trained; more than kMaxPushBytes go to one partition. ABORTED: the
+  // job has ended.
   absl::StatusOr<uint64_t> PushRows(const StreamPush& name, absl::Span<const TableGradients> tables)
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<uint64_t> PushTensor(const StreamPush& name, const std::string& tensor,
                                       absl::Span<const float> gradient) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Returns the error with which PushTensor would refuse this gradient or tensor, without pushing.
-  // For a caller who pushes several tensors together, and checks all before the first push.
+  // Returns the error that PushTensor would return for this gradient or tensor, without pushing.
+  // For a caller that pushes several tensors together, and checks all of them first.
   absl::Status CheckTensor(const std::string& tensor, absl::Span<const float> gradient)
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // Fills the plan of a pull from this job, and returns where the values go.
+  // Fills the plan of a pull from this job, and returns where the values have to be written.
   using Fill =
       absl::FunctionRef<absl::StatusOr<PullTarget>(const v1::JobSpec& job, RequestPlan& plan)>;
   // Fills the plan of a push to this job, and returns where the gradients are.
@@ -123,7 +124,7 @@ class JobClient {
 
   absl::StatusOr<v1::GetStatusReply> AskStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<const v1::JobSpec*> Learn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Calls `attempt` until it succeeds, or fails with an error that no repetition mends, or the
+  // Calls `attempt` until it succeeds, or fails with an error that a retry would not cure, or the
   // patience is over.
   absl::Status Repeat(absl::FunctionRef<absl::Status()> attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Pull(Fill fill) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -134,12 +135,13 @@ class JobClient {
       absl::FunctionRef<RequestId(ShardIndex shard, absl::AnyInvocable<void(absl::Status)>)>;
   absl::Status AskShards(PsClient& shards, RequestPlan& plan, Ask ask)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Polls until done() is true or it is `until`. CANCELLED: options_.interrupted() said so before.
+  // Polls until done() is true or it is `until`. CANCELLED: options_.interrupted() returned true
+  // first.
   absl::Status Await(absl::FunctionRef<bool()> done, absl::Time until = absl::InfiniteFuture())
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // After a failure that may pass: waits a little, or until a newer view comes, and returns OK. Any
-  // other failure, and any after `deadline`, is returned with the chief's address in its message.
-  // After the deadline the resolver is told to forget all addresses.
+  // After a failure that may be temporary: waits a little, or until a newer view comes, and returns
+  // OK. Any other failure, and any after `deadline`, is returned with the chief's address in its
+  // message. After the deadline the resolver is told to forget all addresses.
   absl::Status Pause(const absl::Status& failure, absl::Time deadline, absl::Duration patience)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

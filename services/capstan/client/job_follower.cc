@@ -78,7 +78,7 @@ absl::StatusOr<JobFollower::Known*> JobFollower::Adopt() {
 }
 
 // A shard with the same address and incarnation as before is dialled where it was dialled last, so
-// its connection stays.
+// that its connection is kept.
 void JobFollower::GoBy(v1::View view) {
   absl::flat_hash_map<uint32_t, Place> places;
   for (v1::ShardInfo& shard : *view.mutable_shards()) {
@@ -100,7 +100,7 @@ absl::Status JobFollower::Reach(absl::Span<const ShardIndex> shards) {
   absl::Status reached;
   for (const ShardIndex shard : shards) {
     const auto place = places_.find(static_cast<uint32_t>(Raw(shard)));
-    if (place == places_.end()) continue;  // PsClient will say so.
+    if (place == places_.end()) continue;  // PsClient will report this.
     const absl::StatusOr<std::string> address = resolver_.Resolve(place->second.address);
     reached.Update(address.status());
     if (!address.ok()) continue;

@@ -1,5 +1,5 @@
-// Follows what a job is and where its parameters are, as its chief tells a program that is no part
-// of the job.
+// Follows a job and the location of its parameters, as the chief reports them to a program that is
+// not part of the job.
 #ifndef CAPSTAN_CLIENT_JOB_FOLLOWER_H_
 #define CAPSTAN_CLIENT_JOB_FOLLOWER_H_
 
@@ -28,7 +28,7 @@ namespace capstan {
 // *Confined to the thread of its event loop.*
 class JobFollower {
  public:
-  // What is known of the job, and a client of its shards.
+  // The known state of the job, and a client of its shards.
   struct Known {
     Known(v1::JobSpec spec, ParameterMap parameters) : job(std::move(spec)), map(parameters) {}
     const v1::JobSpec job;
@@ -36,8 +36,8 @@ class JobFollower {
     std::optional<PsClient> shards;  // Has a view with a map. Declared last, as it uses `map`.
   };
 
-  // `chief` is the chief's address, as the resolver knows it. `loop`, `resolver` and `tls` (null:
-  // plaintext) must outlive this object.
+  // `chief` is the chief's address, to be translated by the resolver. `loop`, `resolver` and `tls`
+  // (null: plaintext) must outlive this object.
   JobFollower(EventLoop& loop, std::string chief, AddressResolver& resolver, const Tls* tls)
       : loop_(loop),
         chief_{.address = std::move(chief)},
@@ -49,36 +49,36 @@ class JobFollower {
   absl::StatusOr<Channel> Chief();
 
   // Asks the chief for the job, and then for its views until their stream ends; does nothing while
-  // that is under way. To be called again and again while the job is needed.
+  // that is under way. Must be called repeatedly while the job is needed.
   void Follow();
 
-  // The job as the chief told it last; null if it has not yet.
+  // The job as last received from the chief; null if it was not received yet.
   const v1::JobSpec* job() const;
-  // OK while the chief is being asked. Otherwise why it cannot be asked, has not told the job, or
-  // tells no views any more.
+  // OK while the chief is being asked. Otherwise why it cannot be asked, has not sent the job, or
+  // sends no more views.
   const absl::Status& status() const { return status_; }
 
-  // How many views have come so far.
+  // How many views were received so far.
   uint64_t heard() const { return heard_; }
-  // Takes over the job and the view that the chief has told last, and returns them. UNAVAILABLE:
-  // nobody serves the job's parameters yet. REQUIRES: no request of known()->shards is under way,
-  // for another job makes another client.
+  // Adopts the job and the view that the chief has sent last, and returns them. UNAVAILABLE: nobody
+  // serves the job's parameters yet. REQUIRES: no request of known()->shards is under way, because
+  // the client is replaced if the job is another one.
   absl::StatusOr<Known*> Adopt();
 
-  // Makes the client dial `shards` where they are reached now; to be called before each request to
-  // them. Asks for all of them, and returns the first error of AddressResolver::Resolve. REQUIRES:
-  // Adopt() has succeeded.
+  // Makes the client dial `shards` at their present translated addresses; must be called before
+  // each request to them. Resolves all of them, and returns the first error of
+  // AddressResolver::Resolve. REQUIRES: Adopt() has succeeded.
   absl::Status Reach(absl::Span<const ShardIndex> shards);
 
   // Tells the resolver to forget the chief and all shards, because one of them does not answer.
   void ForgetAll();
 
  private:
-  // A process: the address by which the job knows it, and where it was dialled last.
+  // A process: its address in the job, and the address that was dialled last.
   struct Place {
     std::string address;
     uint64_t incarnation = 0;
-    std::string dialled = "";  // "": nowhere yet.
+    std::string dialled = "";  // Empty if none was dialled yet.
 
     bool IsSameAs(const Place& other) const {
       return address == other.address && incarnation == other.incarnation;
@@ -97,7 +97,7 @@ class JobFollower {
   const std::shared_ptr<ProcessChannels> channels_;  // Channels to the shards.
   std::unique_ptr<Known> known_;
   absl::flat_hash_map<uint32_t, Place> places_;  // By shard, as in the adopted view.
-  // What the chief has told and Adopt() has not taken over yet: the job (a new chief may have begun
+  // What the chief has sent and Adopt() has not adopted yet: the job (a new chief may have begun
   // another one) and its newest view.
   std::optional<v1::JobSpec> told_;
   std::optional<v1::View> view_;

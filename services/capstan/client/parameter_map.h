@@ -1,5 +1,5 @@
-// The parameters of a job as a client sees them: its tables and tensors, and the partitions they
-// are in.
+// The parameters of a job for a client: its tables and tensors, and the partitions that contain
+// them.
 #ifndef CAPSTAN_CLIENT_PARAMETER_MAP_H_
 #define CAPSTAN_CLIENT_PARAMETER_MAP_H_
 
@@ -23,16 +23,16 @@ class ParameterMap {
     uint32_t dim = 0;
   };
 
-  // INVALID_ARGUMENT names what is wrong with the job's tables or tensors.
+  // INVALID_ARGUMENT: the job's tables or tensors are wrong; the message says how.
   static absl::StatusOr<ParameterMap> Create(const v1::JobSpec& job);
 
   uint32_t partition_count() const { return layout_.partition_count(); }
-  const std::vector<Table>& tables() const { return tables_; }  // As in the job.
+  const std::vector<Table>& tables() const { return tables_; }  // In the order of the job.
   const DenseLayout& layout() const { return layout_; }
   // The blocks of layout().blocks_of(partition) without those of frozen tensors
   // (TENSOR_ROLE_FROZEN).
   absl::Span<const BlockId> changing_blocks_of(PartitionIndex partition) const;
-  // Where the frozen tensors lie in the flat vector of all tensors; ascending.
+  // The ranges of the frozen tensors in the flat vector of all tensors, in ascending order.
   struct Range {
     uint64_t begin = 0;
     uint64_t count = 0;

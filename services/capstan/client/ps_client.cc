@@ -18,7 +18,7 @@ namespace {
 
 const std::string& kPushPiece = *new std::string("/capstan.v1.Ps/PushPiece");
 
-// For a request to a shard that has left since the request was planned.
+// The error for a request to a shard that has left since the request was planned.
 absl::Status NotInView(ShardIndex shard) {
   return absl::FailedPreconditionError(absl::StrCat("the view does not name shard ", Raw(shard)));
 }
@@ -116,7 +116,7 @@ RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOp
 
 RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
                          const PushSource& source, OnPushed on_done) {
-  // Whether the parameters that the gradient was computed from go with it.
+  // True if the parameters from which the gradient was computed are sent with it.
   const bool pulled = source.pulled_dense != nullptr || !source.pulled_rows.empty();
   if (options.answered != nullptr) {
     options.answered->SetRound(options.stage ? options.stage->round.round : 0);
@@ -153,7 +153,7 @@ void PsClient::Continue(uint64_t id, Request& request) {
     request.lifecycle.Stop();
   }
   while (const std::optional<size_t> next = request.lifecycle.Next(limit)) {
-    // What is sent in pieces is not to travel twice for the want of a commit.
+    // Messages in pieces always carry the commit, so that they need not be sent twice.
     const bool commit = !Asks(request.shard) || request.Large(request.chunks[*next]);
     SendChunk(id, request, *next, channel, commit);
   }

@@ -1,5 +1,5 @@
-// Pulls from and pushes to the shards. A request to one shard is cut into chunks of about 1 MiB, of
-// which a few are under way at a time; the request is done when all its chunks are.
+// Pulls from and pushes to the shards. A request to one shard is split into chunks of about 1 MiB,
+// a few of which are under way at a time; the request is done when all its chunks are.
 //
 //   PsClient client(loop, map, {.trainer = trainer});
 //   client.SetView(view);
@@ -39,43 +39,44 @@ namespace capstan {
 // The pulled versions of both parts of each partition; indexed by partition, then Part.
 using PartitionVersions = std::vector<std::array<uint64_t, kParts>>;
 
-// The round that a request belongs to.
+// The round to which a request belongs.
 struct RoundName {
   uint64_t round = 0;
-  // What round - 1 consisted of. Sent to shards that ask for it, or are not known to ask.
+  // The commit of round - 1. Sent to shards that ask for it, or that may not be able to ask.
   const RoundCommit* closed = nullptr;
 };
 
 struct PullOptions {
   uint64_t clock = 0;  // header.clock.
   bool evaluation = false;
-  // False: frozen tensors are not pulled, and their places in `target` are not written.
+  // False: frozen tensors are not pulled, and their part of `target` is not written.
   bool frozen = true;
-  std::optional<RoundName> round;  // sync.
+  std::optional<RoundName> round;  // Only in synchronous jobs.
   absl::Duration timeout = absl::Seconds(10);
-  // Partitions that earlier tries of this pull have brought are left out; if this try fails, those
-  // that it has brought are added. Null: all partitions are pulled.
+  // Partitions that earlier attempts of this pull have brought are omitted; if this attempt fails,
+  // those that it has brought are added. Null: all partitions are pulled.
   AnsweredPartitions* answered = nullptr;
 };
 
-// Where pulled values go. A pull from one shard writes only the values that the shard holds.
+// Where pulled values are written. A pull from one shard writes only that shard's values.
 struct PullTarget {
   absl::Span<float* const> rows;  // By table: the matrix [keys x dim]. May be empty without rows.
   float* dense = nullptr;         // The flat vector of all tensors; needed if the plan is dense.
   // The index in the flat vector at which `dense` begins; for a plan of one tensor, that tensor's.
   uint64_t dense_offset = 0;
   PartitionVersions* versions = nullptr;  // Has partition_count elements.
-  // By table: which version of each row was read, one number for each key. Empty: not wanted.
-  // REQUIRES: the job's rows have versions (CountsRowUpdates), and the pull is no evaluation.
+  // By table: where to write the version of each row that was read, one number per key. Empty: not
+  // wanted. REQUIRES: the job's rows have versions (CountsRowUpdates), and the pull is not an
+  // evaluation.
   absl::Span<uint32_t* const> row_versions = {};
 };
 
 struct PullResult {
   absl::Status status;
-  absl::Duration retry_after;  // RESOURCE_EXHAUSTED: the shard's hint; otherwise 0.
+  absl::Duration retry_after;  // For RESOURCE_EXHAUSTED: the shard's hint; otherwise 0.
 };
 
-// The name of a lane's gradient.
+// Identifies a lane's gradient.
 struct StageName {
   LaneIndex lane{};
   Generation generation;
@@ -83,21 +84,21 @@ struct StageName {
 };
 
 struct PushOptions {
-  // How many steps are finished once this push has been carried out; the last call tells it. 0: the
-  // push tells no clock.
+  // How many steps are finished once this push has been carried out; its last call carries the
+  // number. 0: the push carries no clock.
   uint64_t clock = 0;
-  bool empty = false;                // Carries no gradient; its names and clock still count.
-  std::optional<StreamPush> stream;  // The name for parts that are not synchronous.
-  std::optional<StageName> stage;    // The name for synchronous parts.
+  bool empty = false;                // Carries no gradient, but its names and clock still count.
+  std::optional<StreamPush> stream;  // Identifies the push for parts that are not synchronous.
+  std::optional<StageName> stage;    // Identifies it for synchronous parts.
   uint32_t examples = 0;
   JobProgress progress;
   absl::Duration timeout = absl::Seconds(10);
-  // As PullOptions.answered, for the tries to push this gradient. Partitions that earlier tries
-  // have settled are left out of the request, but their outcomes are in the result.
+  // Like PullOptions.answered, for the attempts to push this gradient. Partitions that earlier
+  // attempts have settled are omitted from the request, but their outcomes are in the result.
   AnsweredPartitions* answered = nullptr;
 };
 
-// Gradients, and the parameters they were computed from, in the shapes of PullTarget.
+// Gradients, and the parameters from which they were computed, in the shapes of PullTarget.
 struct PushSource {
   absl::Span<const float* const> rows;
   const float* dense = nullptr;
@@ -109,8 +110,8 @@ struct PushSource {
   absl::Span<const uint32_t* const> row_versions = {};  // As in PullTarget; empty: not known.
 };
 
-// With status OK, `outcomes` says how many parts of partitions had each outcome, in this try or (if
-// settled) in an earlier one.
+// With status OK, `outcomes` has the number of parts of partitions with each outcome, in this
+// attempt or (if settled) in an earlier one.
 struct PushResult {
   absl::Status status;
   std::array<uint32_t, v1::Outcome_ARRAYSIZE> outcomes{};
@@ -120,10 +121,10 @@ struct PushResult {
 };
 
 struct PsClientOptions {
-  TrainerId trainer{};       // 0: the client is no trainer of the job.
-  int chunks_in_flight = 4;  // At most so many chunks of one request are under way at a time.
+  TrainerId trainer{};       // 0: the client is not a trainer of the job.
+  int chunks_in_flight = 4;  // At most this many chunks of one request are under way at a time.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
-  // The channels to the shards, which clients of the same loop may share. Null: the client makes
+  // The channels to the shards, which clients of the same loop may share. Null: the client creates
   // its own, in plaintext.
   std::shared_ptr<ProcessChannels> channels = nullptr;
 };
@@ -141,11 +142,11 @@ class PsClient {
   // Cancels all requests; their callbacks are destroyed without being run.
   ~PsClient();
 
-  // Requests from now on go by `view`. Returns false and changes nothing if `view` is not newer
-  // than the present one, or names an owner that it does not describe.
+  // Requests from now on use `view`. Returns false and changes nothing if `view` is not newer than
+  // the present one, or names an owner that it does not describe.
   bool SetView(const v1::View& view);
   const v1::View& view() const { return view_; }
-  // Dials the shard at `address` from now on, until the next view, whatever the present view says.
+  // Dials the shard at `address` from now on until the next view, whatever the present view says.
   // Does nothing if the view does not name the shard.
   void LeadTo(ShardIndex shard, const std::string& address);
   // Partition -> shard index; empty before the first map.
@@ -153,27 +154,26 @@ class PsClient {
 
   // Fills `target` with the shard's part of the plan. `on_done` runs once, in a later Poll. `plan`
   // (except its routing) and what `target` and `options` point to must live until `on_done` has run
-  // or been destroyed. The first chunk that fails makes the pull fail; what other chunks have
-  // brought is written all the same, and noted in `options.answered`. FAILED_PRECONDITION: the view
-  // does not name the shard, or does no longer.
+  // or been destroyed. If a chunk fails, the pull fails; what other chunks have brought is written
+  // nevertheless, and added to `options.answered`. FAILED_PRECONDITION: the view does not name the
+  // shard (any more).
   RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                  const PullTarget& target, OnPulled on_done);
 
-  // Pushes the shard's part of `source`, without frozen tensors. When a chunk fails, others may
-  // have been applied: the repetition leaves them out, or the shard's ledger settles them.
-  // Lifetimes as for Pull(). INVALID_ARGUMENT, and nothing is sent: a partition's share is too
-  // large for a push.
+  // Pushes the shard's part of `source`, without frozen tensors. If a chunk fails, others may have
+  // been applied: a retry omits them, or the shard's ledger settles them. Lifetimes as for Pull().
+  // INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for a push.
   RequestId Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
                  const PushSource& source, OnPushed on_done);
 
-  // Ends the request: after this returns nothing is written or read any more, and its callback does
-  // not run.
+  // Cancels the request: after this nothing is written or read any more, and its callback does not
+  // run.
   void Cancel(RequestId id);
 
   // Calls any other method of a shard, such as "OpenRound", and fills in the header. REQUIRES: the
   // view has the shard. `done` is called with a StatusOr<Reply>, even if the caller cancels the
-  // call by the loop, and even after the client is gone; a caller that cannot wait for that cancels
-  // the call.
+  // call through the loop, and even after the client is destroyed; a caller that cannot allow that
+  // must cancel the call.
   template <typename Reply, typename Request, typename Done>
   CallId Call(ShardIndex shard, const std::string& method, Request request, absl::Duration timeout,
               Done done) {
@@ -182,7 +182,7 @@ class PsClient {
                              std::move(done));
   }
 
-  // Returns the header of a request to the shard, by the present view.
+  // Returns the header of a request to the shard, according to the present view.
   v1::RequestHeader Header(ShardIndex shard, uint64_t clock) const;
 
   // For tools and tests: pulls from (or pushes to) all shards of the plan at once, and polls the
@@ -204,17 +204,17 @@ class PsClient {
   bool Asks(ShardIndex shard) const;
   RequestId Start(std::unique_ptr<Request> request);
   void Continue(uint64_t id, Request& request);
-  // `commit`: the chunk carries the commit of the round before, if the request is for a round.
+  // `commit`: the chunk carries the commit of the previous round, if the request is for a round.
   void SendChunk(uint64_t id, Request& request, size_t chunk, const Channel& channel, bool commit);
-  // The shard has asked for the commit. Sends the chunk again with it; returns false if the chunk
-  // carried it, or the request has failed.
+  // The shard has asked for the commit. Sends the chunk again with it. Returns false if the chunk
+  // had it already, or the request has failed.
   bool SendWithCommit(uint64_t id, Request& request, size_t chunk);
   void Send(uint64_t id, Request& request, size_t chunk, const Channel& channel,
             const std::string& method, const grpc::ByteBuffer& message);
   // Returns the lowest number of a push that is being sent in pieces; if there is none, the last
-  // number given out.
+  // number that was used.
   uint64_t OldestInPieces() const;
-  // Returns false if the chunk is not sent in pieces, or no piece is left to send.
+  // Returns false if the chunk is not sent in pieces, or no piece remains to be sent.
   bool SendNextPiece(uint64_t id, Request& request, size_t chunk);
   void FinishIfOver(uint64_t id);
   void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);
@@ -229,7 +229,7 @@ class PsClient {
   absl::flat_hash_map<uint64_t, std::unique_ptr<Request>> requests_;
   uint64_t last_id_ = 0;
   uint64_t last_push_in_pieces_ = 0;
-  // Callbacks of replies, which may come after the client is gone, hold weak pointers to this.
+  // Callbacks of replies, which may come after the client is destroyed, hold weak pointers to this.
   const std::shared_ptr<PsClient*> self_;
 };
 

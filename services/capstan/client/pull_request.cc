@@ -115,7 +115,8 @@ void PsClient::PullRequest::Took(const RequestPlan::Chunk& chunk, uint32_t parti
   if (versions_ == nullptr) return;
   std::array<uint64_t, kParts>& known = (*versions_)[partition];
   for (size_t part = 0; part < kParts; ++part) {
-    // Pieces may be of different versions: a gradient computed from them is as old as the oldest.
+    // Pieces may have different versions: a gradient computed from them is as old as the oldest
+    // one.
     known[part] = answered == 1 ? versions[part] : std::min(known[part], versions[part]);
   }
 }

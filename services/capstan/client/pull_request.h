@@ -18,8 +18,8 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::PullRequest final : public PsClient::Request {
  public:
-  // `head` holds everything but the partitions. Copies the lists in `target`, but not what these
-  // point to. A partition whose share is too large for one message is cut.
+  // `head` contains everything but the partitions. Copies the lists in `target`, but not what these
+  // point to. A partition whose share is too large for one message is split.
   PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
               const PullOptions& options, const PullTarget& target, OnPulled on_done);
 
@@ -39,14 +39,14 @@ class PsClient::PullRequest final : public PsClient::Request {
 
   const RequestPlan& plan_;
   v1::PullRequest head_;
-  const RoundCommit* const closed_;  // Null: the pull is for no round.
+  const RoundCommit* const closed_;  // Null if the pull is not for a round.
   std::vector<float*> rows_;
   float* dense_;
   uint64_t dense_offset_;
   PartitionVersions* versions_;
   std::vector<uint32_t*> row_versions_;
   OnPulled on_done_;
-  // How many pieces have been answered of each partition that is cut.
+  // For each partition that is split, how many of its pieces were answered.
   absl::flat_hash_map<uint32_t, uint32_t> pieces_;
   wire::PayloadShape shape_;
   wire::Payload payload_;

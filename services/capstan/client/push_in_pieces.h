@@ -12,15 +12,15 @@
 
 namespace capstan {
 
-// Gives out the pieces one after the other: the next piece may be sent when the one before it has
-// been answered. Thread-compatible.
+// Returns the pieces one after the other: the next piece may be sent when the one before was
+// answered. Thread-compatible.
 class PushInPieces {
  public:
-  // Large enough that the time from one piece to the next hardly counts.
+  // Large enough that the time between pieces hardly matters.
   static constexpr size_t kPieceBytes = size_t{4} << 20;
 
   // `push`: the number of this push among those that the trainer sends in pieces. `whole`: the
-  // PushRequest, which is not empty.
+  // PushRequest, which must not be empty.
   PushInPieces(uint64_t push, const grpc::ByteBuffer& whole);
 
   uint64_t push() const { return push_; }
@@ -32,8 +32,8 @@ class PushInPieces {
  private:
   const uint64_t push_;
   std::vector<grpc::Slice> slices_;
-  size_t slice_ = 0;           // The first slice of which something is left.
-  size_t begin_in_slice_ = 0;  // Where that rest begins.
+  size_t slice_ = 0;           // The first slice that was not sent completely.
+  size_t begin_in_slice_ = 0;  // Where its rest begins.
   size_t size_ = 0;
   size_t offset_ = 0;
 };

@@ -13,8 +13,8 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::PushRequest final : public PsClient::Request {
  public:
-  // `head` holds everything but the partitions. With options.empty there are none. Copies the lists
-  // in `source`, but not what these point to.
+  // `head` contains everything but the partitions. With options.empty there are none. Copies the
+  // lists in `source`, but not what these point to.
   PushRequest(ShardIndex shard, const RequestPlan& plan, v1::PushRequest head,
               const PushOptions& options, const PushSource& source, OnPushed on_done);
 
@@ -33,7 +33,7 @@ class PsClient::PushRequest final : public PsClient::Request {
 
   const RequestPlan& plan_;
   v1::PushRequest head_;
-  const RoundCommit* const closed_;  // Null: the push is for no round.
+  const RoundCommit* const closed_;  // Null if the push is not for a round.
   const uint64_t clock_;
   std::vector<const float*> rows_;
   std::vector<const float*> pulled_rows_;

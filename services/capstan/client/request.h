@@ -1,4 +1,4 @@
-// One request to one shard: its chunks, and which of them are answered. Private to PsClient.
+// One request to one shard: its chunks, and which of them were answered. Private to PsClient.
 #ifndef CAPSTAN_CLIENT_REQUEST_H_
 #define CAPSTAN_CLIENT_REQUEST_H_
 
@@ -25,7 +25,7 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::Request {
  public:
-  // `answered`: its partitions are left out of the chunks `all`, and NoteAnswers() adds to it; may
+  // `answered`: its partitions are omitted from the chunks `all`, and NoteAnswers() adds to it; may
   // be null. `tells_clock`: see ChunkLifecycle.
   Request(ShardIndex shard, std::vector<RequestPlan::Chunk> all, absl::Duration timeout,
           AnsweredPartitions* answered, bool tells_clock = false)
@@ -33,22 +33,22 @@ class PsClient::Request {
   virtual ~Request() = default;
 
   virtual const std::string& method() const = 0;
-  // Writes the message of `chunk`; with `commit` it carries the commit of the round before, if the
-  // request is for a round. REQUIRES: lifecycle.Next() has given this chunk, it is not answered,
-  // and none has failed.
+  // Writes the message of `chunk`; with `commit` it carries the commit of the previous round, if
+  // the request is for a round. REQUIRES: lifecycle.Next() has returned this chunk, it is not
+  // answered, and none has failed.
   virtual grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk, bool commit) = 0;
   // Returns true if the message of `chunk` may be too large for one message.
   virtual bool Large(const RequestPlan::Chunk&) const { return false; }
-  // Takes in the reply to `chunk`. INTERNAL: it does not answer this chunk.
+  // Takes in the reply to `chunk`. INTERNAL: the reply does not match this chunk.
   virtual absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) = 0;
-  // Returns false if something that has been answered has to be sent again.
+  // Returns false if something that was answered has to be sent again.
   virtual bool settled() const { return true; }
   // Runs the caller's callback. Called once.
   virtual void Finish() = 0;
 
-  // To be called before Finish(), when all chunks are answered or one has failed. If the request is
-  // to be repeated, adds the partitions that were answered to `answered`; otherwise takes out those
-  // that were left out.
+  // Must be called before Finish(), when all chunks were answered or one has failed. If the request
+  // has to be repeated, adds the partitions that were answered to `answered`; otherwise removes
+  // those that were omitted.
   void NoteAnswers() {
     if (answered_ == nullptr) return;
     if (status.ok() && settled()) {
@@ -74,7 +74,7 @@ class PsClient::Request {
   // The partitions that earlier tries have settled.
   const std::vector<uint32_t>& left_out() const { return left_out_; }
 
-  // Notes that `partition` need not be asked for again.
+  // Records that `partition` need not be requested again.
   void Answered(uint32_t partition, const AnsweredPartitions::Outcomes& outcomes = {}) {
     if (answered_ != nullptr) answers_.emplace_back(partition, outcomes);
   }
@@ -113,7 +113,8 @@ class PsClient::Request {
 
   AnsweredPartitions* const answered_;
   const std::vector<uint32_t> left_out_;
-  std::vector<std::pair<uint32_t, AnsweredPartitions::Outcomes>> answers_;  // Answers to this try.
+  std::vector<std::pair<uint32_t, AnsweredPartitions::Outcomes>>
+      answers_;  // Answers to this attempt.
 };
 
 }  // namespace capstan

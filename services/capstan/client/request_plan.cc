@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(uint32_t);
 constexpr size_t kMessageFrontBytes = size_t{64} << 10;  // Head, names and lengths.
 
-// Returns how many of `count` things go to the pieces before this one.
+// Returns how many of `count` items belong to the pieces before this one.
 uint32_t Before(uint32_t piece, uint32_t pieces, size_t count) {
   return static_cast<uint32_t>(uint64_t{count} * piece / pieces);
 }
@@ -60,7 +60,7 @@ void RequestPlan::CountKeys(absl::Span<const TableKeys> tables) {
   }
 }
 
-// Makes the segments, and turns the counts in next_ into the places where the keys go.
+// Creates the segments, and turns the counts in next_ into the indexes of the keys.
 void RequestPlan::MakeSegments() {
   const uint32_t partitions = map_->partition_count();
   const auto table_count = static_cast<uint32_t>(map_->tables().size());
@@ -142,8 +142,8 @@ std::vector<RequestPlan::Chunk> RequestPlan::CutChunksOf(ShardIndex shard, Block
       cut.push_back(std::move(chunk));
       continue;
     }
-    // Pieces of half the size allowed, because neither blocks nor rows of different tables are all
-    // of one length.
+    // Pieces of half the allowed size, because blocks, and rows of different tables, differ in
+    // length.
     const auto pieces = static_cast<uint32_t>(bytes / (most_bytes / 2) + 1);
     for (uint32_t piece = 0; piece < pieces; ++piece) {
       cut.push_back(

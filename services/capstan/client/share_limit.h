@@ -1,4 +1,4 @@
-// Finds, before anything runs, what of a job does not fit into its pushes.
+// Finds out, before a job runs, whether its pushes would be too large.
 #ifndef CAPSTAN_CLIENT_SHARE_LIMIT_H_
 #define CAPSTAN_CLIENT_SHARE_LIMIT_H_
 
@@ -10,17 +10,17 @@
 
 namespace capstan {
 
-// Returns the bytes of a value in a push of a part with this policy. With `stale_gradients:
-// compensate` a push carries also what its gradient was computed from.
+// Returns the size in bytes of a value in a push of a part with this policy. With `stale_gradients:
+// compensate` a push also carries the weights from which its gradient was computed.
 size_t PushedValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy);
 
-// Checks the size of a partition's share of the dense parameters, which goes in one push.
-// INVALID_ARGUMENT, with the arithmetic: the share of a partition is too large, so that no step
-// could ever be made. REQUIRES: `job` has its tables and tensors.
+// Checks the size of a partition's share of the dense parameters, which is sent in one push.
+// INVALID_ARGUMENT, with the calculation: the share of a partition is too large, so no step could
+// ever be made. REQUIRES: `job` has its tables and tensors.
 absl::Status CheckDenseShares(const v1::JobSpec& job);
 
-// The same for the keys of a batch, if all of them were different; how many really are is only
-// known when the batch is trained. Empty: even then they fit.
+// The same for the keys of a batch, assuming that all of them are different; how many really are is
+// only known when the batch is trained. Returns an empty text if they fit even then.
 std::string SparseShareWarning(const v1::JobSpec& job);
 
 }  // namespace capstan

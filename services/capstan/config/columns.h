@@ -1,4 +1,4 @@
-// Reads the columns of a table that job.yaml names.
+// Reads the columns of the data files that job.yaml names.
 #ifndef CAPSTAN_CONFIG_COLUMNS_H_
 #define CAPSTAN_CONFIG_COLUMNS_H_
 
@@ -14,22 +14,23 @@ namespace capstan {
 
 inline constexpr uint32_t kMaxColumns = 100000;
 
-// Parses "1-13,15": columns counted from 0, ranges with both ends. Returns nothing if the text is
-// something else, or a column is kMaxColumns or more.
+// Parses "1-13,15": columns counted from 0, and ranges including both ends. Returns nullopt if the
+// text has another form, or a column is kMaxColumns or more.
 std::optional<std::vector<uint32_t>> ParseColumns(absl::string_view text);
 
 struct ColumnRules {
-  // The files name their columns, so a text that is no number is a column's name.
+  // The files name their columns, so a text that is not a number is a column's name.
   bool names = false;
-  bool transforms = false;  // Also accepts {columns: "1-13", transform: log}, or a list of such.
-  bool features = false;    // Only features have keys, so that `transform: bucket` is refused.
+  bool transforms =
+      false;              // Also accepts {columns: "1-13", transform: log}, or a list of such maps.
+  bool features = false;  // Only features have keys, so `transform: bucket` is refused.
 };
 
 // Reads data.schema.label, .numeric or .categorical, such as "1-13", or a list of such.
 std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, ColumnRules rules);
 
-// The mean and deviation by which numbers are standardized. A deviation of 0: both are still to be
-// measured, or to be read from a file.
+// The mean and deviation by which numbers are standardized. A deviation of 0 means that both have
+// yet to be measured, or read from a file.
 struct Measures {
   double mean = 0;
   double deviation = 0;

@@ -1,6 +1,6 @@
 // Reads job.yaml into a v1::JobSpec with every default filled in, or refuses it. docs/job-yaml.md
-// is the reference of the keys. The parameters of the model (JobSpec.tables, .tensors) are not made
-// here but by capstan/model from the result.
+// is the reference of the keys. The parameters of the model (JobSpec.tables, .tensors) are not set
+// here; capstan/model derives them from the result.
 #ifndef CAPSTAN_CONFIG_CONFIG_H_
 #define CAPSTAN_CONFIG_CONFIG_H_
 
@@ -15,7 +15,7 @@
 namespace capstan {
 
 struct JobOptions {
-  // "train.epochs=5": the value is YAML and replaces the file's.
+  // Such as "train.epochs=5": the value is YAML and replaces the file's.
   std::vector<std::string> overrides = {};
   // The lanes of a synchronous part that does not set `lanes`; 0: it must set them.
   uint32_t default_lanes = 0;
@@ -31,8 +31,8 @@ struct JobOptions {
 // data files must exist.
 absl::StatusOr<v1::JobSpec> LoadJob(const std::string& path, const JobOptions& options = {});
 
-// The same for a text. `name` stands for the file in messages, relative paths are below `folder`,
-// and whether data files exist is not checked.
+// The same for a text. `name` is used as the file's name in messages, relative paths are below
+// `folder`, and whether data files exist is not checked.
 struct JobText {
   std::string text;
   std::string name = "job.yaml";
@@ -40,8 +40,9 @@ struct JobText {
 };
 absl::StatusOr<v1::JobSpec> ParseJob(const JobText& job, const JobOptions& options = {});
 
-// Finds where the job of a file is kept, even if the file has mistakes elsewhere. INVALID_ARGUMENT:
-// the file is no YAML, or has no valid job or checkpoint.uri. NOT_FOUND: there is no such file.
+// Finds where the job of a file is stored, even if the file has mistakes elsewhere.
+// INVALID_ARGUMENT: the file is not YAML, or has no valid job or checkpoint.uri. NOT_FOUND: there
+// is no such file.
 struct JobPlace {
   std::string job;
   std::string checkpoint_uri;
@@ -49,8 +50,7 @@ struct JobPlace {
 absl::StatusOr<JobPlace> FindJob(const std::string& path,
                                  const std::vector<std::string>& overrides = {});
 
-// Returns every key that a reader reads of job.yaml, as it is declared and with what it means,
-// sorted by name.
+// Returns every key of job.yaml that is read, with its declaration and help, sorted by name.
 std::vector<JobKey> JobKeys();
 
 }  // namespace capstan

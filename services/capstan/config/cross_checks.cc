@@ -41,8 +41,9 @@ void CheckPolicies(const v1::JobSpec& spec, Findings& findings) {
   }
 }
 
-// A shard that comes back is told which streams have ended since the last checkpoint. So there must
-// be checkpoints: without them the chief would have to remember every stream that ever ended.
+// A shard that comes back is told which streams were closed since the last checkpoint. So there
+// must be checkpoints: without them the chief would have to remember every stream that was ever
+// closed.
 void CheckPartialRecovery(const v1::JobSpec& spec, Findings& findings) {
   if (spec.recovery() != v1::RECOVERY_PARTIAL) return;
   if (spec.checkpoint().uri().empty()) {
@@ -94,7 +95,7 @@ void CheckUserModel(const v1::JobSpec& spec, Findings& findings) {
 // Each partition of a shard holds each table, which takes some KiB before it has a row.
 constexpr size_t kMostTables = 1000;
 
-// Towers read one vector a feature, the sum or mean of its bag.
+// Towers read one vector per feature, the sum or mean of its bag.
 void CheckPooledFeatures(const v1::DataSpec& data, Findings& findings) {
   for (const v1::FeatureSpec& feature : data.features()) {
     if (feature.pooling() != v1::POOLING_NONE) continue;
@@ -130,8 +131,8 @@ absl::string_view NameOf(v1::Loss loss) {
   return loss == v1::LOSS_SQUARED ? "squared" : "logistic";
 }
 
-// Returns the scopes of metrics (capstan/base/metric_name.h) that the job has beside the empty one,
-// each with the place of its label: the further sets of held-out records, the further labels, and
+// Returns the scopes of metrics (capstan/base/metric_name.h) of the job other than the empty one,
+// each with the index of its label: the further sets of held-out records, the further labels, and
 // each further label on each further set.
 std::map<std::string, size_t, std::less<>> Scopes(const v1::DataSpec& data) {
   std::vector<std::string> sets = {""};

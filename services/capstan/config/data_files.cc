@@ -70,7 +70,7 @@ void Check(NamedData named, Findings& findings) {
   }
   const absl::StatusOr<std::vector<std::string>> matches = MatchingPaths(path);
   if (absl::IsNotFound(matches.status())) {
-    // What the message says behind its pattern: whether hidden names match.
+    // What the message says after its pattern: whether hidden names match.
     const absl::string_view rest =
         absl::StripPrefix(matches.status().message(), absl::StrCat(path, ": no file matches"));
     findings.Refuse(named.key, absl::StrCat("no file matches ", shown, rest));

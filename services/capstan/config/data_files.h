@@ -10,11 +10,11 @@
 
 namespace capstan {
 
-// Returns whether `uri` has the form "s3://bucket/name".
+// Returns true if `uri` has the form "s3://bucket/name".
 bool IsObjectAddress(absl::string_view uri);
 
-// Makes the relative paths of data and checkpoint, which are relative to `folder`, absolute. Where
-// a path may be a pattern (data.train, data.eval), special characters in the name of `folder` are
+// Makes the relative paths of data and checkpoint, which are relative to `folder`, absolute. If a
+// path may be a pattern (data.train, data.eval), special characters in the name of `folder` are
 // escaped.
 void ResolvePaths(const std::string& folder, v1::JobSpec& spec);
 

@@ -18,23 +18,23 @@ std::vector<v1::LabelSpec> LabelsOf(const v1::DataSpec& data);
 // Returns the number of labels.
 uint32_t LabelCountOf(const v1::DataSpec& data);
 
-// Returns the loss of the label at this place in LabelsOf: its own, or else the model's, which is
-// LOSS_UNSPECIFIED until the preset has set it (capstan/model/presets). REQUIRES: there is such a
-// label.
+// Returns the loss of the label at this index of LabelsOf: its own if it has one, otherwise the
+// model's, which is LOSS_UNSPECIFIED until the preset has set it (capstan/model/presets). REQUIRES:
+// there is such a label.
 v1::Loss LossOf(const v1::JobSpec& job, size_t label);
 
 // Returns the loss of a label of a model whose loss is `of_model`.
 v1::Loss LossOf(const v1::LabelSpec& label, v1::Loss of_model);
 
-// Returns the loss that the model will have, also where the file leaves it open: several outputs
-// are classes, and otherwise it is that of the preset.
+// Returns the loss that the model will have, even if the file does not set it: with several outputs
+// it is that of classes, and otherwise that of the preset.
 v1::Loss LossOfModel(const v1::ModelSpec& model);
 
-// Returns the metrics by which early stopping can judge a label with this loss, of those that are
-// measured (capstan/model/metrics). `groups`: its records have groups.
+// Returns the measured metrics (capstan/model/metrics) by which early stopping can judge a label
+// with this loss. `groups`: its records have groups.
 std::vector<absl::string_view> MeasuredWith(v1::Loss loss, bool groups);
 
-// Returns whether any label of the job has this loss.
+// Returns true if any label of the job has this loss.
 bool AnyLabelHas(const v1::JobSpec& job, v1::Loss loss);
 
 }  // namespace capstan

@@ -15,7 +15,7 @@ namespace {
 constexpr absl::string_view kPart = "<part>";
 constexpr absl::string_view kParts[] = {"dense", "sparse"};
 
-// Returns `key` with the front `from` replaced by `to`, if it has that front.
+// Returns `key` with the prefix `from` replaced by `to`, if it has that prefix.
 std::string WithFront(absl::string_view key, absl::string_view from, absl::string_view to) {
   if (!absl::StartsWith(key, from)) return std::string(key);
   return absl::StrCat(to, key.substr(from.size()));
@@ -54,7 +54,7 @@ const DeclaredKey* FindExactly(absl::string_view key) {
   return found == index.end() ? nullptr : found->second;
 }
 
-// Whether a field is that of `path`, or within it.
+// Returns true if a field is that of `path`, or within it.
 bool IsWithin(absl::string_view field, absl::string_view path) {
   return absl::StartsWith(field, path) &&
          (field.size() == path.size() || field[path.size()] == '.' || field[path.size()] == '[');
@@ -68,13 +68,13 @@ std::string OfPart(absl::string_view text, absl::string_view part) {
   return absl::StrReplaceAll(text, {{kPart, part}});
 }
 
-// A field of a message, and the key that it is read from.
+// A field of a message, and the key from which it is read.
 struct Read {
   std::string field;
   std::string key;
 };
 
-// Adds the fields of a key that are not named like it, for both parts if it has any.
+// Adds the fields of a key whose names differ from it, for both parts if the key has parts.
 void AppendRead(const DeclaredKey& declared, std::vector<Read>& read) {
   for (const absl::string_view path : PathsOf(declared)) {
     for (const absl::string_view part : kParts) {
@@ -108,7 +108,7 @@ std::string KeyOfField(absl::string_view field) {
   for (const DeclaredSection& section : DeclaredSections()) {
     for (const DeclaredKey& declared : section.keys) AppendRead(declared, all);
   }
-  Read nearest;  // The innermost of those that the field is within.
+  Read nearest;  // The innermost field that contains the field.
   for (Read& read : all) {
     if (read.field.size() <= nearest.field.size() || !IsWithin(field, read.field)) continue;
     nearest = std::move(read);

@@ -23,7 +23,7 @@ constexpr KeyChoice kActivations[] = {
     {"elu", v1::ACTIVATION_ELU},
 };
 
-// What keys of the whole and of its parts have in common.
+// What keys of the model and of its towers have in common.
 constexpr WholeRange kDims{.min = 1, .max = 4096};
 constexpr WholeRange kWidths{.min = 1, .max = 65536};
 constexpr WholeRange kLayers{.min = 1, .max = 64};

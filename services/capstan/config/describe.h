@@ -15,9 +15,9 @@ struct JobScale {
   uint64_t eval_tasks = 0;
   int shards = 1;
   int workers = 1;
-  uint64_t dense_bytes = 0;    // Weights and optimizer state of the fullest shard.
-  uint64_t row_bytes = 0;      // Bytes of a row on a shard; 0: there is no table.
-  uint64_t expected_rows = 0;  // Rows that all tables together will hold; 0: not known.
+  uint64_t dense_bytes = 0;    // Weights and optimizer state of the shard that has most.
+  uint64_t row_bytes = 0;      // Bytes of a row on a shard; 0 if there is no table.
+  uint64_t expected_rows = 0;  // Total rows that all tables will have; 0 if not known.
 };
 
 struct JobDescription {
@@ -25,8 +25,8 @@ struct JobDescription {
   std::vector<std::string> warnings;  // One line each.
 };
 
-// Describes `spec`, which has its tables and tensors, as the chief hands it out. Memory is counted
-// for weights, optimizer state and index.
+// Describes `spec`, which has its tables and tensors as the chief distributes it. Memory is that of
+// weights, optimizer state and index.
 JobDescription DescribeJob(const v1::JobSpec& spec, const JobScale& scale);
 
 }  // namespace capstan

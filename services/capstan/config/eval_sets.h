@@ -9,11 +9,11 @@
 
 namespace capstan {
 
-// Returns whether the job has held-out records.
+// Returns true if the job has held-out records.
 bool HasHeldOut(const v1::DataSpec& data);
 
 struct EvalFiles {
-  std::string name;  // Empty: the job has one set, which has no name.
+  std::string name;  // Empty if the job has only one set, which has no name.
   std::vector<std::string> files;
 };
 

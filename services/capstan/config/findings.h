@@ -1,4 +1,4 @@
-// Collects what is found in one job file: the mistakes, and where each key stands.
+// Collects the mistakes found in one job file, and where each key is.
 #ifndef CAPSTAN_CONFIG_FINDINGS_H_
 #define CAPSTAN_CONFIG_FINDINGS_H_
 
@@ -16,30 +16,32 @@ namespace capstan {
 // Thread-compatible.
 class Findings {
  public:
-  enum class Purpose { kRead, kListKeys };  // kListKeys: every list is taken to have an item.
+  // kRead: reads a job. kListKeys: lists all keys, for which every list is assumed to have an item.
+  enum class Purpose { kRead, kListKeys };
 
-  // `name` is the place of keys that are not in the file.
+  // `name` is used as the place of keys that are not in the file.
   explicit Findings(std::string name, Purpose purpose = Purpose::kRead)
       : name_(std::move(name)), purpose_(purpose) {}
 
-  // Notes the mistake "<place>: <path>: <what>". Refuse takes the place of the key, or of the
-  // nearest section around it.
+  // Adds the mistake "<place>: <path>: <what>". Refuse uses the place of the key, or of the
+  // innermost section around it that is in the file.
   void Refuse(const std::string& path, absl::string_view what);
   void RefuseAt(const std::string& place, const std::string& path, absl::string_view what);
 
-  // Returns OK if there are no mistakes. Otherwise INVALID_ARGUMENT with a line for each mistake,
-  // in the order of finding, at most kMaxShown.
+  // Returns OK if there are no mistakes. Otherwise returns INVALID_ARGUMENT with a line for each
+  // mistake, in the order in which they were added, at most kMaxShown.
   absl::Status status() const;
 
-  // Notes where a key stands. Returns false if a place was noted for it before.
+  // Records where a key is. Returns false if a place was recorded for it before.
   bool Place(const std::string& path, const std::string& place);
   bool Has(const std::string& path) const { return places_.contains(path); }
 
-  // Notes that a key is read, whether it is present or not, and how. If it is read in several ways,
-  // the first counts. For kListKeys only; the key of a list's item is "model.towers[].kind".
+  // Records that a key is read, whether it is present or not, and its description. If a key is
+  // described several times, the first one counts. Only for kListKeys; the key of a list's item is
+  // "model.towers[].kind".
   void Ask(std::string path);
   void Describe(JobKey key);
-  // Replaces what is told of a key that has been described.
+  // Replaces part of the description of a key that has been described.
   void SetValues(const std::string& path, absl::string_view values);
   void SetDefault(const std::string& path, absl::string_view default_value);
   // The described keys by their names.

@@ -17,7 +17,7 @@ struct TimeUnit {
   double seconds;
 };
 
-// Counts from here on are shown in the unit that they are a multiple of.
+// Counts from this number on are shown in the largest unit of which they are a multiple.
 constexpr uint64_t kLongCount = 10000;
 
 std::string CountText(uint64_t count) {
@@ -44,7 +44,7 @@ std::string NumberText(double number) {
   return text;
 }
 
-// Returns 64KiB or 1MiB, without a 0 behind the point, which ByteSizeText may show.
+// Returns 64KiB or 1MiB, without the ".0" that ByteSizeText may add.
 std::string SizeText(uint64_t bytes) {
   return absl::StrReplaceAll(ByteSizeText(bytes), {{".0", ""}});
 }

@@ -56,7 +56,7 @@ std::string KeysThatMayChange() {
   return absl::StrCat(absl::StrJoin(keys, ", "), "\n");
 }
 
-// Puts `made` in the place of what stands between the lines of this name.
+// Replaces the text between the lines of this name by `made`.
 absl::Status Fill(absl::string_view name, absl::string_view made, std::string& page) {
   const std::string begin = Begin(name);
   const size_t at = page.find(begin);

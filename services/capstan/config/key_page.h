@@ -1,4 +1,4 @@
-// The tables of docs/job-yaml.md, made of what the keys' readers and declarations say.
+// Generates the tables of docs/job-yaml.md from the keys' readers and declarations.
 #ifndef CAPSTAN_CONFIG_KEY_PAGE_H_
 #define CAPSTAN_CONFIG_KEY_PAGE_H_
 
@@ -9,13 +9,13 @@
 
 namespace capstan {
 
-// Returns the page with what stands between each line `<!-- keys: NAME (made by capstan config keys
-// --page) -->` and the next line `<!-- end of keys -->` made anew: the table of the section of this
-// name, or, for "that may change", the list of these keys. What is outside stays as it is.
-// INVALID_ARGUMENT: the page lacks such a line, or has it twice; the message names it.
+// Returns the page with newly generated text between each line `<!-- keys: NAME (made by capstan
+// config keys --page) -->` and the next line `<!-- end of keys -->`: the table of the section of
+// this name or, for "that may change", the list of these keys. Text outside of these is not
+// changed. INVALID_ARGUMENT: such a line is missing or occurs twice; the message names it.
 absl::StatusOr<std::string> WithKeyTables(std::string page);
 
-// Returns a text of the page as a terminal shows it: without the marks of names and of links.
+// Returns a text of the page as a terminal shows it: without the Markdown of names and of links.
 std::string PlainText(absl::string_view markdown);
 
 }  // namespace capstan

@@ -1,4 +1,4 @@
-// What a job may write at a key of job.yaml: the kinds of values, with their ranges and defaults.
+// The values that a key of job.yaml may have: the kinds of values, with their ranges and defaults.
 #ifndef CAPSTAN_CONFIG_KEY_VALUES_H_
 #define CAPSTAN_CONFIG_KEY_VALUES_H_
 
@@ -28,15 +28,15 @@ struct NumberRange {
   bool Has(double value) const { return (open ? value > min : value >= min) && value <= max; }
 };
 
-// A name that may stand in the file, and the value of v1::JobSpec that it means: that of an
-// enumeration, or 0 and 1 for false and true. A name that is itself the value needs none.
+// A name that may be written in the file, and the value of v1::JobSpec that it stands for: that of
+// an enumeration, or 0 and 1 for false and true. It is not used if the name itself is the value.
 struct KeyChoice {
   absl::string_view name;
   int value = 0;
 };
 
-// In each, `by_default` is what a job has that lacks the key. Without it the key is off (0), or
-// required, or its default depends on other keys or on the data.
+// In each, `by_default` is the value in jobs without the key. If it is not set, the key is then off
+// (0), or it is required, or its default depends on other keys or on the data.
 struct MapKey {};  // A map of keys.
 struct TextKey {
   absl::string_view by_default = {};
@@ -71,8 +71,8 @@ struct ChoiceKey {
   std::span<const KeyChoice> among = {};
   absl::string_view by_default = {};  // A name.
 };
-struct ListKey {};  // One or a list, of maps, or of what has a grammar of its own (columns).
-// A setting of optimizers: each kind of optimizer has its own range and default of it
+struct ListKey {};  // One or a list, of maps or of values with their own grammar (columns).
+// A setting of optimizers: each kind of optimizer has its own range and default for it
 // (capstan/optim/optimizer_description.h).
 struct OptimizerKey {};
 

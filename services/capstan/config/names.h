@@ -1,4 +1,4 @@
-// Names that a job's file gives: of features, tables, evaluation sets.
+// Names that a job file defines: of features, tables, evaluation sets.
 #ifndef CAPSTAN_CONFIG_NAMES_H_
 #define CAPSTAN_CONFIG_NAMES_H_
 
@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-// Refuses `name`, which stands at `key`, unless it is at most 64 letters, digits, _ and -.
+// Refuses `name`, the value of `key`, unless it has at most 64 letters, digits, _ and -.
 void CheckName(Section& in, absl::string_view key, absl::string_view name);
 
 }  // namespace capstan

@@ -23,10 +23,10 @@ constexpr Unit kByteUnits[] = {{"", 1},         {"B", 1},        {"KiB", 0x1p10}
                                {"GB", 1e9},     {"TB", 1e12}};
 constexpr Unit kTimeUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
 
-// Up to here a double holds every whole number.
+// Up to this number a double can represent every whole number.
 constexpr double kMaxExact = 0x1p53;
 
-// Reads the number in front and the factor of its unit. Sign and exponent are not allowed.
+// Parses the number at the beginning and the factor of its unit. Sign and exponent are not allowed.
 std::optional<double> ParseWithUnit(absl::string_view text, std::span<const Unit> units) {
   const size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   double number = 0;

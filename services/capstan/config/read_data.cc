@@ -150,7 +150,7 @@ void ReadSeveralLabels(Section in, v1::DataSpec& data) {
   }
 }
 
-// Reads what labels that are texts mean.
+// Reads the meaning of labels that are texts.
 void ReadTextLabels(Section& in, v1::DataSpec& data) {
   for (std::string& text : in.Texts("positive")) *data.add_positive_labels() = std::move(text);
   for (std::string& text : in.Texts("classes")) *data.add_label_classes() = std::move(text);

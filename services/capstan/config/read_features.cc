@@ -13,7 +13,7 @@
 namespace capstan {
 namespace {
 
-// Reads how a cell holds many values, and the column of their weights.
+// Reads how a cell contains many values, and the column of their weights.
 void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
   out.set_many(in.Flag("many"));
   out.set_separator(in.Text("separator"));
@@ -59,7 +59,7 @@ void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
   ReadMany(in, names, out);
 }
 
-// A limit of 0 is one that the table does not set, as none can be set to 0.
+// A limit of 0 means that the table does not set it, as none can be set to 0.
 void InheritLimits(const v1::TableLimits& of_all, v1::TableLimits& out) {
   if (out.admission_count() == 0) out.set_admission_count(of_all.admission_count());
   if (out.expire_after_examples() == 0) {

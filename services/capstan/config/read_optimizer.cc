@@ -12,7 +12,7 @@
 namespace capstan {
 namespace {
 
-// The kinds of optimizers that have one default of a setting.
+// The kinds of optimizers that have the same default of a setting.
 struct OneDefault {
   double value;
   std::vector<absl::string_view> kinds;
@@ -34,8 +34,8 @@ std::vector<OneDefault> DefaultsOf(absl::string_view key) {
   return defaults;
 }
 
-// Tells the defaults of a setting that depends on the kind: "1e-8; adagrad, rowwise_adagrad:
-// 1e-10". What most kinds have is told without their names.
+// Describes the defaults of a setting that depends on the kind: "1e-8; adagrad, rowwise_adagrad:
+// 1e-10". The default of most kinds is given without their names.
 std::string DefaultsText(std::vector<OneDefault> defaults) {
   size_t kinds = 0;
   for (const OneDefault& of : defaults) kinds += of.kinds.size();
@@ -90,7 +90,7 @@ void ReadSettings(Section& in, const OptimizerDescription& optimizer, const v1::
   }
 }
 
-// `inherits`: keys that the section does not set keep the values that `out` has.
+// `inherits`: keys that the section does not set keep the values in `out`.
 void ReadSwitches(Section& in, const OptimizerDescription& optimizer, bool inherits,
                   v1::OptimizerSpec& out) {
   std::set<absl::string_view> seen;  // Several kinds may have a switch of one key.
@@ -156,7 +156,7 @@ void RefuseByRow(Section& in, const v1::OptimizerSpec& of) {
   in.Refuse("kind", absl::StrCat(optimizer.name, " is for rows of tables; expected another"));
 }
 
-// What a group does not say is as in optimizer.dense.
+// What a group does not set is as in optimizer.dense.
 void TellWhatGroupsInherit(Section& in) {
   std::set<std::string> keys = {"kind", "schedule"};
   for (const OptimizerDescription& any : OptimizerDescriptions()) {

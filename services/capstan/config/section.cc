@@ -27,7 +27,7 @@ std::string WhatItIs(const YamlNode& node) {
   return std::string(KindName(node));
 }
 
-// A number in quotes is text. What has a unit is a text of YAML with quotes and without.
+// A number in quotes is a text. A value with a unit is a text in YAML with or without quotes.
 bool IsNumberInQuotes(const YamlNode& node) {
   return node.quoted && ParseDecimal(node.text).has_value();
 }

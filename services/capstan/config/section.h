@@ -1,6 +1,7 @@
-// Reads the tree of a job file key by key, strictly. What a key may hold, and its default, are as
-// declared (declared_keys.h). Each mistake is noted with its place and what was expected, and
-// reading goes on with the default, so that one run shows all mistakes.
+// Reads the tree of a job file key by key, strictly. The values that a key may have, and its
+// default, are those of its declaration (declared_keys.h). Each mistake is recorded with its place
+// and what was expected, and reading continues with the default, so that one run shows all
+// mistakes.
 #ifndef CAPSTAN_CONFIG_SECTION_H_
 #define CAPSTAN_CONFIG_SECTION_H_
 
@@ -22,23 +23,23 @@
 namespace capstan {
 
 // Reads one map. Each method reads one key, and returns its default if the key is absent or wrong.
-// The destructor refuses keys that were never asked for. Thread-compatible.
+// The destructor refuses keys that were never read. Thread-compatible.
 class Section {
  public:
-  // Finds what is declared of a key, as FindDeclared does.
+  // Finds the declaration of a key, as FindDeclared does.
   using Declarations = const DeclaredKey* (*)(absl::string_view key);
 
-  // The map of the whole file. `node` and `findings` must outlive this object.
+  // Reads the map of the whole file. `node` and `findings` must outlive this object.
   Section(const YamlNode* node, Findings& findings, Declarations declarations = FindDeclared);
   ~Section();
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
 
   bool Has(absl::string_view key) const;
-  bool IsMap(absl::string_view key);  // Also true while keys are listed.
+  bool IsMap(absl::string_view key);  // Also true for Findings::Purpose::kListKeys.
 
-  // REQUIRES, of each: the key is declared with this kind of values. `otherwise` is the default
-  // of a key whose default depends on other keys; none is declared then.
+  // Each REQUIRES that the key is declared with this kind of values. `otherwise` is the default of
+  // a key whose default depends on other keys; such a key has no declared default.
   std::string Text(absl::string_view key, std::optional<absl::string_view> otherwise = {});
   bool Flag(absl::string_view key);
   uint64_t Whole(absl::string_view key, std::optional<uint64_t> otherwise = {});
@@ -49,27 +50,27 @@ class Section {
   std::vector<uint64_t> Wholes(absl::string_view key);
   std::vector<double> Numbers(absl::string_view key);
 
-  // Returns the value that the chosen name means; 0, which is false or UNSPECIFIED: none is chosen.
+  // Returns the value of the chosen name; 0 (false or UNSPECIFIED) if none is chosen.
   template <typename T>
   T OneOf(absl::string_view key) {
     const KeyChoice* const chosen = Chosen(key);
     return chosen == nullptr ? T() : static_cast<T>(chosen->value);
   }
-  // Returns the choice; null: none is chosen.
+  // Returns the choice; null if none is chosen.
   const KeyChoice* Chosen(absl::string_view key);
 
-  // The same for settings of optimizers, whose values are not declared with their help but by each
-  // kind of optimizer. A `fallback` that is out of the range means that the setting is off.
-  // `choices` must outlive the result. REQUIRES: nothing else is declared of the key's values.
+  // The same for settings of optimizers, whose values are described by each kind of optimizer
+  // rather than declared. A `fallback` outside the range means that the setting is off. `choices`
+  // must outlive the result. REQUIRES: the key is declared with OptimizerKey.
   double Setting(absl::string_view key, const NumberRange& range, double fallback);
   bool Setting(absl::string_view key, const FlagKey& flag);
   const KeyChoice* Setting(absl::string_view key, const ChoiceKey& choices);
 
-  // Returns a map within this one; an empty one if it is absent.
+  // Returns a map within this one; an empty one if the key is absent.
   Section Map(absl::string_view key);
-  // Returns the keys of a map whose keys are names that the user chooses, in order; the value of
-  // each is a Map. While keys are listed, returns "<name>", as which the keys of this map are
-  // declared; all of them are read after this.
+  // Returns the keys, in order, of a map whose keys are names that the user chooses; the value of
+  // each must then be read as a Map. For kListKeys, returns "<name>", under which the keys of this
+  // map are declared. All of the keys count as read.
   std::vector<std::string> Names();
   // Calls `read_map` with each map of a list (a single map counts as a list of one), and
   // `read_scalar` with each scalar. Without `read_scalar`, scalars are refused.
@@ -77,12 +78,11 @@ class Section {
   using ScalarReader = absl::FunctionRef<void(const YamlNode&)>;
   void ForEach(absl::string_view key, MapReader read_map);
   void ForEach(absl::string_view key, MapReader read_map, ScalarReader read_scalar);
-  // Returns the scalar, or the scalars of a list, unparsed, for values that have a grammar of their
-  // own.
+  // Returns the scalar, or the scalars of a list, unparsed, for values with their own grammar.
   std::vector<const YamlNode*> Scalars(absl::string_view key, absl::string_view expected);
 
-  // Each notes for the list of keys what is told of `key`, which was read before, in place of what
-  // is declared: for settings of optimizers.
+  // Replace part of the description of `key`, which was read before, in the list of keys; for
+  // settings of optimizers.
   void DefaultIs(absl::string_view key, absl::string_view words) {
     findings_.SetDefault(PathOf(key), words);
   }
@@ -90,17 +90,17 @@ class Section {
     findings_.SetValues(PathOf(key), words);
   }
 
-  // Notes a mistake at a key, or at a value of it.
+  // Records a mistake at a key, or at a value of it.
   void Refuse(absl::string_view key, absl::string_view what);
   void RefuseValue(absl::string_view key, const YamlNode& value, absl::string_view expected);
 
   std::string PathOf(absl::string_view key) const;
 
  private:
-  // A map within `parent`: `path` as it stands in the file, `declared` as it is declared.
+  // A map within `parent`: `path` is its path in the file, `declared` the one in the declarations.
   Section(const YamlNode* node, std::string path, std::string declared, const Section& parent);
 
-  // Notes where the keys of `node`, which may be null, stand.
+  // Records the places of the keys of `node`, which may be null.
   void NotePlaces(const YamlNode* node);
 
   // Returns the path under which a key is declared: data.features.<name>.kind.
@@ -113,11 +113,11 @@ class Section {
   double NumberOf(absl::string_view key, const NumberKey& number, double otherwise);
   const KeyChoice* ChosenOf(absl::string_view key, const ChoiceKey& choices);
 
-  // Notes the description of a key for the list of keys; `values` if it is not declared.
+  // Records the description of a key for the list of keys; `values` are used if it is not declared.
   void Describe(absl::string_view key, const KeyValues& values);
   // Returns the value of a key; null if it is absent.
   const YamlNode* Raw(absl::string_view key);
-  // Returns the scalar of a key; null if it is absent, or is no scalar, which is refused.
+  // Returns the scalar of a key; null if it is absent, or is not a scalar, which is refused.
   const YamlNode* Scalar(absl::string_view key, absl::string_view expected);
   bool ParseWhole(const YamlNode& node, absl::string_view key, const WholeRange& range,
                   uint64_t& value);

@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-// Longer words are not compared: they are no misspelt names, and their table would be large.
+// Longer words are not compared: they are not misspelt names, and their table would be large.
 constexpr size_t kMaxWord = 60;
 
 }  // namespace

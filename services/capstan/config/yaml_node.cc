@@ -78,7 +78,7 @@ class TreeBuilder : public YAML::EventHandler {
   struct Level {
     // A list or map that is not complete; points into its parent, which does not change meanwhile.
     YamlNode* node;
-    bool has_key = false;  // The key of a map has been read, and its value has not.
+    bool has_key = false;  // The key of a map was read, but not its value.
   };
 
   void Refuse(const YAML::Mark& mark, absl::string_view what) {
@@ -96,7 +96,7 @@ class TreeBuilder : public YAML::EventHandler {
     return open_.back().node->kind == YamlNode::Kind::kMap && !open_.back().has_key;
   }
 
-  // Returns null, and refuses, if there should be a key here.
+  // Returns null, and refuses, if a key is expected here.
   YamlNode* AddValue(const YAML::Mark& mark, YamlNode::Kind kind) {
     if (AwaitsKey()) {
       Refuse(mark, "a key must be a word");

@@ -1,4 +1,4 @@
-// Parses a YAML text into a tree that knows the place of each node. The only file pair that uses
+// Parses a YAML text into a tree that knows the place of each node. Only this file pair uses
 // yaml-cpp.
 #ifndef CAPSTAN_CONFIG_YAML_NODE_H_
 #define CAPSTAN_CONFIG_YAML_NODE_H_
@@ -35,12 +35,12 @@ struct YamlNode::Entry {
 absl::string_view KindName(const YamlNode& node);
 
 // Parses one document. `name` is the file's name, for places. INVALID_ARGUMENT, with the place: bad
-// syntax, a second document, anchors, aliases, tags, keys that are no scalars, or more than 1 MiB
-// or 20,000 nodes, so that no text takes long or much memory. An empty text is an empty map.
+// syntax, a second document, anchors, aliases, tags, keys that are not scalars, or more than 1 MiB
+// or 20,000 nodes, which limits time and memory. An empty text is an empty map.
 absl::StatusOr<YamlNode> ParseYaml(absl::string_view text, absl::string_view name);
 
 // Applies `assignment`, such as "train.epochs=5", to `root`. The value is YAML; missing maps on the
-// way are created.
+// path are created.
 absl::Status ApplyOverride(absl::string_view assignment, YamlNode& root);
 
 }  // namespace capstan

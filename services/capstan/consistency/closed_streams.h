@@ -1,5 +1,5 @@
-// The streams that have been closed, kept as intervals: the tasks of an epoch have neighbouring
-// ids, so a finished epoch is one interval (low-water mark), and the epoch under way has few.
+// The set of closed streams, kept as intervals: the tasks of an epoch have neighbouring ids, so a
+// finished epoch is one interval (the low-water mark), and the present epoch has few.
 #ifndef CAPSTAN_CONSISTENCY_CLOSED_STREAMS_H_
 #define CAPSTAN_CONSISTENCY_CLOSED_STREAMS_H_
 
@@ -18,7 +18,7 @@ class ClosedStreams {
   bool Contains(StreamId stream) const;
   void Insert(StreamId stream);
 
-  // [first, last] of each run of closed ids, ascending. A snapshot keeps these.
+  // [first, last] of each run of closed ids, in ascending order. A snapshot contains these.
   using Interval = std::pair<uint64_t, uint64_t>;
   const std::vector<Interval>& intervals() const { return intervals_; }
   static ClosedStreams FromIntervals(std::vector<Interval> intervals);

@@ -14,14 +14,14 @@ namespace capstan {
 
 // ---- ssp ----
 
-// Returns whether a pull for step `step` may proceed: `step` is at most `bound` more than the
-// number of steps which the slowest live trainer has finished.
+// Returns true if a pull for step `step` may proceed: `step` exceeds the number of steps that the
+// slowest live trainer has finished by at most `bound`.
 [[nodiscard]] bool MayPull(uint64_t step, uint64_t slowest_clock, uint64_t bound);
 
 // ---- stale gradients ----
 
-// What becomes of a gradient of this staleness. Staleness counts the updates of its part of the
-// partition, or of its row alone, between the pull and the application.
+// What to do with a gradient of this staleness. Staleness counts the updates, of the gradient's
+// part of the partition or of its row alone, between the pull and the application.
 struct StaleDecision {
   bool drop = false;
   bool compensate = false;  // DC-ASGD, by the policy's lambda.
@@ -30,7 +30,7 @@ struct StaleDecision {
 };
 [[nodiscard]] StaleDecision DecideStale(const v1::UpdatePolicy& policy, uint64_t staleness);
 
-// Returns whether each push carries the weights that were pulled, from which shards compensate
+// Returns true if each push contains the weights that were pulled, from which shards compensate
 // stale gradients.
 [[nodiscard]] inline bool Compensates(const v1::JobSpec& job) {
   return job.dense_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE ||
@@ -39,7 +39,7 @@ struct StaleDecision {
 
 // ---- synchronous rounds ----
 
-// Returns how many reports close a round: max(1, D - b) of the D lanes which still have data.
+// Returns how many reports close a round: max(1, D - b) of the D lanes that still have data.
 // REQUIRES: D >= 1.
 [[nodiscard]] int ReportsToClose(int lanes_with_data, int backup_workers);
 
@@ -53,19 +53,19 @@ struct StaleDecision {
 
 // ---- both ----
 
-// Returns whether the client is done with this part of its push. Otherwise the client sends it
-// again, and its step is not finished: under ssp no trainer may run ahead of it.
+// Returns true if the client is done with this part of its push. Otherwise the client pushes it
+// again, and its step is not finished: under ssp no trainer may get further ahead.
 [[nodiscard]] bool IsSettled(v1::Outcome outcome);
 
-// Returns the outcome as this version understands it. An outcome that only a later version knows
-// becomes BUSY, so that the gradient is sent again, for it may not be settled.
+// Returns the outcome as understood by this version. An outcome that only a later version knows
+// becomes BUSY, so that the gradient is pushed again, as it may not be settled.
 [[nodiscard]] v1::Outcome KnownOutcome(v1::Outcome outcome);
 
 [[nodiscard]] inline bool IsSync(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_SYNC;
 }
-// Returns whether gradients of a round are added before the round closes. With backup workers they
-// are not, as only the closing decides whose gradients belong to the round.
+// Returns true if gradients of a round are added before the round closes. With backup workers they
+// are not, because whose gradients belong to the round is only known when it closes.
 [[nodiscard]] inline bool AddsAhead(const v1::UpdatePolicy& policy) {
   return IsSync(policy) && policy.backup_workers() == 0;
 }
@@ -73,20 +73,20 @@ struct StaleDecision {
   return policy.kind() == v1::POLICY_KIND_SSP;
 }
 
-// Returns how many gradients a queue gathers before their mean is applied; 1: each is applied on
+// Returns how many gradients a queue collects before their mean is applied; 1: each is applied on
 // arrival.
 [[nodiscard]] inline uint32_t AggregateOf(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_ASYNC && policy.aggregate() > 1 ? policy.aggregate() : 1;
 }
 
-// Returns whether a shard holds gradients back until others have come: those of their round, or of
+// Returns true if a shard keeps gradients until others have arrived: those of their round, or of
 // their queue.
 [[nodiscard]] inline bool GathersGradients(const v1::UpdatePolicy& policy) {
   return IsSync(policy) || AggregateOf(policy) > 1;
 }
 
-// Returns whether gradients for which a shard has no room may be refused for ever, as no lane has a
-// turn in which its gradient is let in.
+// Returns true if gradients for which a shard has no memory may be refused forever, because no lane
+// has a turn in which its gradient is always accepted.
 [[nodiscard]] inline bool NeedsRoomForAll(const v1::UpdatePolicy& policy) {
   return GathersGradients(policy) && !AddsAhead(policy);
 }
@@ -94,13 +94,13 @@ struct StaleDecision {
   return NeedsRoomForAll(job.dense_update()) || NeedsRoomForAll(job.sparse_update());
 }
 
-// Returns how many trainers of a worker share a connection to each shard. Elsewhere than under ssp
-// all do: one thread sends and receives the calls of all of them, so that further connections would
+// Returns how many trainers of a worker share a connection to each shard. Except under ssp all of
+// them do: one thread sends and receives the calls of all of them, so further connections would
 // carry no more, and each costs memory and an open file at both ends. Under ssp the pulls of
-// trainers that are ahead wait at the shards for slower trainers, and a connection carries a fixed
-// number of calls at a time (rpc/limits.h): if all of these waited, the pushes that end the waiting
-// could not be sent. Each trainer has only a few pulls under way, so eight of them never wait with
-// as many.
+// trainers that are ahead wait at the shards for slower trainers, and a connection carries a
+// limited number of calls at a time (rpc/limits.h): if all of these waited, the pushes that end the
+// wait could not be sent. Each trainer has only a few pulls under way, so eight of them never reach
+// that limit.
 [[nodiscard]] inline uint32_t TrainersOfAConnection(const v1::JobSpec& job) {
   const bool pulls_wait = IsSsp(job.dense_update()) || IsSsp(job.sparse_update());
   return pulls_wait ? 8 : std::numeric_limits<uint32_t>::max();

@@ -1,4 +1,4 @@
-// Generations of leases, as messages name them.
+// Converts generations of leases from and to messages.
 #ifndef CAPSTAN_CONSISTENCY_GENERATION_H_
 #define CAPSTAN_CONSISTENCY_GENERATION_H_
 
@@ -7,12 +7,12 @@
 
 namespace capstan {
 
-// Leaves out the seal, which only the holder of the lease needs.
+// Omits the seal, which only the holder of the lease needs.
 [[nodiscard]] inline Generation GenerationFromProto(const v1::Generation& proto) {
   return {proto.term(), proto.count()};
 }
 
-// For the holder of the lease, who has to show the seal.
+// For the holder of the lease, who has to present the seal.
 [[nodiscard]] inline Generation SealedGenerationFromProto(const v1::Generation& proto) {
   return {proto.term(), proto.count(), proto.seal()};
 }

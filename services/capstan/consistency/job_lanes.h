@@ -9,16 +9,16 @@
 
 namespace capstan {
 
-// REQUIRES: `spec` has its tables and tensors. The policy of a part that the model lacks (it has no
-// tensors, or no tables) counts for nothing.
+// REQUIRES: `spec` has its tables and tensors. The policy of a part that the model does not have
+// (no tensors, or no tables) is ignored.
 
-// Returns whether some part works in synchronous rounds.
+// Returns true if at least one part uses synchronous rounds.
 bool UsesLanes(const v1::JobSpec& spec);
 
 // Returns the number of lanes of a round; 1 if the job has no rounds.
 uint32_t LaneCount(const v1::JobSpec& spec);
 
-// Returns whether some part's pushes are named by streams, which have to be closed.
+// Returns true if at least one part identifies pushes by streams, which have to be closed.
 bool UsesStreams(const v1::JobSpec& spec);
 
 }  // namespace capstan

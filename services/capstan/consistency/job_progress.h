@@ -1,4 +1,4 @@
-// How far the job is. The chief tells it to workers, and they pass it on to the shards.
+// The progress of the job. The chief tells workers, and they pass it on to the shards.
 #ifndef CAPSTAN_CONSISTENCY_JOB_PROGRESS_H_
 #define CAPSTAN_CONSISTENCY_JOB_PROGRESS_H_
 
@@ -7,7 +7,7 @@
 namespace capstan {
 
 struct JobProgress {
-  uint64_t examples = 0;  // Acknowledged in the whole job, as the chief told last.
+  uint64_t examples = 0;  // Acknowledged in the whole job, as last told by the chief.
   uint64_t seal = 0;      // The chief's seal of `examples`.
 };
 

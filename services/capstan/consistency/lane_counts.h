@@ -1,7 +1,7 @@
-// What a shard has been told of a synchronous round that is still open: which gradients the
-// coordinator has counted, and which lanes are at the end of their data. Neither is ever taken
-// back, so a shard may hear of them late. It adds counted gradients to the sum of its round before
-// the round closes (docs/spec, rules 19 and 20).
+// What a shard knows of a synchronous round that is still open: which gradients the coordinator has
+// counted, and which lanes have reached the end of their data. Neither is ever revoked, so a shard
+// may learn of it late. It adds counted gradients to the sum of its round before the round closes
+// (docs/spec, rules 19 and 20).
 #ifndef CAPSTAN_CONSISTENCY_LANE_COUNTS_H_
 #define CAPSTAN_CONSISTENCY_LANE_COUNTS_H_
 
@@ -18,14 +18,14 @@
 
 namespace capstan {
 
-// What the coordinator tells the shard beyond what it has told before.
+// What the coordinator sends a shard that it has not sent before.
 struct LaneNews {
   uint64_t round = 0;               // The open one.
   std::vector<ClosedLane> counted;  // In that round, in the order in which they were counted.
   std::vector<LaneIndex> ended;
 };
 
-// INVALID_ARGUMENT: a lane's number is larger than lanes can have.
+// INVALID_ARGUMENT: the index of a lane is too large.
 [[nodiscard]] absl::StatusOr<LaneNews> LaneNewsFromProto(const v1::WatchCountsReply& proto);
 void ToProto(const LaneNews& news, v1::WatchCountsReply& proto);
 
@@ -34,23 +34,23 @@ class LaneCounts {
  public:
   explicit LaneCounts(Timeline timeline = Timeline{0}) : timeline_(timeline) {}
 
-  // News of a later round begin that round: what was counted before is forgotten. Lanes at the end
-  // of their data stay so for the whole timeline. News of an earlier round count no lanes.
+  // Takes in news. News of a later round begin that round: the counted lanes are forgotten. Ended
+  // lanes stay so for the whole timeline. The counted lanes in news of an earlier round are
+  // ignored.
   void Learn(const LaneNews& news);
 
   Timeline timeline() const { return timeline_; }
-  uint64_t round() const { return round_; }  // 0: nothing has been told.
-  // How many counted and how many ended lanes the shard has been told; the next news begin after
-  // them.
+  uint64_t round() const { return round_; }  // 0: no news yet.
+  // How many counted and how many ended lanes the shard knows; the next news begin after them.
   size_t counted() const { return counted_.size(); }
   size_t ended() const { return ended_.size(); }
 
-  // nullptr: as far as the shard knows, the lane is not counted in round().
+  // Returns null if, as far as the shard knows, the lane is not counted in round().
   const ClosedLane* FindCounted(LaneIndex lane) const;
   bool IsAtEnd(LaneIndex lane) const { return ended_.contains(lane); }
 
-  // Returns the lowest lane whose gradient of `round` is still to come: neither counted nor at its
-  // end.
+  // Returns the lowest lane whose gradient of `round` is still expected: it is not counted and has
+  // not ended.
   LaneIndex NextOf(uint64_t round) const;
 
  private:

@@ -1,5 +1,5 @@
-// How many lanes of a trainer may be between their pull and their report at a time. Each of these
-// lanes holds a copy of the dense parameters and a gradient of them. A pure function.
+// How many lanes of a trainer may be between their pull and their report at the same time. Each of
+// them holds a copy of the dense parameters and a gradient of these. A pure function.
 #ifndef CAPSTAN_CONSISTENCY_LANES_AT_WORK_H_
 #define CAPSTAN_CONSISTENCY_LANES_AT_WORK_H_
 
@@ -8,10 +8,10 @@
 
 namespace capstan {
 
-// Returns at least two, so that one lane pulls or pushes while another is computed; and more, up to
-// four, as long as the parameters of all of them, `dense_bytes` each, take no more than 64 MiB.
-// Four hide pulls and pushes that take three times as long as the computing of a lane; each holds
-// the rows of its batch, their gradients and the messages with both, too.
+// Returns at least two, so that one lane pulls or pushes while another is computed; and up to four
+// as long as the parameters of all of them, `dense_bytes` each, take no more than 64 MiB. Four hide
+// pulls and pushes that take three times as long as the computation of a lane. Each lane also holds
+// the rows of its batch, their gradients and the messages with both.
 inline uint64_t LanesAtWork(uint64_t dense_bytes) {
   constexpr uint64_t kFewest = 2;
   constexpr uint64_t kMost = 4;

@@ -1,5 +1,5 @@
-// What a synchronous round consisted of. The coordinator decides it once, and tells it to every
-// shard; requests of the next round carry it to a shard that has not heard of it.
+// The result of a synchronous round. The coordinator decides it once, and tells it to every shard;
+// requests of the next round carry it to a shard that does not know it.
 #ifndef CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_
 #define CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_
 
@@ -12,7 +12,7 @@
 
 namespace capstan {
 
-// One lane's part in a round. The generation names the computation: a shard applies only the
+// One lane's part in a round. The generation identifies the computation: a shard applies only the
 // gradient that this generation staged.
 struct ClosedLane {
   LaneIndex lane{};
@@ -21,11 +21,11 @@ struct ClosedLane {
   friend bool operator==(const ClosedLane&, const ClosedLane&) = default;
 };
 
-// Rounds count from 1; round 0 with no lanes stands for "nothing has been closed yet".
+// Rounds are numbered from 1; round 0 without lanes means that no round has closed yet.
 struct RoundCommit {
   uint64_t round = 0;
   std::vector<ClosedLane> lanes;  // Ascending by lane, each once.
-  uint64_t seal = 0;              // v1::RoundCommit.seal, on its way to the shards. Not compared.
+  uint64_t seal = 0;              // v1::RoundCommit.seal, for the way to the shards. Not compared.
   friend bool operator==(const RoundCommit& a, const RoundCommit& b) {
     return a.round == b.round && a.lanes == b.lanes;
   }

@@ -1,4 +1,4 @@
-// Staleness, and how it is counted: how many updates a gradient's parameters have had between their
+// Staleness, and how it is counted: the number of updates of a gradient's parameters between their
 // pull and its application.
 #ifndef CAPSTAN_CONSISTENCY_STALENESS_H_
 #define CAPSTAN_CONSISTENCY_STALENESS_H_
@@ -11,12 +11,12 @@
 
 namespace capstan {
 
-// Buckets of histograms: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15 ... The last one takes the rest.
+// The buckets of histograms: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15 ... The last one has no upper bound.
 inline constexpr size_t kStalenessBuckets = 40;
 [[nodiscard]] size_t StalenessBucket(uint64_t staleness);
-// The lowest value of a bucket.
+// Returns the lowest value of a bucket.
 [[nodiscard]] uint64_t StalenessBucketFloor(size_t bucket);
-// Returns the median staleness of a histogram, as precisely as its buckets tell; 0 if it is empty.
+// Returns the median staleness of a histogram, as precise as its buckets; 0 if it is empty.
 // `Counts` is a sized container.
 template <typename Counts>
 [[nodiscard]] uint64_t StalenessMedian(const Counts& counts) {
@@ -43,12 +43,12 @@ struct StalenessCounts {
 
 // ---- of rows ----
 
-// Which state of a row a pull has read. A number made from how many updates the row has had and how
-// often the key's row has been made anew. Clients give back in pushes what pulls gave them.
+// Identifies the state of a row that a pull has read: computed from how many updates the row has
+// had and how often the key's row was created again. Clients send in pushes what they got in pulls.
 enum class RowVersion : uint32_t { kNoRow = 0 };
 
-// Returns whether the gradient of a row is judged by the updates of that row alone, so that updates
-// of other rows of the partition make it no staler. If false, rows have no versions.
+// Returns true if the gradient of a row is judged by the updates of that row alone, and not by
+// those of other rows of the partition. If false, rows have no versions.
 [[nodiscard]] bool CountsRowUpdates(const v1::UpdatePolicy& sparse);
 
 }  // namespace capstan

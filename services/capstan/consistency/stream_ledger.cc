@@ -22,7 +22,7 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
   if (push.generation < entry.generation) return LedgerAnswer::kOldGeneration;
   entry.generation = push.generation;
   if (push.stream.is_session()) entry.used = now;
-  // A client that misstates its low watermark must not settle the very push that it sends.
+  // A client that sends a wrong low watermark must not settle the very push that it sends.
   RaisePrefix(entry, std::min(push.low_watermark, push.seq));
   // Either this push was unacknowledged when the partition was lost, or it is newer. So at that
   // time the client was at most one window beyond it.
@@ -39,7 +39,7 @@ void StreamLedger::Settle(const StreamPush& push) {
   RaisePrefix(entry, entry.prefix);
 }
 
-// Raises the prefix to at least `to`, and on over the pushes settled directly above.
+// Raises the prefix to at least `to`, and further over the settled pushes directly above.
 void StreamLedger::RaisePrefix(Entry& entry, uint64_t to) {
   if (to > entry.prefix) {
     const uint64_t steps = to - entry.prefix;

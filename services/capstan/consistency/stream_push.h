@@ -1,4 +1,4 @@
-// Names of pushes, as messages have them.
+// Converts the identifiers of pushes to messages.
 #ifndef CAPSTAN_CONSISTENCY_STREAM_PUSH_H_
 #define CAPSTAN_CONSISTENCY_STREAM_PUSH_H_
 

@@ -21,7 +21,8 @@ namespace capstan {
 namespace {
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-constexpr absl::Duration kPatience = absl::Seconds(25);  // How long the end waits for answers.
+constexpr absl::Duration kPatience =
+    absl::Seconds(25);  // How long the destructor waits for answers.
 constexpr char kEnding[] = "{\"error\":\"the server is about to end\"}";
 constexpr char kTooLarge[] = "{\"error\":\"the request is too large\"}";
 constexpr char kCutShort[] = "{\"error\":\"the request ended, or paused for long, amid its body\"}";
@@ -43,7 +44,7 @@ class CivetwebServer : public HttpServer {
   }
   CivetwebServer(const CivetwebServer&) = delete;
 
-  // Returns whether it listens.
+  // Returns true if it listens.
   bool Listen(const std::string& address, const Options& options) {
     const std::string count = absl::StrCat(options.threads);
     const std::string idle = absl::StrCat(absl::ToInt64Milliseconds(options.keep_alive));
@@ -89,12 +90,13 @@ class CivetwebServer : public HttpServer {
                               : body == Body::kTooLarge
                                   ? HttpAnswer{.status = 413, .body = kTooLarge}
                                   : HttpAnswer{.status = 400, .body = kCutShort};
-    // What may still come of a body that was cut short must not be taken for the next request.
+    // What may still arrive of a body that was cut short must not be interpreted as the next
+    // request.
     self.Send(answer, self.closes_ || body == Body::kCutShort, connection);
     return answer.status;
   }
 
-  // Returns false if the server is about to end.
+  // Returns false if the server is about to stop.
   bool Begun() {
     absl::MutexLock lock(&mu_);
     if (!ending_) ++under_way_;
@@ -116,9 +118,9 @@ class CivetwebServer : public HttpServer {
   enum class Body { kWhole, kTooLarge, kCutShort };
 
   // Reads the body; a part of it, if the result is not kWhole. kCutShort: the client has closed the
-  // connection, or has sent nothing for the time that civetweb waits, before the end of the body.
+  // connection, or has sent nothing for civetweb's timeout, before the end of the body.
   Body ReadBody(mg_connection* connection, std::string& body) const {
-    // Below 0: the length is not said, and the last chunk or the head alone ends the request.
+    // Negative: the length is not given, and the last chunk or the head alone ends the request.
     const long long length = mg_get_request_info(connection)->content_length;
     if (length > static_cast<long long>(most_body_bytes_)) return Body::kTooLarge;
     // A client with a large body may ask first, and wait for this.
@@ -136,9 +138,9 @@ class CivetwebServer : public HttpServer {
     }
   }
 
-  // Writes the answer by hand, as civetweb's own heads cannot follow a "100 Continue". Connections
-  // stay open by default; civetweb closes those whose clients ask for it, and those for which
-  // keep-alive is disabled here, which is so with `closes`.
+  // Writes the answer itself, because civetweb's own headers cannot follow a "100 Continue".
+  // Connections are kept open by default; civetweb closes those whose clients request it, and those
+  // for which keep-alive is disabled here, which is the case with `closes`.
   void Send(const HttpAnswer& answer, bool closes, mg_connection* connection) const {
     if (closes) mg_disable_connection_keep_alive(connection);
     const std::string head = absl::StrCat(
@@ -147,7 +149,8 @@ class CivetwebServer : public HttpServer {
         "\r\nContent-Type: ", answer.content_type, "\r\nContent-Length: ", answer.body.size(),
         closes ? "\r\nConnection: close" : "", "\r\n\r\n");
     mg_write(connection, head.data(), head.size());
-    // A client that asks for the head alone would take a body for the answer to its next request.
+    // A client that requests only the head would interpret a body as the answer to its next
+    // request.
     if (std::string_view(mg_get_request_info(connection)->request_method) == "HEAD") return;
     mg_write(connection, answer.body.data(), answer.body.size());
   }

@@ -21,7 +21,7 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMostIdleHandles = 128;  // As many as there may be threads that plan a job.
+constexpr size_t kMostIdleHandles = 128;  // As many as a chief that plans a job may have threads.
 constexpr size_t kMostHeaderBytes = size_t{64} << 10;
 // The most memory that is reserved because of a Content-Length.
 constexpr uint64_t kMostReserved = uint64_t{64} << 20;
@@ -78,7 +78,7 @@ size_t OnSend(char* buffer, size_t, size_t count, void* user) {
   return taken;
 }
 
-// Called about once a second, and whenever bytes pass.
+// Called about once a second, and whenever bytes are transferred.
 int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   const std::atomic<bool>* cancelled = static_cast<Exchange*>(user)->request.cancelled;
   return cancelled != nullptr && cancelled->load() ? 1 : 0;
@@ -92,7 +92,7 @@ int OnRewind(void* user, curl_off_t offset, int origin) {
 }
 
 // Returns the operating system's error if libcurl could not connect. For other failures libcurl may
-// still hold the error of an earlier call, so it is not used.
+// still have the error of an earlier call, so it is not used.
 std::string WhyNotConnected(CURLcode code, CURL* handle) {
   long error = 0;
   if (code == CURLE_COULDNT_CONNECT) curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
@@ -121,7 +121,7 @@ absl::Status CurlStatus(CURLcode code, CURL* handle, const HttpRequest& request)
   }
 }
 
-// Returns a time limit as libcurl takes it: in milliseconds, where zero means no limit.
+// Returns a timeout in libcurl's form: in milliseconds, where zero means no limit.
 long WholeTimeout(absl::Duration timeout) {
   if (timeout == absl::InfiniteDuration()) return 0;
   return static_cast<long>(std::max<int64_t>(1, absl::ToInt64Milliseconds(timeout)));

@@ -1,4 +1,4 @@
-// One HTTP exchange with a server elsewhere: an object store, the Kubernetes API, a /metrics page.
+// One HTTP exchange with another server: an object store, the Kubernetes API, a /metrics page.
 #ifndef CAPSTAN_HTTP_HTTP_H_
 #define CAPSTAN_HTTP_HTTP_H_
 
@@ -22,22 +22,21 @@ struct HttpResponse {
   HttpHeaders headers = {};  // Names in lower case.
   std::string body = {};
 
-  // The value of a header, or "".
+  // Returns the value of a header, or "".
   std::string_view Header(std::string_view name) const;
 };
 
 struct HttpRequest {
   std::string method;
-  std::string url;  // Encoded; sent as it is.
+  std::string url;  // Percent-encoded by the caller; sent as it is.
   HttpHeaders headers = {};
   std::string_view body = {};  // Must live until the exchange is over.
-  // For the whole exchange. Infinite: it may go on as long as bytes move.
+  // Timeout of the whole exchange. Infinite: it may take as long as bytes are transferred.
   absl::Duration timeout = absl::Seconds(60);
-  uint64_t most_body = uint64_t{4} << 20;  // A longer body of the answer is RESOURCE_EXHAUSTED.
+  uint64_t most_body = uint64_t{4} << 20;  // If the response body is longer: RESOURCE_EXHAUSTED.
   bool direct = false;                     // Use no proxy, whatever the environment says.
   const std::atomic<bool>* cancelled = nullptr;  // Once true, CANCELLED within about a second.
-  // If the exchange fails, the part of the answer that had arrived is put here; null: it is
-  // dropped.
+  // If not null: if the exchange fails, receives the part of the response that had arrived.
   HttpResponse* partial = nullptr;
 };
 
@@ -46,23 +45,23 @@ class Http {
  public:
   virtual ~Http() = default;
 
-  // Sends a request and returns the whole answer, whatever its status. Redirects are not followed.
-  // UNAVAILABLE: there is no connection, or it broke before all announced bytes had arrived;
-  // DEADLINE_EXCEEDED: not finished within the timeout; FAILED_PRECONDITION: the server's
-  // certificate is not trusted. No error message holds a header, a body, or what follows "?" in the
-  // address.
+  // Sends a request and returns the whole response, whatever its status. Redirects are not
+  // followed. UNAVAILABLE: there is no connection, or it broke before all announced bytes had
+  // arrived; DEADLINE_EXCEEDED: not finished within the timeout; FAILED_PRECONDITION: the server's
+  // certificate is not trusted. Error messages never contain headers, the body, or what follows "?"
+  // in the url.
   virtual absl::StatusOr<HttpResponse> Send(const HttpRequest& request) = 0;
 };
 
 struct CurlOptions {
   bool allow_http = false;   // False: every address must begin with https://.
-  std::string ca_file = {};  // File of trusted certificates (PEM); empty: those of the system.
+  std::string ca_file = {};  // File of trusted certificates (PEM); empty: the system's.
   absl::Duration connect_timeout = absl::Seconds(5);
-  // After so long without a byte the connection counts as broken.
+  // The connection counts as broken after this long without a byte.
   absl::Duration stall_timeout = absl::Seconds(20);
 };
 
-// Returns an Http over libcurl, which keeps connections and uses them again.
+// Returns an Http based on libcurl, which keeps connections and reuses them.
 std::unique_ptr<Http> NewCurlHttp(const CurlOptions& options);
 
 }  // namespace capstan

@@ -14,7 +14,7 @@ namespace capstan {
 
 struct HttpQuestion {
   std::string method;  // "GET"
-  std::string path;    // Decoded, from the slash on.
+  std::string path;    // Decoded, beginning with the slash.
   std::string body;
 };
 
@@ -31,14 +31,14 @@ class HttpServer {
   struct Options {
     std::string host = "0.0.0.0";
     int port = 0;      // 0: any free port.
-    int threads = 64;  // How many connections are served at a time.
-    // A connection is closed after so long without a request; until then it takes one of the
+    int threads = 64;  // How many connections are served at the same time.
+    // A connection is closed after this long without a request; until then it occupies one of the
     // threads.
     absl::Duration keep_alive = absl::Seconds(5);
     size_t most_body_bytes = size_t{16} << 20;  // A larger body is refused with 413.
   };
-  // Called by several threads at once, and only with whole requests: one whose client stops amid
-  // its body is answered with 400, and its connection is closed.
+  // Called by several threads at once, and only with whole requests. A client that stops in the
+  // middle of its body is answered with 400, and its connection is closed.
   using Handler = std::function<HttpAnswer(const HttpQuestion&)>;
 
   // UNAVAILABLE: it cannot listen.
@@ -47,8 +47,8 @@ class HttpServer {
 
   virtual int port() const = 0;
 
-  // From now on each answer closes its connection and says so. Clients then send their next request
-  // elsewhere, so that none is lost when this server ends.
+  // From now on each response closes its connection and says so. Clients then send their next
+  // request elsewhere, so that none is lost when this server ends.
   virtual void BeginToClose() = 0;
 };
 

@@ -21,7 +21,7 @@ absl::Status ReadSize(std::string_view encoded, ImageSize& size) {
   return UnknownKind();
 }
 
-// Returns by how much the sides of a piece can be divided without getting smaller than wanted.
+// Returns by how much the sides of a crop can be divided without getting smaller than wanted.
 uint32_t DivisorFor(ImageSize piece, ImageSize wanted) {
   uint32_t divisor = 1;
   while (divisor < kMostDivisor && piece.width >= 2 * divisor * wanted.width &&
@@ -31,7 +31,7 @@ uint32_t DivisorFor(ImageSize piece, ImageSize wanted) {
   return divisor;
 }
 
-// Returns the piece in an image whose sides are divided by `divisor`.
+// Returns the crop in an image whose sides are divided by `divisor`.
 ImageRect Divided(const ImageRect& rect, uint32_t divisor, ImageSize image) {
   ImageRect divided;
   divided.x = std::min(rect.x / divisor, image.width - 1);

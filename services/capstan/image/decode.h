@@ -1,4 +1,4 @@
-// Decodes an image, JPEG or PNG, to pixels of the size that a model wants.
+// Decodes an image, JPEG or PNG, to pixels of the size that a model needs.
 #ifndef CAPSTAN_IMAGE_DECODE_H_
 #define CAPSTAN_IMAGE_DECODE_H_
 
@@ -19,13 +19,13 @@ struct ImageShape {
 };
 
 struct ImageView {
-  // The random number that chooses a piece; nullopt: the centre is taken.
+  // The random number that chooses a crop; nullopt: the centre is used.
   std::optional<uint64_t> crop = std::nullopt;
   bool mirrored = false;
 };
 
-// Tells JPEG and PNG apart by their first bytes. Keeps memory between calls, as much as the largest
-// image so far has taken. Thread-compatible.
+// Distinguishes JPEG and PNG by their first bytes. Keeps memory between calls, as much as the
+// largest image so far has needed. Thread-compatible.
 class ImageDecoder {
  public:
   explicit ImageDecoder(ImageShape shape) : shape_(shape) {}

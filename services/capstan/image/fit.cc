@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kShareBits = 16;
 constexpr uint32_t kWhole = uint32_t{1} << kShareBits;
 constexpr uint64_t kAreaParts = 10'000;
-constexpr uint64_t kLeastArea = 800;  // The least area of a piece, in kAreaParts.
+constexpr uint64_t kLeastArea = 800;  // The smallest area of a crop, in kAreaParts.
 constexpr uint64_t kRatioParts = 1200;
 constexpr uint64_t kLeastRatio = 900;  // 3/4 of kRatioParts.
 constexpr uint64_t kMostRatio = 1600;  // 4/3.
@@ -48,7 +48,7 @@ ImageRect RandomRect(ImageSize size, ImageSize wanted, uint64_t draw) {
     };
     const uint64_t area = uint64_t{size.width} * size.height *
                           (kLeastArea + drawn(0, kAreaParts - kLeastArea + 1)) / kAreaParts;
-    // A ratio or its inverse, so that pieces are wider as often as narrower.
+    // A ratio or its inverse, so that crops are as often wider as they are narrower.
     uint64_t up = kRatioParts + drawn(1, kMostRatio - kRatioParts + 1);
     uint64_t down = kRatioParts;
     if (drawn(2, 2) == 1) std::swap(up, down);
@@ -64,8 +64,8 @@ ImageRect RandomRect(ImageSize size, ImageSize wanted, uint64_t draw) {
   return CentreRect(size, wanted);
 }
 
-// Pixel i of the `to` pixels has its centre at (2 i + 1) from / (2 to), and is made of all pixels
-// whose centres are nearer to it than `reach`. All distances are in half pixels, times `to`.
+// Pixel i of the `to` pixels has its centre at (2 i + 1) from / (2 to), and is computed from all
+// pixels whose centres are nearer to it than `reach`. All distances are in half pixels, times `to`.
 void ImageScaler::Weigh(uint32_t from, uint32_t to, Weights& weights) {
   weights.first.clear();
   weights.begin.assign(1, 0);

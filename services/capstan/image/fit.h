@@ -1,5 +1,5 @@
-// Cuts a piece out of an image and scales it to the size that a model wants. Computes with whole
-// numbers only, so that the result is the same on every machine.
+// Crops an image and scales it to the size that a model needs. Uses only integer arithmetic, so
+// that the result is the same on every machine.
 #ifndef CAPSTAN_IMAGE_FIT_H_
 #define CAPSTAN_IMAGE_FIT_H_
 
@@ -22,14 +22,14 @@ struct ImageRect {
 // `size`. Its sides are at least 1. REQUIRES: no side is 0.
 ImageRect CentreRect(ImageSize size, ImageSize wanted);
 
-// Returns a random rectangle of the image that holds 8 to 100 % of it and whose aspect ratio is 3/4
-// to 4/3 times that of `wanted`; CentreRect if ten drawn rectangles do not fit. A pure function of
+// Returns a random rectangle that covers 8 to 100 % of the image and whose aspect ratio is 3/4 to
+// 4/3 times that of `wanted`; CentreRect if ten random rectangles do not fit. A pure function of
 // the sizes and `draw`.
 ImageRect RandomRect(ImageSize size, ImageSize wanted, uint64_t draw);
 
-// Scales images. Each pixel becomes a mean of the pixels around its place, weighted by a triangle.
-// A piece that has the wanted size already is copied unchanged. Keeps memory between calls.
-// Thread-compatible.
+// Scales images. Each pixel of the result is a mean of the pixels around its position, with
+// triangular weights. A crop that already has the wanted size is copied unchanged. Keeps memory
+// between calls. Thread-compatible.
 class ImageScaler {
  public:
   // `to` holds wanted.height x wanted.width x pixels.channels. `mirrored` swaps left and right.
@@ -38,12 +38,12 @@ class ImageScaler {
              std::span<uint8_t> to);
 
  private:
-  // Which pixels, with which weights, the pixels of one row or column of the result are made of.
+  // The source pixels, and their weights, of the pixels of one row or column of the result.
   struct Weights {
-    // For each pixel of the result the first pixel that it is made of.
+    // For each pixel of the result, its first source pixel.
     std::vector<uint32_t> first;
-    // For each pixel of the result where its weights begin in `shares`; one more element than there
-    // are pixels.
+    // For each pixel of the result, where its weights begin in `shares`; with one more element at
+    // the end.
     std::vector<uint32_t> begin;
     std::vector<uint32_t> shares;  // The weights of each pixel add up to kWhole.
   };

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-// Behind <cstdio>, as these headers use FILE.
+// After <cstdio>, as these headers use FILE.
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -16,7 +16,8 @@ namespace {
 
 // The most scans of a progressive image, as each scan goes through the whole image again.
 constexpr int kMostScans = 100;
-// The memory that libjpeg may hold beside the pixels, for the coefficients of a progressive image.
+// The memory that libjpeg may use in addition to the pixels, for the coefficients of a progressive
+// image.
 constexpr long kMostMemory = 512L << 20;
 
 // libjpeg leaves by longjmp if it fails. So all code between setjmp and the calls of libjpeg is in
@@ -37,7 +38,7 @@ JpegDecoder& DecoderOf(j_common_ptr info) { return *static_cast<JpegDecoder*>(in
   std::longjmp(decoder.failed, 1);
 }
 
-// Treats data that libjpeg would patch up as damaged, but not data that are only unusual.
+// Treats data that libjpeg would repair as damaged, but not data that are only unusual.
 void OnMessage(j_common_ptr info, int level) {
   if (level >= 0) return;
   const int code = info->err->msg_code;
@@ -54,7 +55,7 @@ void OnProgress(j_common_ptr info) {
 
 void Silence(j_common_ptr) {}
 
-// To be called behind setjmp.
+// Must be called after setjmp.
 void ReadHeader(JpegDecoder& decoder, const char* encoded, size_t size) {
   jpeg_create_decompress(&decoder.info);
   decoder.info.mem->max_memory_to_use = kMostMemory;
@@ -79,7 +80,7 @@ bool Open(JpegDecoder& decoder, const char* encoded, size_t size) {
   return true;
 }
 
-// Chooses output colors that libjpeg can make from those of the image.
+// Chooses an output color space that libjpeg can derive from that of the image.
 J_COLOR_SPACE ColorsFor(const jpeg_decompress_struct& info, uint32_t channels) {
   if (info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK) return JCS_CMYK;
   return channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
@@ -94,7 +95,7 @@ bool Start(JpegDecoder& decoder, uint32_t channels, uint32_t divisor) {
   return true;
 }
 
-// Decodes the rows one behind the other, from `rows` on.
+// Decodes the rows one after the other into `rows`.
 bool ReadRows(JpegDecoder& decoder, uint8_t* rows, size_t row_bytes) {
   if (setjmp(decoder.failed) != 0) return false;
   while (decoder.info.output_scanline < decoder.info.output_height) {
@@ -118,7 +119,7 @@ absl::Status CheckSize(const JpegDecoder& decoder) {
                                                  " are possible"));
 }
 
-// Converts four inks to three colors or one. Programs of Adobe store the inks inverted.
+// Converts four inks to three colors or one. Adobe's programs store the inks inverted.
 void FromInks(bool inverted, const std::vector<uint8_t>& inks, Pixels& pixels) {
   const size_t count = size_t{pixels.size.width} * pixels.size.height;
   for (size_t i = 0; i < count; ++i) {

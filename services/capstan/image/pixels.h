@@ -14,10 +14,10 @@ struct ImageSize {
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };
 
-// The most pixels of an image. A larger one is refused before it is decoded.
+// The largest number of pixels of an image. A larger one is refused before it is decoded.
 inline constexpr uint64_t kMostPixels = uint64_t{1} << 26;
 
-// A plain value. `bytes` holds height x width x channels, row by row.
+// A value type. `bytes` has height x width x channels elements, row by row.
 struct Pixels {
   ImageSize size;
   uint32_t channels = 0;

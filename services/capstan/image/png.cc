@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kSignature = "\x89PNG\r\n\x1A\n";
 
-// The memory that libpng may hold for texts and profiles beside the image, and how many of them
-// there may be.
+// The memory that libpng may use for texts and profiles in addition to the image, and how many of
+// them there may be.
 constexpr png_alloc_size_t kMostChunkBytes = png_alloc_size_t{8} << 20;
 constexpr png_uint_32 kMostChunks = 1000;
 constexpr png_uint_32 kMostSide = 1'000'000;

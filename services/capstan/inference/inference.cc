@@ -19,12 +19,12 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMostValues = size_t{1} << 30;
-constexpr size_t kMostExtents = 16;  // So many numbers a shape has, and so deep lists are nested.
-constexpr double kWholeBelow = 1LL << 53;  // Each whole number below it is a double of its own.
+constexpr size_t kMostExtents = 16;  // The limit of a shape's rank, and of the nesting of lists.
+constexpr double kWholeBelow = 1LL << 53;  // All whole numbers below it are exact as doubles.
 
 absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-// A text that stands at a key, or "".
+// Returns the text value of a key, or "".
 std::string TextAt(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -43,7 +43,7 @@ struct Datatype {
   Kind kind;
   int64_t least = 0;  // kWhole: from here to `most`.
   uint64_t most = 0;
-  double below = 0;  // kNumber: from here on a number is rounded to infinity.
+  double below = 0;  // From here on a number would be rounded to infinity.
 };
 
 constexpr Datatype kDatatypes[] = {
@@ -63,7 +63,7 @@ constexpr Datatype kDatatypes[] = {
     {"FP64", Kind::kNumber, 0, 0, HUGE_VAL},
 };
 
-// Returns the datatype that an input says; without one, BYTES.
+// Returns the datatype of an input; BYTES if it has none.
 absl::StatusOr<Datatype> DatatypeOf(const Json& input) {
   const auto found = input.find("datatype");
   if (found == input.end()) return kDatatypes[0];
@@ -92,7 +92,7 @@ std::string Expected(const Datatype& datatype) {
   return "";
 }
 
-// REQUIRES: a number that is whole and below 2^53 is no floating-point number.
+// REQUIRES: `number` is whole and below 2^53 if it is not a floating-point number.
 bool Has(const Datatype& datatype, const Json& value) {
   if (value.is_structured()) return false;
   if (value.is_null() || datatype.kind == Kind::kAny) return true;
@@ -131,7 +131,7 @@ class DataReader {
     return absl::OkStatus();
   }
 
-  // Reads one list for each row; null is an empty one.
+  // Reads one list per row; null is an empty one.
   absl::Status ReadLists(const Json& data) {
     if (data.size() != shape_[0]) return WrongSize(data, 0);
     for (const Json& list : data) {
@@ -144,8 +144,8 @@ class DataReader {
     return absl::OkStatus();
   }
 
-  // Reads the lists of one level of a tensor, and those within them. `level` is below the shape's
-  // size.
+  // Reads the lists of one level of a tensor, and those within them. `level` is less than the
+  // shape's size.
   absl::Status ReadTensor(const Json& list, size_t level) {
     if (list.size() != shape_[level]) return WrongSize(list, level);
     for (const Json& element : list) {
@@ -181,7 +181,7 @@ class DataReader {
     if (value.is_null()) {
       input_.cells.emplace_back();
     } else {
-      // A number as it would stand in a file.
+      // Returns a number as it would be written in a file.
       input_.cells.push_back(value.is_string() ? value.get<std::string>() : value.dump());
     }
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-// A message of any type, for what passes messages on without looking into them.
+// A message of any type, for code that passes messages on without reading them.
 #ifndef CAPSTAN_MESSAGE_ANY_MESSAGE_H_
 #define CAPSTAN_MESSAGE_ANY_MESSAGE_H_
 
@@ -14,7 +14,7 @@ namespace capstan {
 // Cheap to copy: copies share the message. *Immutable*.
 class AnyMessage {
  public:
-  // A message is one of any type, so this need not be said where it is passed on.
+  // Implicit, so that a message of any type can be passed where an AnyMessage is expected.
   template <std::derived_from<google::protobuf::Message> Message>
   AnyMessage(Message message) : message_(std::make_shared<const Message>(std::move(message))) {}
   // REQUIRES: `message` is not null.

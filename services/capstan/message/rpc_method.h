@@ -1,4 +1,4 @@
-// What the protos say of RPCs, for who calls and serves them without a word for each.
+// Properties of RPCs according to the protos, for code that calls and serves all of them alike.
 #ifndef CAPSTAN_MESSAGE_RPC_METHOD_H_
 #define CAPSTAN_MESSAGE_RPC_METHOD_H_
 

@@ -1,5 +1,5 @@
-// The values of a message's fields by their types, for what treats all messages alike: what writes
-// them as JSON, or as objects of Python.
+// Visits the values of a message's fields by their types, for code that treats all messages alike,
+// such as that which writes them as JSON or as Python objects.
 #ifndef CAPSTAN_MESSAGE_VISIT_FIELD_H_
 #define CAPSTAN_MESSAGE_VISIT_FIELD_H_
 
@@ -8,10 +8,10 @@
 
 namespace capstan {
 
-// Calls `visit` with the value of a field of the message, and returns what that returns: a number,
-// a bool, a `const EnumValueDescriptor*`, a `std::string` (of bytes, too), or a `const Message&`.
-// A repeated field has one value for each `index`. REQUIRES: `visit` takes each of these, and
-// returns the same type for all.
+// Calls `visit` with the value of a field of the message, and returns the result: the value is a
+// number, a bool, a `const EnumValueDescriptor*`, a `std::string` (also for bytes), or a `const
+// Message&`. A repeated field has one value for each `index`; for others it is ignored. REQUIRES:
+// `visit` accepts each of these, and returns the same type for all.
 template <typename Visit>
 auto VisitField(const google::protobuf::Message& message,
                 const google::protobuf::FieldDescriptor& field, int index, const Visit& visit) {

@@ -1,4 +1,4 @@
-// The buckets that the metrics of docs/metrics.md use; the same quantity has the same buckets
+// The histogram buckets of the metrics in docs/metrics.md. The same quantity has the same buckets
 // everywhere, so that series can be added up.
 #ifndef CAPSTAN_METRICS_BUCKETS_H_
 #define CAPSTAN_METRICS_BUCKETS_H_

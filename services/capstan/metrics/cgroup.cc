@@ -67,7 +67,7 @@ std::optional<double> Number(const std::vector<std::string>& words, size_t place
   return value;
 }
 
-// Returns the number behind `name` among pairs of names and numbers.
+// Returns the number after `name` among pairs of names and numbers.
 double NumberBehind(const std::vector<std::string>& words, const std::string& name) {
   for (size_t i = 0; i + 1 < words.size(); i += 2) {
     if (words[i] == name) return Number(words, i + 1).value_or(0);

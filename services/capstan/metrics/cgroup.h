@@ -1,4 +1,4 @@
-// Reads what the container of this process may use, from the kernel's cgroup (version 2 or 1).
+// Reads the resource limits of this process's container from the kernel's cgroup (version 2 or 1).
 #ifndef CAPSTAN_METRICS_CGROUP_H_
 #define CAPSTAN_METRICS_CGROUP_H_
 
@@ -23,12 +23,12 @@ struct CgroupFiles {
 // Thread-safe.
 CgroupLimits ReadCgroupLimits(const CgroupFiles& files = {});
 
-// Returns the bytes of memory that this container may use, or if it has no limit, that the machine
-// has. Thread-safe.
+// Returns how many bytes of memory this container may use or, without a limit, the machine has.
+// Thread-safe.
 uint64_t UsableMemoryBytes(const CgroupFiles& files = {});
 
-// Returns the seconds in which the process was stopped because it had used up its CPU limit; 0 if
-// the kernel does not tell. Thread-safe.
+// Returns for how many seconds the process was stopped because it had used up its CPU limit; 0 if
+// that is not known. Thread-safe.
 double ReadThrottledSeconds(const CgroupFiles& files = {});
 
 }  // namespace capstan::metrics

@@ -1,5 +1,5 @@
-// What a metric is. Each is declared once, in the library or service that measures it, as a
-// constant of this form, from which a registry has its name, help and labels, and
+// The declaration of a metric. Each metric is declared once, as such a constant, in the library or
+// service that measures it. A registry takes its name, help and labels from there, and
 // docs/generate_metrics the tables of docs/metrics.md:
 //
 //   constexpr metrics::CounterDeclaration kPushes = {
@@ -13,14 +13,14 @@
 
 namespace capstan::metrics {
 
-// The texts are those of the page, where names stand in `backquotes`.
+// The texts are shown on the page; names in them are in `backquotes`.
 template <Kind kKind>
 struct Declaration {
   std::string_view name;
-  std::string_view help;         // Whole sentences, which scrapes tell as well.
-  std::string_view labels = {};  // The names of the labels of each of its series: "code, op".
+  std::string_view help;         // Whole sentences, which are also part of a scrape.
+  std::string_view labels = {};  // The names of the labels of all of its series: "code, op".
   std::string_view when = {};    // "with tables"; empty: it is always exported.
-  std::string_view normal = {};  // Which values are normal; empty: that depends on the job.
+  std::string_view normal = {};  // Which values are normal; empty if that depends on the job.
 };
 
 using CounterDeclaration = Declaration<Kind::kCounter>;

@@ -8,12 +8,12 @@
 
 namespace capstan::metrics {
 
-// Returns whether a name begins with `capstan_`, has only lower case letters, digits and single
+// Returns true if a name begins with `capstan_`, has only lower case letters, digits and single
 // underscores, ends with `_total` if and only if it is a counter's, and has none of the endings
 // that the series of a histogram have.
 bool IsMetricName(std::string_view name, Kind kind);
 
-// Returns whether a name has only lower case letters, digits and underscores, and is not `le`,
+// Returns true if a name has only lower case letters, digits and underscores, and is not `le`,
 // which histograms use.
 bool IsLabelName(std::string_view name);
 

@@ -91,7 +91,7 @@ void AddProcessMetrics(Registry& registry) {
   Counter& cpu = registry.AddCounter(kProcessCpuSeconds);
   Gauge& resident = registry.AddGauge(kProcessResidentBytes);
   registry.BeforeCollect([&cpu, &resident] {
-    // Two scrapes at once may both add the same rise; later ones add as much less.
+    // Two concurrent scrapes may both add the same increase; later ones add that much less.
     cpu.Add(std::max(0.0, ProcessCpuSeconds() - cpu.value()));
     resident.Set(ResidentBytes());
   });

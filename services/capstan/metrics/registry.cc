@@ -58,7 +58,7 @@ prometheus::ClientMetric ToPrometheus(const Series& series, Kind kind) {
   return metric;
 }
 
-// Returns the names of labels as declarations have them: "code, op".
+// Returns the names of labels in the form of declarations: "code, op".
 std::string NamesOf(const Labels& labels) {
   std::string names;
   for (const auto& [name, value] : labels) names += (names.empty() ? "" : ", ") + name;

@@ -1,4 +1,4 @@
-// The metrics of a process. `main` makes one Registry and hands it down by reference; code that
+// The metrics of a process. `main` creates one Registry and passes it on by reference; code that
 // measures keeps references to its series and updates them without a lock.
 //
 //   Counter& pushes = registry.AddCounter(kServerPushRequests, {{"code", "OK"}});
@@ -23,12 +23,12 @@ struct MetricFamily;
 
 namespace capstan::metrics {
 
-// A metric is what its declaration says; a series is a metric with values for its labels.
+// A series is a metric with values for its labels.
 //
 // Names are part of the product, so their rules are enforced by CHECK: `capstan_` in front, lower
-// case, `_total` at the end of counters and of nothing else, a help text, one declaration of a
+// case, `_total` at the end of counters and of nothing else, a help text, one declaration per
 // metric, and in all of its series the labels that this names, in alphabetical order. Label values
-// may come from anywhere, but must be few.
+// may be any text, but there must be few different ones.
 //
 // Thread-safe.
 class Registry {
@@ -38,7 +38,7 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // Return the series of this metric with these labels, which is created if there is none yet. It
+  // Return the series of this metric with these labels, and create it if it does not exist. It
   // lives until it is removed or the registry is destroyed.
   Counter& AddCounter(const CounterDeclaration& metric, const Labels& labels = {});
   Gauge& AddGauge(const GaugeDeclaration& metric, const Labels& labels = {});
@@ -47,17 +47,17 @@ class Registry {
   Histogram& AddHistogram(const HistogramDeclaration& metric, const std::vector<double>& bounds,
                           const Labels& labels = {});
 
-  // Removes a series, for instance of a worker that has left. The reference is invalid afterwards.
+  // Removes a series, for instance that of a worker that has left. The reference is then invalid.
   void Remove(const Series& series);
 
-  // Calls `sample` before each collection, on the thread that collects, for series that are only
-  // updated then. What it captures must outlive the last scrape of the registry.
+  // Registers `sample` to be called before each collection, on the thread that collects, for series
+  // that are only updated then. What it captures must outlive the last scrape of the registry.
   void BeforeCollect(std::function<void()> sample);
 
-  // Returns the present values of all series, metrics in the order of their names.
+  // Returns the present values of all series, ordered by the names of the metrics.
   std::vector<prometheus::MetricFamily> Collect() const;
 
-  // Returns the same as the text that a scrape shows.
+  // Returns the same in the text format of a scrape.
   std::string Text() const;
 
  private:

@@ -1,4 +1,4 @@
-// A series: one number, or one histogram, with its labels. Made by a Registry. Updates are
+// A series: one number, or one histogram, with its labels. Created by a Registry. Updates are
 // lock-free and meant for the hot path. Thread-safe.
 #ifndef CAPSTAN_METRICS_SERIES_H_
 #define CAPSTAN_METRICS_SERIES_H_
@@ -29,7 +29,7 @@ class Series {
   const Labels labels_;
 };
 
-// Only grows.
+// Never decreases.
 class Counter final : public Series {
  public:
   using Series::Series;
@@ -60,7 +60,7 @@ class Histogram final : public Series {
   void Observe(double value, uint64_t times = 1);
 
   const std::vector<double>& bounds() const { return bounds_; }
-  // Returns the observations in each bucket, not cumulative; bounds().size() + 1 numbers.
+  // Returns the number of observations in each bucket, not cumulative: bounds().size() + 1 numbers.
   std::vector<uint64_t> counts() const;
   double sum() const { return sum_.load(std::memory_order_relaxed); }
 

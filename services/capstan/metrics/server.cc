@@ -71,8 +71,8 @@ struct Server::Parts {
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-// The exposer's web server looks at its stop flag every two seconds, or when a client connects. So
-// we connect until it has closed, and the process can end at once.
+// The exposer's web server checks its stop flag every two seconds, or when a client connects. So
+// this connects until it has closed, and the process can end at once.
 Server::~Server() {
   std::atomic<bool> closed = false;
   std::thread knocking([&closed, port = port()] {

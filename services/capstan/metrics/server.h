@@ -1,5 +1,5 @@
-// The metrics port: /metrics for a scraper, and /buildinfo, which tells the version that runs. It
-// answers on threads of its own, also under full load, and without TLS.
+// The metrics port: /metrics for scrapers, and /buildinfo with the version of the program. It
+// answers on threads of its own, even under full load, and without TLS.
 #ifndef CAPSTAN_METRICS_SERVER_H_
 #define CAPSTAN_METRICS_SERVER_H_
 

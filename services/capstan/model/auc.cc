@@ -31,9 +31,9 @@ Auc AucOfBins(std::span<const Count> positives, std::span<const Count> negatives
 
 int LogitBin(float logit) {
   constexpr int kBinsASign = kLogitBins / 2;
-  constexpr int kBitsABin = 23 - 8;  // 256 bins an octave of 1 + |logit|.
+  constexpr int kBitsABin = 23 - 8;  // 256 bins per octave of 1 + |logit|.
   if (std::isnan(logit)) return 0;
-  // Positive floats are ordered as their bits are, which count 2^23 steps an octave.
+  // Positive floats are ordered like their bits, which count 2^23 steps per octave.
   const uint32_t bits = std::bit_cast<uint32_t>(1.0f + std::abs(logit));
   const int distance =
       std::min<int>((bits - std::bit_cast<uint32_t>(1.0f)) >> kBitsABin, kBinsASign - 1);

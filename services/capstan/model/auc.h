@@ -1,11 +1,11 @@
 // The area under the ROC curve from two histograms over the logit, one of the positives and one of
-// the negatives. Histograms merge by addition, so workers can evaluate tasks apart.
+// the negatives. Histograms can be merged by addition, so workers can evaluate tasks separately.
 //
-// A bin is as wide as 1/256 of (1 + |logit|) rounded down to a power of two: 1/256 for |logit| < 1,
-// 1/128 below 3, 1/64 below 7, and so on to 255, above which everything lies in the outermost bin.
+// The width of a bin is 1/256 of (1 + |logit|) rounded down to a power of two: 1/256 for |logit| <
+// 1, 1/128 below 3, 1/64 below 7, and so on up to 255; all larger values are in the outermost bin.
 // A pair within one bin counts one half, so the error is at most half the share of such pairs
-// (Auc::error). The error is zero where the model orders the examples of a bin no better than
-// chance; on Criteo it is below 1e-5.
+// (Auc::error). The error is zero if the model orders the examples of a bin no better than chance;
+// on Criteo it is below 1e-5. chance; on Criteo it is below 1e-5.
 #ifndef CAPSTAN_MODEL_AUC_H_
 #define CAPSTAN_MODEL_AUC_H_
 
@@ -16,7 +16,7 @@ namespace capstan {
 
 inline constexpr int kLogitBins = 4096;
 
-// Returns the bin that a logit lies in: exact and the same on every machine. NaN lies in bin 0.
+// Returns the bin of a logit; the same on every machine. NaN is in bin 0.
 int LogitBin(float logit);
 
 struct Auc {

@@ -8,11 +8,11 @@
 
 namespace capstan {
 
-// While training, each column is brought to the mean 0 and the variance 1 over the batch, then
-// scaled and shifted. Scoring uses a running mean and variance in place of the batch's; with each
-// batch these move kMomentum of the way to the batch's. They are parameters that are not trained
-// (TENSOR_ROLE_RUNNING). All additions are made in the order of the rows, so the bits do not depend
-// on where the matrices lie. Thread-compatible; keeps what TrainForward has computed for the
+// While training, each column is normalized to mean 0 and variance 1 over the batch, then scaled
+// and shifted. Scoring uses a running mean and variance instead of the batch's; with each batch
+// these move kMomentum of the way to the batch's. They are parameters that are not trained
+// (TENSOR_ROLE_RUNNING). All additions are in the order of the rows, so that results do not depend
+// on the addresses of the matrices. Thread-compatible; keeps what TrainForward has computed for the
 // Backward that follows it.
 class BatchNorm {
  public:
@@ -29,7 +29,7 @@ class BatchNorm {
   struct Gradients {
     float* scale;
     float* shift;
-    float* mean;  // The running mean before the step less that after it.
+    float* mean;  // The running mean before the step minus that after it.
     // The same for the running variance; 0 for a batch of one row, which has no variance.
     float* variance;
   };
@@ -44,8 +44,8 @@ class BatchNorm {
 
  private:
   MatrixBuffer normalized_;
-  std::vector<double> mean_,
-      variance_;                // Mean and variance of the batch, divided by the number of rows.
+  // Mean and variance of the batch, divided by the number of rows.
+  std::vector<double> mean_, variance_;
   std::vector<float> inverse_;  // 1 / sqrt(variance + kEpsilon).
   // Column sums of the gradient, and of the gradient times the normalized values.
   std::vector<double> sums_, products_;

@@ -147,7 +147,7 @@ absl::Status CheckNamesInExports(const v1::ModelDeclaration& declaration, const 
     taken.insert(tensor.name() + ".slots");
   }
   for (const v1::DeclaredTensor& tensor : declaration.tensors()) {
-    if (tensor.name() == "__metadata__") {  // Safetensors keeps this one to itself.
+    if (tensor.name() == "__metadata__") {  // Reserved by Safetensors.
       return absl::InvalidArgumentError(
           "tensor __metadata__ has the name that the format of exported models keeps to itself; "
           "rename it");

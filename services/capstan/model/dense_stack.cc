@@ -92,7 +92,7 @@ ConstMatrix DenseStack::Forward(const Call& call) {
   return input;
 }
 
-// The draws of an example do not depend on the slice of the batch that it is in.
+// The draws for an example do not depend on which slice of the batch it is in.
 void DenseStack::Drop(const TrainingBatch& batch, size_t layer, Matrix output) {
   const uint64_t seed = Draw(batch.seed, layer, 0);
   const float scale = 1 / (1 - options_.dropout);

@@ -1,5 +1,5 @@
 // Fully connected layers with an activation between them. The tower mlp consists of such a stack,
-// and other towers end in one.
+// and other towers end with one.
 #ifndef CAPSTAN_MODEL_DENSE_STACK_H_
 #define CAPSTAN_MODEL_DENSE_STACK_H_
 
@@ -18,7 +18,7 @@
 
 namespace capstan {
 
-// What is applied behind each layer but the last, in this order.
+// What is applied after each layer except the last, in this order.
 struct StackOptions {
   bool batch_norm = false;
   v1::Activation activation = v1::ACTIVATION_UNSPECIFIED;
@@ -26,7 +26,7 @@ struct StackOptions {
   float dropout = 0;
 };
 
-// Returns the options that a tower's spec says.
+// Returns the options in a tower's spec.
 StackOptions StackOptionsOf(const v1::TowerSpec& spec);
 
 // Thread-compatible; keeps the activations of the last Forward.
@@ -46,23 +46,23 @@ class DenseStack {
     ConstMatrix input;  // [examples x input_width()].
     std::span<const float> parameters;
     Gemm& gemm;
-    std::optional<TrainingBatch> training = {};  // Nothing while scoring.
+    std::optional<TrainingBatch> training = {};  // nullopt while scoring.
   };
 
   // Returns the outputs [examples x the last width], valid until the next call.
   ConstMatrix Forward(const Call& call);
 
   // Writes `parameter_gradients` and adds to `input_gradient`, which may have fewer columns than
-  // the input: it is then the gradient of the first columns. REQUIRES: Forward with the same call
-  // was the last call, while training.
+  // the input: it is then the gradient of the first columns. REQUIRES: the last call was Forward
+  // with the same argument, while training.
   void Backward(const Call& call, ConstMatrix output_gradient, std::span<float> parameter_gradients,
                 Matrix input_gradient);
 
  private:
   struct Layer {
     int in, out;
-    int64_t weights, bias;  // Places in the parameters.
-    bool normalizes;        // If so, scale, mean and variance stand behind the bias.
+    int64_t weights, bias;  // Offsets in the parameters.
+    bool normalizes;        // If true, scale, mean and variance follow the bias.
   };
 
   bool relu() const;
@@ -74,12 +74,13 @@ class DenseStack {
   std::vector<int> widths_;
   StackOptions options_;
   std::vector<Layer> layers_;
-  std::vector<MatrixBuffer> outputs_;  // One a layer.
-  // The inputs of the activations; not kept if ReLU alone is applied.
+  std::vector<MatrixBuffer> outputs_;  // One per layer.
+  // The inputs of the activations; not kept if only ReLU is applied.
   std::vector<MatrixBuffer> products_;
-  std::vector<BatchNorm> norms_;         // One a layer but the last.
-  std::vector<MatrixBuffer> factors_;    // The factors by which dropout has multiplied the outputs.
-  std::vector<MatrixBuffer> gradients_;  // The gradients of the outputs of all layers but the last.
+  std::vector<BatchNorm> norms_;       // One per layer except the last.
+  std::vector<MatrixBuffer> factors_;  // The factors with which dropout has multiplied the outputs.
+  std::vector<MatrixBuffer>
+      gradients_;  // The gradients of the outputs of all layers except the last.
 };
 
 }  // namespace capstan

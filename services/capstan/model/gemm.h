@@ -1,6 +1,6 @@
 // The matrix product, in which towers spend most of their time: float, one thread, with the
-// element-wise work on the result done while it is still in registers. The width of vectors is
-// chosen at run time, as wide as the CPU has.
+// element-wise work on the result done while it is in registers. The vector width is chosen at run
+// time, as wide as the CPU supports.
 #ifndef CAPSTAN_MODEL_GEMM_H_
 #define CAPSTAN_MODEL_GEMM_H_
 
@@ -16,9 +16,10 @@ struct GemmOptions {
   bool transpose_a = false;
   bool transpose_b = false;
   bool accumulate = false;           // c += instead of c =.
-  std::span<const float> bias = {};  // One for each column, added to the product.
+  std::span<const float> bias = {};  // One per column, added to the product.
   bool relu = false;                 // max(0, product + bias).
-  // A matrix of c's shape and stride: where it is not positive, c becomes 0 (the gradient of ReLU).
+  // A matrix with c's shape and stride: where it is not positive, c becomes 0 (the gradient of
+  // ReLU).
   const float* mask = nullptr;
 };
 
@@ -27,7 +28,7 @@ class Gemm {
  public:
   explicit Gemm(const kernels::Kernels& kernels = kernels::Best());
 
-  // Computes c = a * b, with the options. The order of additions depends on the shapes only.
+  // Computes c = a * b, with the options. The order of additions depends only on the shapes.
   // REQUIRES: the shapes match; c overlaps neither a nor b; not both bias and accumulate.
   void Multiply(const ConstMatrix& a, const ConstMatrix& b, Matrix c,
                 const GemmOptions& options = {});

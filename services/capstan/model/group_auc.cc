@@ -15,8 +15,8 @@
 namespace capstan {
 namespace {
 
-// The group of a record whose cell is empty, or null. Who such records belong to is not known, so
-// they are not compared with each other.
+// The group of a record whose cell is empty, or null. It is not known who such records belong to,
+// so they are not compared with each other.
 constexpr uint64_t kNoGroup = HashText("");
 constexpr uint32_t kMostHalvings = 63;
 
@@ -44,7 +44,7 @@ void Append(const Example& example, v1::GroupSample& sample) {
   sample.add_positives(example.positive);
 }
 
-// Keeps only the groups that belong to a sample which is halved `halvings` times.
+// Keeps only the groups that belong to a sample which was halved `halvings` times.
 void KeepBelow(uint32_t halvings, v1::GroupSample& sample) {
   v1::GroupSample kept;
   kept.set_halvings(halvings);
@@ -54,13 +54,13 @@ void KeepBelow(uint32_t halvings, v1::GroupSample& sample) {
   sample.Swap(&kept);
 }
 
-// Halves the sample's groups until it holds no more than `most` examples, or one group.
+// Halves the sample's groups until it has at most `most` examples, or one group.
 void Shrink(size_t most, v1::GroupSample& sample) {
   while (SizeOf(sample) > most && HalveGroups(sample)) {
   }
 }
 
-// Returns the AUC of examples that are sorted by their logits; nothing if a class is missing. A
+// Returns the AUC of examples that are sorted by their logits; nullopt if a class is missing. A
 // pair of equal logits counts one half.
 std::optional<double> AucOfSorted(std::span<const Example> examples) {
   double wins = 0, positive = 0, negative = 0;

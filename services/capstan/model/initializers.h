@@ -1,4 +1,4 @@
-// Initial values of tensors.
+// Initializers of tensors.
 #ifndef CAPSTAN_MODEL_INITIALIZERS_H_
 #define CAPSTAN_MODEL_INITIALIZERS_H_
 

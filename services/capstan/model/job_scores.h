@@ -1,4 +1,4 @@
-// Adds to a batch's scores what a job says of them: the number of outputs, and the loss and the
+// Completes a batch's scores with settings of the job: the number of outputs, and the loss and the
 // weight of each label.
 #ifndef CAPSTAN_MODEL_JOB_SCORES_H_
 #define CAPSTAN_MODEL_JOB_SCORES_H_
@@ -16,10 +16,10 @@ class JobScores {
   // REQUIRES: capstan/model/layout has laid the job out.
   explicit JobScores(const v1::JobSpec& job);
 
-  // Both return `batch`, which has logits, labels, weights and groups, with the outputs and losses
-  // of the job. The result borrows from what `batch` borrows from, and from this object.
+  // Both return `batch`, which must have logits, labels, weights and groups, with the outputs and
+  // losses of the job. The result borrows from what `batch` borrows from, and from this object.
   //
-  // For metrics: without the weights of labels, as each label is measured by itself.
+  // For metrics: without the weights of labels, as each label is measured separately.
   Scores Measured(Scores batch) const;
   // For training: with the weights of labels.
   Scores Trained(Scores batch) const;
@@ -27,9 +27,9 @@ class JobScores {
  private:
   const v1::Loss loss_;
   const int outputs_;
-  const std::vector<v1::Loss>
-      label_losses_;  // The losses of several labels; empty: there is one label.
-  // The weights of several labels; empty: there is one label.
+  // The losses of several labels; empty if there is one label.
+  const std::vector<v1::Loss> label_losses_;
+  // The weights of several labels; empty if there is one label.
   const std::vector<float> label_weights_;
 };
 

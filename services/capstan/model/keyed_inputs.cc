@@ -11,7 +11,8 @@ namespace {
 template <typename MatrixType, typename Pointer>
 MatrixType SegmentMatrix(Pointer rows, Eigen::Index count, int row_dim, const Segment& segment) {
   Pointer const first =
-      count == 0 ? rows : rows + segment.offset;  // Without rows there is no memory to point into.
+      count == 0 ? rows
+                 : rows + segment.offset;  // Without rows there is no memory to which to point.
   return MatrixType(first, count, segment.width, Eigen::OuterStride<>(row_dim));
 }
 
@@ -71,7 +72,7 @@ class KeyedInputs : public RowInputs {
   int row_dim() const override { return row_dim_; }
 
  private:
-  // The rows and features of the kernel's call are left to the caller.
+  // The rows and features of the kernel's call must be set by the caller.
   kernels::FieldRows FieldsOf(const NetworkInput& input) const {
     return {.examples = examples_,
             .fields = shape_.fields,
@@ -86,7 +87,7 @@ class KeyedInputs : public RowInputs {
   }
 
   const ModelShape shape_;
-  const int columns_;  // How many of the features are embeddings; 0: no tower reads them.
+  const int columns_;  // How many of the columns are embeddings; 0: no tower reads them.
   const int row_dim_;
   const Segment linear_, embedding_;
   Eigen::Index examples_ = 0, distinct_ = 0;  // Those of the last Forward.

@@ -67,7 +67,7 @@ void AddSegments(const Segments& segments, uint32_t dim, const v1::ModelSpec& mo
   if (segments.embedding) AddEmbedding(dim, model, table);
 }
 
-// Returns what job.yaml says of one table of data.features; null: nothing.
+// Returns the settings in job.yaml for one table of data.features; null if there are none.
 const v1::TableSettings* SettingsOf(const v1::JobSpec& spec, const std::string& table) {
   for (const v1::TableSettings& settings : spec.table_settings()) {
     if (settings.name() == table) return &settings;
@@ -139,7 +139,7 @@ void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& 
   }
 }
 
-// Where there are several labels, each has an output of its own; presets set one output.
+// If there are several labels, each has an output of its own; presets set one output.
 absl::Status ExpandModel(v1::JobSpec& spec) {
   v1::ModelSpec& model = *spec.mutable_model();
   const int labels = spec.data().labels_size();
@@ -149,7 +149,7 @@ absl::Status ExpandModel(v1::JobSpec& spec) {
   return absl::OkStatus();
 }
 
-// A softmax has an output for each class that data.schema.classes names.
+// A softmax has an output for each class in data.schema.classes.
 void CountClasses(v1::JobSpec& spec) {
   v1::ModelSpec& model = *spec.mutable_model();
   const int classes = spec.data().label_classes_size();
@@ -195,7 +195,7 @@ absl::Status CheckData(const v1::JobSpec& spec) {
   return absl::OkStatus();
 }
 
-// Sets what data.features are to towers.
+// Sets how towers see data.features.
 void SetPooled(const v1::JobSpec& spec, ModelShape& shape) {
   for (const v1::FeatureSpec& feature : spec.data().features()) {
     shape.pooled.push_back({feature.name(), static_cast<int>(DimOf(spec, feature.table()))});
@@ -258,7 +258,7 @@ std::vector<size_t> TablesOfFeatures(const v1::JobSpec& spec) {
     const auto found =
         std::find_if(spec.tables().begin(), spec.tables().end(),
                      [&feature](const auto& table) { return table.name() == feature.table(); });
-    CAPSTAN_CHECK(found != spec.tables().end());  // LayOutModel has made the table.
+    CAPSTAN_CHECK(found != spec.tables().end());  // LayOutModel has created the table.
     tables.push_back(static_cast<size_t>(found - spec.tables().begin()));
   }
   return tables;

@@ -1,4 +1,4 @@
-// Derives from the settings of the model and the data which towers, tables and tensors there are.
+// Derives the towers, tables and tensors of a model from the settings of the model and the data.
 #ifndef CAPSTAN_MODEL_LAYOUT_H_
 #define CAPSTAN_MODEL_LAYOUT_H_
 
@@ -15,40 +15,40 @@
 
 namespace capstan {
 
-// Completes `spec`: expands the preset into towers, fills in what the model leaves open (loss,
-// outputs, the spread of embeddings), and derives `tables` and `tensors` with their optimizers,
-// limits and seeds. A pure function of model, data, optimizers, limits and seed, so chief, shards,
-// workers and tools agree without asking. Idempotent.
+// Completes `spec`: expands the preset into towers, fills in what the model does not set (loss,
+// outputs, the standard deviation of embeddings), and derives `tables` and `tensors` with their
+// optimizers, limits and seeds. A pure function of model, data, optimizers, limits and seed, so
+// chief, shards, workers and tools agree without communication. Idempotent.
 //
-// All keys live in one table, `features` (id 0), so that a key travels once; its segments are
+// All keys are in one table, `features` (id 0), so that a key is sent once; its segments are
 // `linear` (`outputs` floats, initially 0) and `embedding` (embedding_dim floats, N(0,
 // embedding_stddev^2)), each only if a tower reads it. A model without keys has no table. With
-// data.features there is one table for each name of a table in them, with the same segments; its
-// embedding is as long as `table_settings` say. Tensors are numbered tower by tower. With
-// model.user the tables hold an embedding only, and `tensors` is left as it is: tensors come from
-// the program's declaration (chief/shell/model_intake).
+// data.features there is one table for each name of a table in them, with the same segments; the
+// length of its embedding is set by `table_settings`. Tensors are numbered tower by tower. With
+// model.user the tables have only an embedding, and `tensors` is not changed: tensors come from the
+// program's declaration (chief/shell/model_intake).
 //
-// INVALID_ARGUMENT, one line saying what does not fit, if the model cannot be trained on the data:
-// an mlp over a varying number of keys, a conv without an image, a softmax with one output, an fm
-// over features of different dims ...
+// Returns INVALID_ARGUMENT, with one line that says what does not fit, if the model cannot be
+// trained on the data: an mlp over a varying number of keys, a conv without an image, a softmax
+// with one output, an fm over features of different dims ...
 [[nodiscard]] absl::Status LayOutModel(v1::JobSpec& spec);
 
 // Returns the towers of a completed spec, in its order.
 absl::StatusOr<std::vector<std::unique_ptr<Tower>>> MakeTowers(const v1::JobSpec& spec);
 
-// Returns the shape that towers are made for. REQUIRES: LayOutModel has completed `spec`.
+// Returns the shape for which towers are made. REQUIRES: LayOutModel has completed `spec`.
 ModelShape ShapeOf(const v1::JobSpec& spec);
 
-// Returns for each of data.features the index in spec.tables() of its table. REQUIRES: LayOutModel
-// has completed `spec`.
+// Returns for each feature in data.features the index of its table in spec.tables(). REQUIRES:
+// LayOutModel has completed `spec`.
 std::vector<size_t> TablesOfFeatures(const v1::JobSpec& spec);
 
-// Sets the role of a tensor and its optimizer: `optimizer` if the role is trained, otherwise w -=
-// g.
+// Sets the role of a tensor and its optimizer: `optimizer` if tensors with the role are trained,
+// otherwise w -= g.
 void SetRole(v1::TensorRole role, const v1::OptimizerSpec& optimizer, v1::TensorSpec& tensor);
 
-// Returns where the running tensors (TENSOR_ROLE_RUNNING), which are not trained but changed by
-// each step, lie in the flat dense parameters; ascending.
+// Returns the ranges of the running tensors (TENSOR_ROLE_RUNNING), which are not trained but
+// changed by each step, in the flat dense parameters, in ascending order.
 std::vector<ParameterRange> RunningParameters(const v1::JobSpec& spec);
 
 // Returns the product of the shape's extents.

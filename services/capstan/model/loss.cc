@@ -17,7 +17,7 @@ double Sigmoid(double x) {
   return (x >= 0 ? 1.0 : e) / (1.0 + e);
 }
 
-// Returns whether the example lacks this label, so that its output has no loss.
+// Returns true if the example lacks this label, so that its output has no loss.
 bool Skip(const Scores& s, size_t output, std::span<float> gradient) {
   if (!std::isnan(s.labels[output])) return false;
   if (!gradient.empty()) gradient[output] = 0;

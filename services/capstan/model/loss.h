@@ -1,5 +1,5 @@
-// The losses and their gradients. All functions: thread-safe, allocate nothing, and give the same
-// bits for the same input wherever it lies in memory.
+// The losses and their gradients. All functions are thread-safe, allocate nothing, and give
+// bit-equal results for equal input, regardless of its address.
 #ifndef CAPSTAN_MODEL_LOSS_H_
 #define CAPSTAN_MODEL_LOSS_H_
 
@@ -11,22 +11,22 @@
 
 namespace capstan {
 
-// The scores of a batch with its labels. `logits` holds `outputs` floats for each example. Labels
-// are 0 or 1 for the logistic loss and any number for the squared loss, one for each output of each
-// example; for softmax the class's number, one for each example. A label that an example lacks is
-// NaN. The loss of an example is the sum of the losses of the outputs whose labels it has, each
-// multiplied by the weight of its label, and the sum by the weight of the example.
+// The scores of a batch with its labels. `logits` has `outputs` floats per example. Labels are 0 or
+// 1 for the logistic loss and any number for the squared loss, one for each output of each example;
+// for softmax the index of the class, one per example. A label that an example lacks is NaN. The
+// loss of an example is the sum of the losses of the outputs whose labels it has, each multiplied
+// by the weight of its label, and the sum by the weight of the example.
 struct Scores {
   v1::Loss loss = v1::LOSS_UNSPECIFIED;
   int outputs = 1;
   std::span<const float> logits;
   std::span<const float> labels;
-  std::span<const float> weights = {};  // One for each example; empty: all are 1.
-  std::span<const uint64_t> groups =
-      {};  // The hash of each example's group; empty: the examples have no groups.
+  std::span<const float> weights = {};  // One per example; empty if all are 1.
+  // The hash of each example's group; empty if the examples have no groups.
+  std::span<const uint64_t> groups = {};
 
-  std::span<const float> label_weights = {};    // One for each output; empty: all are 1.
-  std::span<const v1::Loss> label_losses = {};  // One for each output; empty: all have `loss`.
+  std::span<const float> label_weights = {};    // One per output; empty if all are 1.
+  std::span<const v1::Loss> label_losses = {};  // One per output; empty if all have `loss`.
 
   v1::Loss LossOf(size_t output) const {
     return label_losses.empty() ? loss : label_losses[output];
@@ -40,8 +40,8 @@ struct Scores {
 };
 
 // Returns the sum of the examples' losses: for logistic and softmax the negative log-likelihood,
-// for squared half the squared error. NaN and infinity pass through to the sum. REQUIRES: spans
-// have the sizes that Scores says; labels are in the loss's domain; weights are finite and not
+// for squared half the squared error. NaN and infinity propagate to the sum. REQUIRES: spans have
+// the sizes described at Scores; labels are valid for the loss; weights are finite and not
 // negative.
 double LossSum(const Scores& scores);
 

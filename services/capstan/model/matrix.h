@@ -1,5 +1,5 @@
-// Eigen's types as the towers use them: row-major float matrices over borrowed memory, rows
-// possibly further apart than their length.
+// Eigen's types as used by the towers: row-major float matrices over borrowed memory, whose rows
+// may be further apart than their length.
 #ifndef CAPSTAN_MODEL_MATRIX_H_
 #define CAPSTAN_MODEL_MATRIX_H_
 
@@ -24,7 +24,7 @@ inline ConstMatrix Const(const Matrix& m) {
   return ConstMatrix(m.data(), m.rows(), m.cols(), Eigen::OuterStride<>(m.outerStride()));
 }
 
-// Return a view of `count` columns from `begin` on, in the same memory.
+// Return a view of `count` columns beginning at `begin`, in the same memory.
 inline Matrix Columns(const Matrix& m, Eigen::Index begin, Eigen::Index count) {
   return Matrix(const_cast<float*>(m.data()) + begin, m.rows(), count,
                 Eigen::OuterStride<>(m.outerStride()));
@@ -33,19 +33,18 @@ inline ConstMatrix Columns(const ConstMatrix& m, Eigen::Index begin, Eigen::Inde
   return ConstMatrix(m.data() + begin, m.rows(), count, Eigen::OuterStride<>(m.outerStride()));
 }
 
-// Returns the floats of a matrix. REQUIRES: its rows lie side by side.
+// Returns the floats of a matrix. REQUIRES: its rows are contiguous.
 inline std::span<const float> FlatSpan(const ConstMatrix& m) {
   return {m.data(), static_cast<size_t>(m.size())};
 }
 
-// Memory for a matrix of a batch, which only grows. Thread-compatible.
+// Memory for the matrices of batches, which only grows. Thread-compatible.
 class MatrixBuffer {
  public:
-  // Returns a matrix [rows x columns] of unspecified content. Matrices returned before become
-  // invalid.
+  // Returns a matrix [rows x columns] with unspecified content. Matrices that were returned before
+  // become invalid.
   Matrix Shape(Eigen::Index rows, Eigen::Index columns) {
-    // There is room for at least one row, so that views of columns of an empty matrix point into
-    // memory.
+    // Reserves at least one row, so that views of columns of an empty matrix point into memory.
     const size_t size = static_cast<size_t>((rows > 0 ? rows : 1) * columns);
     if (memory_.size() < size) memory_.resize(size);
     rows_ = rows;

@@ -99,7 +99,7 @@ void AddSquared(const Scores& scores, v1::EvaluationResult& sums) {
   }
 }
 
-// Returns the AUC; nothing: a class is missing.
+// Returns the AUC; nullopt if a class is missing.
 template <typename Count>
 std::optional<double> AucOfHistograms(const Histogram<Count>& positives,
                                       const Histogram<Count>& negatives) {
@@ -149,9 +149,9 @@ void AddWeight(const Scores& scores, v1::EvaluationResult& sums) {
   sums.set_weight(sums.weight() + weight);
 }
 
-// Returns the share of the examples that have the label, by weight. Returns 1 where the weights do
-// not tell: a worker of an earlier version reports none for all examples, but it also knows no
-// label that may be missing.
+// Returns the share of the examples that have the label, by weight. Returns 1 if the weights are
+// not known: a worker of an earlier version reports none for all examples, but it does not support
+// labels that may be missing either.
 double ShareOf(const v1::EvaluationResult& label, const v1::EvaluationResult& all) {
   if (label.weighted() != all.weighted() || label.weight() > all.weight()) return 1;
   return all.weighted()

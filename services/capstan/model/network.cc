@@ -24,7 +24,7 @@
 namespace capstan {
 namespace {
 
-// A tower and the place of its tensors in the flat parameters.
+// A tower and the offset of its tensors in the flat parameters.
 struct PlacedTower {
   std::unique_ptr<Tower> tower;
   size_t begin = 0, count = 0;
@@ -75,7 +75,7 @@ class TowerNetwork : public Network {
   int64_t parameter_count() const override { return static_cast<int64_t>(parameter_count_); }
 
  private:
-  // The parts of a batch that towers see.
+  // The parts of a batch that towers read.
   struct BatchView {
     Eigen::Index examples;
     KeyedRows keys;
@@ -106,7 +106,7 @@ class TowerNetwork : public Network {
             .training = view.training ? std::make_optional(BatchOf(input, placed)) : std::nullopt};
   }
 
-  // Each tower draws from a seed of its own.
+  // Each tower draws with a seed of its own.
   TrainingBatch BatchOf(const NetworkInput& input, const PlacedTower& placed) const {
     const auto tower = static_cast<uint64_t>(&placed - towers_.data());
     return {.seed = Draw(seed_, input.draw, tower), .first_example = input.first_example};

@@ -15,7 +15,7 @@
 namespace capstan {
 namespace {
 
-// A model that has learnt nothing yet may be a little worse than guessing by chance, which is not
+// A model that has learnt nothing yet may by chance be a little worse than guessing, which is not
 // reported.
 constexpr double kOddFactor = 1.5;
 // A squared loss, and a loss that a program computes, can only be compared with its own past.
@@ -29,7 +29,7 @@ double LoglossOfGuessing(const v1::ModelSpec& model) {
   return std::log(model.loss() == v1::LOSS_SOFTMAX ? std::max<double>(2, model.outputs()) : 2);
 }
 
-// Returns the loss of guessing; nothing: it depends on the data, or on what a program computes.
+// Returns the loss of guessing; nullopt if it depends on the data, or on what a program computes.
 std::optional<double> LossOfGuessing(const v1::JobSpec& job) {
   if (!job.model().user().empty()) return std::nullopt;
   if (AnyLabelHas(job, v1::LOSS_SQUARED)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Describes losses and metrics that no healthy training shows. Pure functions.
+// Describes losses and metrics that do not occur in healthy training. Pure functions.
 #ifndef CAPSTAN_MODEL_ODDNESS_H_
 #define CAPSTAN_MODEL_ODDNESS_H_
 
@@ -9,8 +9,8 @@
 
 namespace capstan {
 
-// Returns in one sentence what is odd about the recent training loss, and what to do; empty:
-// nothing. `least` is the lowest loss so far; 0: not known.
+// Returns a sentence about what is odd about the recent training loss, and a remedy; empty if
+// nothing is. `least` is the lowest loss so far; 0: not known.
 std::string OddLoss(const v1::JobSpec& job, double loss, double least);
 
 // The same for an evaluation: a model that is worse than guessing, or data of one class only. Of

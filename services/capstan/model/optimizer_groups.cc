@@ -17,7 +17,7 @@ bool Matches(const v1::OptimizerGroup& group, std::string_view name) {
                      [name](const std::string& pattern) { return MatchesName(pattern, name); });
 }
 
-// Returns the place of the first group that matches the name, or the number of groups if none does.
+// Returns the index of the first group that matches the name, or the number of groups if none does.
 int GroupOf(const v1::JobSpec& spec, std::string_view name) {
   int place = 0;
   while (place < spec.dense_groups_size() && !Matches(spec.dense_groups(place), name)) ++place;
@@ -52,8 +52,7 @@ bool MatchesName(std::string_view pattern, std::string_view name) {
   if (!name.starts_with(pattern.substr(0, star))) return false;
   name.remove_prefix(star);
   pattern.remove_prefix(star + 1);
-  // For a piece of text between two stars the first place where it occurs is as good as any later
-  // one.
+  // For a piece of text between two stars the first occurrence is as good as any later one.
   for (size_t next = pattern.find('*'); next != pattern.npos; next = pattern.find('*')) {
     const size_t at = name.find(pattern.substr(0, next));
     if (at == name.npos) return false;

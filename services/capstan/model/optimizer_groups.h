@@ -11,11 +11,11 @@
 
 namespace capstan {
 
-// Returns whether `pattern`, in which each * stands for any text, matches the whole of `name`.
+// Returns true if `pattern`, in which each * matches any text, matches the whole of `name`.
 bool MatchesName(std::string_view pattern, std::string_view name);
 
-// Returns the optimizer of a trained tensor: that of the first group whose patterns match its name,
-// otherwise that of optimizer.dense itself.
+// Returns the optimizer of a trained tensor: that of the first group with a pattern that matches
+// its name, otherwise that of optimizer.dense itself.
 const v1::OptimizerSpec& OptimizerOfTensor(const v1::JobSpec& spec, std::string_view name);
 
 // INVALID_ARGUMENT: a group matches none of the names in `trained`, the trained tensors.

@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-// A range of things. PartOf returns the i-th of `count` equal parts of `size` things.
+// A range of items. PartOf returns the i-th of `count` equal parts of `size` items.
 struct Range {
   size_t begin, end;
 };
@@ -68,8 +68,8 @@ class ParallelNetwork : public Network {
   struct Slice {
     NetworkInput input;
     std::vector<uint32_t> offsets;      // Where the slice's examples begin in the slice's keys.
-    std::vector<FeatureKeys> features;  // Those of the slice's examples.
-    size_t first = 0;                   // The place of the slice's first example in the batch.
+    std::vector<FeatureKeys> features;  // The features of the slice's examples.
+    size_t first = 0;                   // The index of the slice's first example in the batch.
     float share = 1;                    // The slice's share of the batch's examples.
     float weight = 1;                   // The weight of the slice's gradients in the batch's.
     NetworkGradients result;
@@ -99,7 +99,8 @@ class ParallelNetwork : public Network {
     slice.input = input;
     slice.input.offsets = slice.offsets;
     slice.input.first_example = input.first_example + range.begin;
-    const size_t labels = all == 0 ? 0 : input.labels.size() / all;  // The labels of an example.
+    const size_t labels =
+        all == 0 ? 0 : input.labels.size() / all;  // The number of labels of an example.
     slice.input.labels = input.labels.subspan(range.begin * labels, examples * labels);
     if (!input.weights.empty()) slice.input.weights = input.weights.subspan(range.begin, examples);
     slice.input.index = input.index.subspan(first_key, keys);
@@ -128,7 +129,7 @@ class ParallelNetwork : public Network {
     }
   }
 
-  // Running tensors move by the mean of the slices' changes, even where gradients are summed.
+  // Running tensors change by the mean of the slices' changes, even if gradients are summed.
   void SumRunning(Range part) {
     for (const auto& [begin, count] : slices_[0].result.running) {
       const size_t end = std::min(part.end, begin + count);

@@ -11,8 +11,8 @@
 namespace capstan {
 
 // Returns a network that splits each batch over `slices`, which are equal networks, each for an
-// equal part of the examples. More slices than `threads` keep all threads busy if one gets less of
-// a core than another, but each costs one more addition of gradients. `mean_gradients`: the slices
+// equal part of the examples. More slices than `threads` keep all threads busy if one gets less CPU
+// time than another, but each costs one more addition of gradients. `mean_gradients`: the slices
 // compute gradients of the mean of the loss (otherwise of the sum). The order of additions, and so
 // the result, depends on the number of slices, but not on the threads. REQUIRES: slices is not
 // empty, threads >= 1.

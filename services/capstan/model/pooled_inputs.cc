@@ -52,7 +52,7 @@ class PooledInputs : public RowInputs {
             .embedding = Const(MatrixAt(embeddings.data(), Keys(), one_dim_))};
   }
 
-  // The embeddings side by side and those by features are the same memory.
+  // The embeddings side by side and those by features share the same memory.
   TowerGradients Gradients() override {
     Matrix linear = linear_gradients_.Shape(Keys(), outputs_);
     linear.setZero();
@@ -92,13 +92,13 @@ class PooledInputs : public RowInputs {
   struct Feature {
     size_t table;
     bool mean;
-    int column;  // Where its embedding begins among those of an example.
+    int column;  // Where its embedding begins in an example's columns.
   };
 
-  // A segment of the rows of a feature, and where it lies in the pooled vectors of an example,
-  // which are `stride` floats from one example to the next.
+  // A segment of the rows of a feature, and its position in the pooled vectors of an example, which
+  // are `stride` floats from one example to the next.
   struct Part {
-    size_t rows;  // Where the segment of the first row lies in the gradients of all rows.
+    size_t rows;  // Offset of the segment of the first row in all rows' gradients.
     Segment segment;
     ptrdiff_t place, stride;
   };
@@ -129,7 +129,7 @@ class PooledInputs : public RowInputs {
     }
   }
 
-  // Towers see a key for each feature of each example, the row of which is a pooled vector.
+  // Towers get one key for each feature of each example, the row of which is a pooled vector.
   Eigen::Index Keys() const { return examples_ * std::ssize(features_); }
 
   void NumberKeys() {
@@ -139,7 +139,7 @@ class PooledInputs : public RowInputs {
     }
   }
 
-  // Where the gradients of the vectors lie is left to the caller.
+  // The gradients of the vectors must be set by the caller.
   kernels::BagRows BagsOf(const NetworkInput& input, size_t feature, const Part& part) const {
     const Feature& of = features_[feature];
     const FeatureKeys& keys = input.features[feature];
@@ -150,7 +150,7 @@ class PooledInputs : public RowInputs {
             .index = table.index.data() + keys.begin,
             .weights = keys.weights.empty() ? nullptr : keys.weights.data(),
             .mean = of.mean,
-            // Without rows there is no memory to point into.
+            // Without rows there is no memory to which to point.
             .rows = table.rows.empty() ? nullptr : table.rows.data() + part.segment.offset,
             .row_stride = tables_[of.table].row_dim,
             .gradient = nullptr,
@@ -170,8 +170,8 @@ class PooledInputs : public RowInputs {
   std::vector<TableShape> tables_;
   std::vector<Feature> features_;
   int outputs_ = 0;                        // The width of linear segments; 0: the tables have none.
-  int columns_ = 0;                        // How long the embeddings of an example are together.
-  int one_dim_ = 0;                        // The length of each of them; 0: they differ.
+  int columns_ = 0;                        // The total length of the embeddings of an example.
+  int one_dim_ = 0;                        // The length of each of them; 0 if they differ.
   Eigen::Index examples_ = 0;              // Those of the last Forward.
   std::vector<uint32_t> offsets_, index_;  // Those of the towers' keys, for the largest batch.
   MatrixBuffer linear_, embeddings_, linear_gradients_, embedding_gradients_;

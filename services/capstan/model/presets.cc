@@ -72,7 +72,7 @@ absl::Status NameTowers(v1::ModelSpec& model) {
   return absl::OkStatus();
 }
 
-// A tower with hidden layers takes the settings that it lacks from the model.
+// A tower with hidden layers takes the settings that it does not set from the model.
 void SetLayers(v1::ModelSpec& model) {
   for (v1::TowerSpec& tower : *model.mutable_towers()) {
     if (tower.kind() != "mlp" && tower.kind() != "dot" && tower.kind() != "conv") continue;

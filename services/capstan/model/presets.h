@@ -10,9 +10,9 @@
 
 namespace capstan {
 
-// Fills in what `model` leaves open: the towers of its preset, their names (the kind), loss,
+// Fills in what `model` does not set: the towers of its preset, their names (the kind), loss,
 // outputs, embedding_stddev
-// (.01), the learning rate's scale of embeddings (1), the widths of layers. Idempotent.
+// (.01), the scale of embeddings' learning rates (1), the widths of layers. Idempotent.
 //
 //   lr         linear, bias                 logistic regression
 //   fm         linear, fm, bias             factorization machine
@@ -25,9 +25,9 @@ namespace capstan {
 //   softmax    linear, bias                 multinomial regression
 //   cnn        conv                         convolutional classifier
 //
-// `hidden` gives the layers of mlp and of the heads of dot and conv. INVALID_ARGUMENT: the preset
-// is unknown, there is no tower, two towers have one name, or the loss does not allow so many
-// outputs.
+// `hidden` are the layers of mlp and of the heads of dot and conv. INVALID_ARGUMENT: the preset is
+// unknown, there is no tower, two towers have the same name, or the loss does not allow this number
+// of outputs.
 [[nodiscard]] absl::Status ExpandPreset(v1::ModelSpec& model);
 
 // Returns the names of all presets, sorted.

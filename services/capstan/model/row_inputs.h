@@ -1,5 +1,5 @@
-// Makes what towers read of a batch's keys out of the rows that were pulled, and gradients of these
-// rows out of what the towers say.
+// Derives the inputs of towers from the pulled rows of a batch's keys, and the gradients of these
+// rows from the gradients that the towers return.
 #ifndef CAPSTAN_MODEL_ROW_INPUTS_H_
 #define CAPSTAN_MODEL_ROW_INPUTS_H_
 
@@ -14,34 +14,34 @@
 
 namespace capstan {
 
-// The calls of a batch come in the order below, with one and the same input. Allocates nothing once
-// it has seen the largest batch. Thread-compatible.
+// The calls for a batch must be made in the order below, with the same input. Allocates nothing
+// once it has seen the largest batch. Thread-compatible.
 class RowInputs {
  public:
   virtual ~RowInputs() = default;
 
-  // Returns what towers see of the keys; it is valid until the next Forward. Unless `features`
+  // Returns what towers read of the keys; it is valid until the next Forward. Unless `features`
   // [examples x ModelShape::feature_columns()] has no columns, writes the embeddings of each
   // example side by side into its first columns.
   virtual KeyedRows Forward(const NetworkInput& input, Gemm& gemm, Matrix features) = 0;
 
-  // Returns zeros for the towers to add their gradients to. Its `parameters` are left to the
+  // Returns zeros to which the towers add their gradients. Its `parameters` must be set by the
   // caller. REQUIRES: the features of Forward had columns if a tower adds to those gradients.
   virtual TowerGradients Gradients() = 0;
 
-  // Returns the gradients of the rows, in the order of NetworkGradients::rows, from what has been
-  // added to Gradients(). They are valid until the next call of this.
+  // Returns the gradients of the rows, in the order of NetworkGradients::rows, from what was added
+  // to Gradients(). They are valid until the next call of this function.
   virtual std::span<const float> Backward(const NetworkInput& input, Gemm& gemm) = 0;
 
   virtual int row_dim() const = 0;  // As Network::row_dim.
 };
 
-// One table, whose rows are the keys' own. REQUIRES of both: LayOutModel has completed `spec`;
-// `reads_features`: a tower reads TowerInput::features.
+// For one table, whose rows are those of the keys. Both functions REQUIRE that LayOutModel has
+// completed `spec`. `reads_features`: a tower reads TowerInput::features.
 std::unique_ptr<RowInputs> NewKeyedInputs(const v1::JobSpec& spec, bool reads_features);
 
-// The features of a job with data.features: the rows of an example's keys, whole, become one vector
-// a feature, their sum or mean with the weights of the keys.
+// For a job with data.features: the rows of an example's keys are pooled into one vector per
+// feature, as their sum or mean with the weights of the keys.
 std::unique_ptr<RowInputs> NewPooledInputs(const v1::JobSpec& spec);
 
 }  // namespace capstan

@@ -1,4 +1,4 @@
-// Where a segment, such as the linear weights, lies in the rows of a table.
+// The position of a segment, such as the linear weights, in the rows of a table.
 #ifndef CAPSTAN_MODEL_SEGMENT_H_
 #define CAPSTAN_MODEL_SEGMENT_H_
 

@@ -1,4 +1,4 @@
-// Says in how many slices a network computes a batch. Each slice has a gradient of its own.
+// The number of slices in which a network computes a batch. Each slice has its own gradient.
 #ifndef CAPSTAN_MODEL_SLICES_H_
 #define CAPSTAN_MODEL_SLICES_H_
 
@@ -6,8 +6,8 @@
 
 namespace capstan {
 
-// Returns the number of slices of a batch that `step_threads` threads compute together. The factor
-// was measured with DeepFM on two threads that share their cores with a shard
+// Returns into how many slices a batch is divided that `step_threads` threads compute together. The
+// factor was measured with DeepFM on two threads that share their cores with a shard
 // (tests/bench/RESULTS.md).
 inline uint32_t SlicesFor(uint32_t step_threads) {
   constexpr uint32_t kSlicesAThread = 2;

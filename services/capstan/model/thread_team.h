@@ -1,4 +1,4 @@
-// A team of threads that do the pieces of one piece of work together, again and again.
+// A reusable team of threads that divide work among them.
 #ifndef CAPSTAN_MODEL_THREAD_TEAM_H_
 #define CAPSTAN_MODEL_THREAD_TEAM_H_
 
@@ -24,13 +24,13 @@ class ThreadTeam {
   size_t size() const { return helpers_.size() + 1; }
 
   // Calls work(piece) for each piece below `pieces`, and returns when all calls have returned. A
-  // free member takes the next piece, so a thread that gets no core does few pieces, or none.
+  // free member takes the next piece, so a thread that gets no CPU time does few pieces, or none.
   void Run(size_t pieces, absl::FunctionRef<void(size_t)> work) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Work = absl::FunctionRef<void(size_t)>;
   void Help() ABSL_LOCKS_EXCLUDED(mu_);
-  // Takes and does pieces until none is left to be taken.
+  // Takes and does pieces until none is left.
   void DoPieces() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::Mutex mu_;

@@ -12,8 +12,8 @@
 namespace capstan {
 namespace {
 
-// Filled before main() and only read afterwards. The one registry of the program, so that linking a
-// file is all it takes to add a tower.
+// Filled before main() and only read afterwards. The only registry of the program, so that linking
+// a file is enough to add a tower.
 std::map<std::string, TowerFactory>& Factories() {
   static auto& factories = *new std::map<std::string, TowerFactory>{
       {"bias", NewBias}, {"conv", NewConv},     {"cross", NewCross}, {"dot", NewDot},

@@ -25,22 +25,24 @@
 
 namespace capstan {
 
-// What an example has of one of data.features: the sum or mean of the embeddings of its keys.
+// The input of an example for one feature in data.features: the sum or mean of the embeddings of
+// its keys.
 struct PooledShape {
   std::string name;
   int dim = 0;
 };
 
-// The shape of the inputs and outputs that a tower is made for.
+// The shape of the inputs and outputs for which a tower is made.
 struct ModelShape {
   bool has_keys = true;
-  // Keys of an example; 0: it has none, or their number varies, and there is no feature matrix.
-  // With data.features each of them is for towers one key, whose row is the pooled vector.
+  // The number of keys of an example; 0: it has none, or their number varies, and there is no
+  // feature matrix. With data.features each feature counts as one key for towers, whose row is the
+  // pooled vector.
   int fields = 0;
-  int embedding_dim = 0;  // 0: there are no embeddings, or features differ in it (CheckOneDim).
+  int embedding_dim = 0;  // 0: there are no embeddings, or those of features differ (CheckOneDim).
   std::vector<PooledShape> pooled;  // One for each of data.features, in their order.
   int dense_width = 0;
-  int image_height = 0, image_width = 0;  // 0: the dense input is no image.
+  int image_height = 0, image_width = 0;  // 0: the dense input is not an image.
   int outputs = 1;
   // ModelSpec.hidden: the layers of the head, for towers that end in an mlp.
   std::vector<int> hidden;
@@ -56,30 +58,30 @@ struct TowerTensor {
   v1::TensorRole role = v1::TENSOR_ROLE_UNSPECIFIED;
 };
 
-// What a tower owns and reads.
+// The tensors of a tower, and which inputs it reads.
 struct TowerDescription {
   std::vector<TowerTensor> tensors;
   bool reads_linear = false;     // It reads KeyedRows::linear.
   bool reads_embedding = false;  // It reads KeyedRows::embedding.
-  bool reads_features =
-      false;  // It reads TowerInput::features: embeddings side by side, then the dense input.
+  // It reads TowerInput::features: embeddings side by side, then the dense input.
+  bool reads_features = false;
 };
 
 // The rows of a batch's keys. Key j of example i is rows[index[offsets[i] + j]], times its value.
-// With data.features each feature of an example is a key of its own, and the rows are their pooled
-// vectors, as many as examples times features.
+// With data.features each feature of an example counts as a key, and the rows are their pooled
+// vectors, examples times features in number.
 struct KeyedRows {
   std::span<const uint32_t> offsets;  // examples + 1.
   std::span<const uint32_t> index;
-  std::span<const float> values;  // Empty: all 1.
+  std::span<const float> values;  // Empty if all are 1.
   ConstMatrix linear;  // The linear segment of the distinct rows; no columns if no tower reads it.
-  ConstMatrix embedding;  // No columns either where features differ in their dim.
+  ConstMatrix embedding;  // Also no columns if the dims of features differ.
 };
 
-// Names the batch of a training step; dropout depends on it.
+// Identifies the batch of a training step; dropout depends on it.
 struct TrainingBatch {
   uint64_t seed = 0;
-  // The place in the batch of the first example, as a slice of the batch may be computed.
+  // The index of the first example in the batch, as a slice of the batch may be computed.
   uint64_t first_example = 0;
 };
 
@@ -89,12 +91,12 @@ struct TowerInput {
   ConstMatrix dense;     // [examples x dense_width].
   std::span<const float> parameters;  // The tower's tensors, one after another.
   Gemm& gemm;                         // For products; holds the scratch memory of the thread.
-  std::optional<TrainingBatch> training = {};  // None while scoring.
+  std::optional<TrainingBatch> training = {};  // nullopt while scoring.
 };
 
-// Where Backward puts gradients. It writes every element of `parameters` (for running tensors the
-// value before the step less the value after it), and adds to all the others, which other towers
-// have added to before.
+// Where Backward puts gradients. It must write every element of `parameters` (for running tensors
+// the value before the step minus the value after it), and add to all the others, to which other
+// towers have added before.
 struct TowerGradients {
   std::span<float> parameters;
   Matrix features;   // [examples x embedding_columns()]: the dense input needs no gradient.
@@ -109,7 +111,7 @@ class Tower {
   virtual ~Tower() = default;
   virtual const TowerDescription& description() const = 0;
 
-  // Adds the tower's part to `logits` [examples x outputs].
+  // Adds the tower's output to `logits` [examples x outputs].
   virtual void Forward(const TowerInput& input, Matrix logits) = 0;
 
   // Computes gradients from `logit_gradient` [examples x outputs]. REQUIRES: `input` is that of the
@@ -118,11 +120,11 @@ class Tower {
                         const TowerGradients& gradients) = 0;
 };
 
-// Makes a tower, or returns an error that says in one line why the shape does not allow it.
+// Creates a tower, or returns an error that says in one line why the shape does not allow it.
 using TowerFactory = absl::StatusOr<std::unique_ptr<Tower>> (*)(const v1::TowerSpec& spec,
                                                                 const ModelShape& shape);
 
-// Makes the tower `spec.kind()`. INVALID_ARGUMENT: the kind is unknown. Also returns the error of
+// Creates the tower `spec.kind()`. INVALID_ARGUMENT: the kind is unknown. Also returns the error of
 // its factory. Messages begin with the tower's name.
 absl::StatusOr<std::unique_ptr<Tower>> MakeTower(const v1::TowerSpec& spec,
                                                  const ModelShape& shape);
@@ -131,8 +133,9 @@ absl::StatusOr<std::unique_ptr<Tower>> MakeTower(const v1::TowerSpec& spec,
 // feature matrix.
 [[nodiscard]] absl::Status CheckFeatures(const ModelShape& shape);
 
-// For the factories of towers that read KeyedRows::embedding, or the embeddings of two fields
-// together. INVALID_ARGUMENT, naming them: two of data.features have embeddings of different dims.
+// For the factories of towers that read KeyedRows::embedding, or combine the embeddings of two
+// fields. INVALID_ARGUMENT, with their names: two features in data.features have embeddings of
+// different dims.
 [[nodiscard]] absl::Status CheckOneDim(const ModelShape& shape);
 
 // The kinds that MakeTower knows, sorted.

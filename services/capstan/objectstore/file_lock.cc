@@ -23,7 +23,7 @@ FileDescriptor Open(const FileDescriptor& folder, int flags) {
   return FileDescriptor(openat(folder.get(), kName, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0666));
 }
 
-// Returns whether `lock` is the folder's lock file, and has not been removed since it was opened.
+// Returns true if `lock` is the folder's lock file, and was not removed since it was opened.
 bool IsLockOf(const FileDescriptor& folder, const FileDescriptor& lock) {
   struct stat opened, present;
   return fstat(lock.get(), &opened) == 0 &&
@@ -32,7 +32,7 @@ bool IsLockOf(const FileDescriptor& folder, const FileDescriptor& lock) {
 }
 
 bool HoldsNothingElse(const FileDescriptor& folder) {
-  // Opens the folder anew: a duplicate of the descriptor would share its position in the listing.
+  // Opens the folder again: a duplicate of the descriptor would share its position in the listing.
   const int fresh = openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fresh < 0) return false;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fresh), closedir);

@@ -1,4 +1,4 @@
-// The lock that makes compare-and-replace in a file store one step, across processes and machines.
+// The lock that makes compare-and-replace in a file store atomic, across processes and machines.
 #ifndef CAPSTAN_OBJECTSTORE_FILE_LOCK_H_
 #define CAPSTAN_OBJECTSTORE_FILE_LOCK_H_
 
@@ -8,17 +8,17 @@
 
 namespace capstan {
 
-// Plain writes and deletions share the lock, conditional replacements hold it alone; both only
-// while a file is renamed or removed. The kernel frees the lock when its holder dies.
+// Plain writes and deletions share the lock, conditional replacements hold it exclusively; both
+// only while a file is renamed or removed. The kernel releases the lock when its holder dies.
 enum class LockKind { kShared, kExclusive };
 
-// Locks the file ".lock" in the folder `root` until the result is destroyed. UNAVAILABLE: others
-// have held it for longer than `wait`.
+// Locks the file ".lock" in the folder `root` until the result is destroyed. UNAVAILABLE: the lock
+// was not free within `wait`.
 absl::StatusOr<FileDescriptor> LockFolder(const FileDescriptor& root, LockKind kind,
                                           absl::Duration wait);
 
-// Removes the lock file of a folder that holds nothing else, unless it is locked. A process that
-// has opened it but not locked it yet will notice, and lock the file that is made next.
+// Removes the lock file of a folder that contains nothing else, unless it is locked. A process that
+// has opened it but not locked it yet notices that, and locks the file that is created next.
 void RemoveLastLock(const FileDescriptor& folder);
 
 }  // namespace capstan

@@ -23,7 +23,7 @@
 namespace capstan {
 namespace {
 
-// Returns the folder that a key is in: "a/b" for "a/b/c", "" for "a".
+// Returns the folder of a key: "a/b" for "a/b/c", "" for "a".
 std::string Parent(const std::string& key) {
   const size_t slash = key.rfind('/');
   return slash == std::string::npos ? "" : key.substr(0, slash);
@@ -69,7 +69,7 @@ class FileObjectStore : public ObjectStore {
   const FileStoreOptions options_;
 };
 
-// Makes the folder and the missing ones above it, durably.
+// Creates the folder and missing parent folders, durably.
 absl::Status MakeRoot(const std::string& path) {
   std::error_code error;
   std::vector<std::filesystem::path> changed;
@@ -144,8 +144,8 @@ absl::Status FileObjectStore::DeleteOne(const std::string& key) {
   return SystemError(key, errno);
 }
 
-// Makes deletions in the folder durable, and removes it and those above it if they are empty. One
-// of them may have been the root of another store, which has left its lock file there.
+// Makes deletions in the folder durable, and removes it and its parent folders if they are empty.
+// One of them may have been the root of another store, which has left its lock file there.
 absl::Status FileObjectStore::TidyFolder(const std::string& path) {
   const std::string inside = path.empty() ? "x" : path + "/x";
   const absl::StatusOr<FilePlace> place = Find(inside, /*make=*/false);
@@ -178,7 +178,7 @@ absl::Status FileObjectStore::DeleteAll(std::span<const std::string> keys) {
   return status;
 }
 
-// Tries again if the folder was removed, because it was empty, between finding it and making a file
+// Retries if the folder was removed, because it was empty, between finding it and creating a file
 // in it.
 absl::StatusOr<std::unique_ptr<FileWriter>> FileObjectStore::OpenWriter(std::string_view key,
                                                                         bool make) {

@@ -1,10 +1,10 @@
 // Objects as files below a folder.
 //
-// An object is written to a temporary file beside its place, flushed to the disk, and renamed (or
-// linked, if it must not replace another): readers see it whole or not at all, also after a crash.
+// An object is written to a temporary file in the same folder, flushed to the disk, and renamed (or
+// linked, if it must not replace another): readers see it whole or not at all, even after a crash.
 // No key leads out of the folder: names cannot be "..", and symbolic links below the folder are not
 // followed. Deleting the last object of a folder removes the folder, and the temporary files that
-// dead writers have left in it. Conditional replacements take the lock file ".lock" at the root.
+// dead writers have left in it. Conditional replacements use the lock file ".lock" in the root.
 #ifndef CAPSTAN_OBJECTSTORE_FILE_OBJECT_STORE_H_
 #define CAPSTAN_OBJECTSTORE_FILE_OBJECT_STORE_H_
 
@@ -17,10 +17,10 @@
 namespace capstan {
 
 struct FileStoreOptions {
-  absl::Duration lock_wait = absl::Seconds(10);  // After this, UNAVAILABLE.
+  absl::Duration lock_wait = absl::Seconds(10);  // How long to wait for the lock; then UNAVAILABLE.
 };
 
-// `root` is an absolute or relative path; it is made by the first write. Thread-safe.
+// `root` is an absolute or relative path; the first write creates it. Thread-safe.
 std::unique_ptr<ObjectStore> MakeFileObjectStore(std::string root,
                                                  const FileStoreOptions& options = {});
 

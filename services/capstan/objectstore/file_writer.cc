@@ -23,8 +23,8 @@ namespace {
 
 constexpr char kTemporaryPrefix[] = ".writing-";
 
-// Sets the file's time stamp to now. The stamps that the kernel sets are only as fine as its tick,
-// and a version must differ from the last one.
+// Sets the file's time stamp to now. The kernel's own stamps have only the resolution of its tick,
+// and a version must differ from the one before.
 absl::Status StampNow(const FileDescriptor& file) {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);

@@ -1,4 +1,4 @@
-// Writes a temporary file, which becomes an object when it is committed.
+// Writes a temporary file, which becomes the object when it is committed.
 #ifndef CAPSTAN_OBJECTSTORE_FILE_WRITER_H_
 #define CAPSTAN_OBJECTSTORE_FILE_WRITER_H_
 
@@ -20,13 +20,13 @@ struct FilePlace {
   FileDescriptor folder;
   std::string name;
   std::string key;           // For messages.
-  absl::Duration lock_wait;  // How long to wait for the lock, at most.
+  absl::Duration lock_wait;  // The longest wait for the lock.
 };
 
 // Thread-compatible.
 class FileWriter : public ObjectWriter {
  public:
-  // NOT_FOUND: the folder has been removed or tidied meanwhile; try again.
+  // NOT_FOUND: the folder was removed or cleaned up meanwhile; try again.
   static absl::StatusOr<std::unique_ptr<FileWriter>> Open(FilePlace place);
   ~FileWriter() override;
 

@@ -62,7 +62,7 @@ absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes) {
 
 absl::StatusOr<FileDescriptor> OpenFile(const FileDescriptor& folder, const std::string& name,
                                         std::string_view key) {
-  // Non-blocking, because a FIFO in the place of an object must not hang this process.
+  // Non-blocking, so that a FIFO in the place of an object does not make this process hang.
   FileDescriptor file(
       openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.valid()) return SystemError(key, errno);

@@ -29,10 +29,10 @@ class FileDescriptor {
   int fd_;
 };
 
-// Returns "path: what the system says of `error`", with the status code that fits this errno.
+// Returns an error "path: <the system's text for `error`>", with the status code for this errno.
 absl::Status SystemError(std::string_view path, int error);
 
-// Opens the folder `name` in `parent`, but not through a symbolic link. With `make`, makes it
+// Opens the folder `name` in `parent`, but not through a symbolic link. With `make`, creates it
 // durably if it does not exist.
 absl::StatusOr<FileDescriptor> OpenFolder(const FileDescriptor& parent, const std::string& name,
                                           bool make);
@@ -42,7 +42,7 @@ absl::StatusOr<FileDescriptor> OpenFolder(const FileDescriptor& parent, const st
 absl::StatusOr<FileDescriptor> OpenFile(const FileDescriptor& folder, const std::string& name,
                                         std::string_view key);
 
-// Returns the version of a file, which is made from its time stamp, inode number and size.
+// Returns the version of a file, computed from its time stamp, inode number and size.
 absl::StatusOr<ObjectVersion> VersionOf(const FileDescriptor& file);
 
 absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes);

@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-// Returns the same store with metrics. Each call is counted by its kind and status
+// Returns `store` with metrics. Each call is counted by its kind and status
 // (capstan_object_store_requests_total) and timed (capstan_object_store_request_duration_seconds);
 // a client's retries are part of the call. A streamed write counts once, from Create to its Commit
 // or first error. `registry` must outlive the store and its writers.
@@ -17,7 +17,7 @@ std::unique_ptr<ObjectStore> MeasureObjectStore(std::unique_ptr<ObjectStore> sto
                                                 metrics::Registry& registry);
 
 // From now on all stores that OpenObjectStore opens in this process are measured. `registry` must
-// outlive them. To be called by `main` before the first store is opened.
+// outlive them. Must be called by `main` before the first store is opened.
 void MeasureObjectStores(metrics::Registry& registry);
 
 // Returns the store with metrics if MeasureObjectStores was called; otherwise the store itself.

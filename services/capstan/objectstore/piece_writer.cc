@@ -63,7 +63,7 @@ absl::Status PieceWriter::WriteDirect(std::string_view bytes) {
     if (written < 0 && errno != EINVAL && errno != EINTR) return SystemError("write", errno);
     bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
     if (bytes.empty()) return absl::OkStatus();
-    SetDirect(false);  // The file system wants another alignment.
+    SetDirect(false);  // The file system requires another alignment.
   }
   return WriteAll(file_, bytes);
 }

@@ -1,7 +1,7 @@
-// Writes a file in large pieces, and past the page cache if the file system can do that.
+// Writes a file in large pieces, bypassing the page cache if the file system supports that.
 //
-// Nobody reads the gigabytes of a checkpoint soon. Through the page cache they would cost the
-// kernel more time than the disk needs, on cores that serve requests, and would push out what other
+// The gigabytes of a checkpoint are not read soon. Through the page cache they would cost the
+// kernel more time than the disk needs, on cores that serve requests, and would evict what other
 // processes have cached.
 #ifndef CAPSTAN_OBJECTSTORE_PIECE_WRITER_H_
 #define CAPSTAN_OBJECTSTORE_PIECE_WRITER_H_
@@ -20,14 +20,14 @@ namespace capstan {
 class PieceWriter {
  public:
   static constexpr size_t kPieceBytes = size_t{1} << 20;
-  // If less than this is left at the end of a file, it goes through the cache.
+  // If less than this remains at the end of a file, it is written through the cache.
   static constexpr size_t kCachedBytes = size_t{64} << 10;
 
   // REQUIRES: `file` is empty. It must outlive this object.
   explicit PieceWriter(const FileDescriptor& file) : file_(file) {}
 
-  // Appended bytes may wait in memory until Finish. Neither method makes them durable. After an
-  // error both return it again, as the file lacks bytes.
+  // Appended bytes may stay in memory until Finish. Neither method makes them durable. After an
+  // error both return it again, because bytes are missing in the file.
   absl::Status Append(std::string_view bytes);
   absl::Status Finish();
 

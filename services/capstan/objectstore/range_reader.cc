@@ -33,7 +33,7 @@ absl::StatusOr<std::string> RangeReader::Next() {
     object = std::move(under_way_.front()->object);
     under_way_.pop_front();
   } else if (at_ < end_) {
-    // The first piece says which version the others must be of.
+    // The first piece determines which version the others must have.
     object = store_.Read(key_, TakeRange());
   } else {
     return std::string();

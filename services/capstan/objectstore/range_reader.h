@@ -1,4 +1,4 @@
-// Reads a long range of an object from front to end, some pieces ahead of the caller.
+// Reads a long range of an object from front to end, prefetching some pieces.
 #ifndef CAPSTAN_OBJECTSTORE_RANGE_READER_H_
 #define CAPSTAN_OBJECTSTORE_RANGE_READER_H_
 
@@ -16,25 +16,25 @@ namespace capstan {
 
 struct RangeReaderOptions {
   uint64_t piece_bytes = uint64_t{8} << 20;
-  size_t at_once = 4;  // At least 1: so many pieces are being read beside the one in use.
+  size_t at_once = 4;  // At least 1: how many pieces are being read ahead of the one in use.
 };
 
-// Each piece is a request of its own, which the store repeats by itself if need be, so that a
-// timeout never concerns more than a piece. The reader's memory is at_once + 1 pieces, however long
-// the range is. All pieces are of one version. A range of one piece is read by the caller's thread
-// alone. Thread-compatible.
+// Each piece is a request of its own, which the store retries by itself, so that a timeout never
+// affects more than a piece. The reader's memory is at_once + 1 pieces, however long the range is.
+// All pieces are of one version. A range of one piece is read by the caller's thread itself.
+// Thread-compatible.
 class RangeReader {
  public:
   // Reads [begin, begin + length) of the object. `store` must outlive this object.
   RangeReader(ObjectStore& store, std::string key, uint64_t begin, uint64_t length,
               const RangeReaderOptions& options = {});
 
-  // Returns the next piece; empty: there is no more. Errors as of ObjectStore::Read: OUT_OF_RANGE:
-  // the object ends before the range; ABORTED: the object was replaced meanwhile. Not to be called
-  // after an error.
+  // Returns the next piece; an empty one if there are no more. Errors are those of
+  // ObjectStore::Read: OUT_OF_RANGE: the object ends before the range; ABORTED: the object was
+  // replaced meanwhile. Must not be called after an error.
   absl::StatusOr<std::string> Next();
 
-  // The size of the whole object. REQUIRES: a piece that is not empty was given.
+  // Returns the size of the whole object. REQUIRES: Next() has returned a piece that is not empty.
   uint64_t object_bytes() const { return object_bytes_; }
 
  private:

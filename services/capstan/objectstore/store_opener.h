@@ -1,4 +1,4 @@
-// The function by which code opens the object stores whose addresses it is given.
+// The type of functions that open object stores, for code that gets their addresses.
 #ifndef CAPSTAN_OBJECTSTORE_STORE_OPENER_H_
 #define CAPSTAN_OBJECTSTORE_STORE_OPENER_H_
 

@@ -18,26 +18,26 @@
 
 namespace capstan {
 
-// Appended bytes are in memory until the writer has taken them. If this object is destroyed without
-// Commit, it leaves no stored object, and waits only for the piece that is being written.
+// Appended bytes are in memory until the writer has accepted them. If this object is destroyed
+// without Commit, it leaves no stored object, and waits only for the piece that is being written.
 // Thread-compatible.
 class WriteBehind {
  public:
-  // `background` and `taken` must outlive this object. The number of bytes that the writer has
-  // taken is added to `taken`.
+  // `background` and `taken` must outlive this object. `taken`, unless null, is increased by the
+  // number of bytes that the writer accepts.
   WriteBehind(std::unique_ptr<ObjectWriter> writer, Background& background,
               std::atomic<uint64_t>* taken = nullptr)
       : writer_(std::move(writer)), background_(background), taken_(taken) {}
   ~WriteBehind() { Abandon(); }
 
-  // Does not wait for the writer. Returns the first error of earlier pieces, and then drops this
-  // one.
+  // Does not wait for the writer. Returns the first error of earlier pieces; after an error the
+  // piece is dropped.
   absl::Status Append(std::string piece) ABSL_LOCKS_EXCLUDED(mu_);
-  // How many appended bytes the writer has not taken yet; 0 once it has failed.
+  // How many appended bytes the writer has not accepted yet; 0 after an error.
   size_t waiting_bytes() const ABSL_LOCKS_EXCLUDED(mu_);
-  // Waits until the writer has every piece, or has failed.
+  // Waits until the writer has accepted every piece, or has failed.
   absl::Status Flush() ABSL_LOCKS_EXCLUDED(mu_);
-  // At most once, after Flush.
+  // May be called at most once, after Flush.
   absl::Status Commit() { return writer_->Commit(); }
 
  private:
@@ -53,7 +53,7 @@ class WriteBehind {
   mutable absl::Mutex mu_;
   std::deque<std::string> waiting_ ABSL_GUARDED_BY(mu_);
   size_t waiting_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // Including the piece that is being written.
-  bool writing_ ABSL_GUARDED_BY(mu_) = false;      // work_ will look at waiting_ once more.
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;      // work_ will check waiting_ once more.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -1,5 +1,5 @@
-// Adagrad (Duchi et al., 2011): sum += g * g; w -= rate * g / (sqrt(sum) + epsilon). One slot a
-// weight: sum, from initial_accumulator.
+// Adagrad (Duchi et al., 2011): sum += g * g; w -= rate * g / (sqrt(sum) + epsilon). One slot per
+// weight: sum, initially initial_accumulator.
 #include <memory>
 #include <vector>
 

@@ -1,8 +1,8 @@
-// Adam (Kingma and Ba, 2014) and AdamW (Loshchilov and Hutter, 2017), lazy: a row that has no
-// gradient stays. t += 1; m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g;
-// w -= rate / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon), where t counts this vector's
-// own updates. AdamW first shrinks w by rate * weight_decay. Slots: m and v, from 0, then t (a
-// uint32).
+// Adam (Kingma and Ba, 2014) and AdamW (Loshchilov and Hutter, 2017), lazy: a row without a
+// gradient is not changed. t += 1; m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g
+// * g; w -= rate / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon), where t counts this
+// vector's own updates. AdamW first shrinks w by rate * weight_decay. Slots: m and v, initially 0,
+// then t (a uint32).
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -66,7 +66,7 @@ class Adam : public Optimizer {
   void Apply(const Parameters& p, const void* gradient, float rate) const override {
     float* counter = p.slots + 2 * p.width;
     const uint32_t before = std::bit_cast<uint32_t>(*counter);
-    const uint32_t t = std::max(before, before + 1);  // Stays at the last number.
+    const uint32_t t = std::max(before, before + 1);  // Does not wrap.
     *counter = std::bit_cast<float>(t);
     HWY_DYNAMIC_DISPATCH(AdamKernel)(AdamStep(spec_, t, rate), p, gradient);
   }

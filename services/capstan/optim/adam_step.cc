@@ -5,7 +5,7 @@
 namespace capstan {
 namespace {
 
-// base^exponent by squaring: unlike std::pow, the same bits whatever the C library and the machine.
+// base^exponent by squaring: unlike std::pow, it is bit-equal for every C library and machine.
 double Power(double base, uint32_t exponent) {
   double power = 1;
   for (; exponent != 0 && base > 0x1p-200; exponent >>= 1, base *= base) {

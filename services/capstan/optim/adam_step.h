@@ -1,4 +1,4 @@
-// The values that are the same for all elements of one update of Adam.
+// The values of one update by Adam that are the same for all elements.
 #ifndef CAPSTAN_OPTIM_ADAM_STEP_H_
 #define CAPSTAN_OPTIM_ADAM_STEP_H_
 

@@ -1,6 +1,5 @@
-// Converts float32 to bfloat16 and back, with vectors as wide as the machine allows and bit-equal
-// results on every machine. bfloat16s are 2 bytes little-endian at any alignment, as they lie in
-// messages.
+// Converts float32 to bfloat16 and back, with vectors as wide as the CPU allows and bit-equal
+// results on every machine. bfloat16s are 2 bytes, little-endian, at any alignment, as in messages.
 #ifndef CAPSTAN_OPTIM_BFLOAT16_H_
 #define CAPSTAN_OPTIM_BFLOAT16_H_
 

@@ -1,5 +1,5 @@
-// The descriptions of the kinds that CMakeLists.txt lists. The .cc file is generated from that
-// list.
+// The descriptions of the kinds of optimizers that CMakeLists.txt lists. The .cc file is generated
+// from that list.
 #ifndef CAPSTAN_OPTIM_DESCRIBED_KINDS_H_
 #define CAPSTAN_OPTIM_DESCRIBED_KINDS_H_
 

@@ -1,5 +1,5 @@
-// Loops of the kernels, compiled once for each SIMD target. No fused multiply-add and no reductions
-// over the width of a vector: so every target gives the same bits.
+// Loops of the kernels, compiled once for each SIMD target. They use no fused multiply-add and no
+// reductions across a vector, so that every target computes the same bits.
 #include <cstddef>
 
 #include "capstan/optim/optimizer.h"
@@ -31,7 +31,7 @@ HWY_INLINE void ForEachVector(size_t count, const Step& step) {
   for (; i < count; ++i) step(single, i);
 }
 
-// Loads packed floats, at any alignment, from the i-th on.
+// Loads packed floats, at any alignment, beginning at the i-th.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadPacked(D d, const void* values, size_t i) {
   return hn::LoadU(d, reinterpret_cast<const float*>(static_cast<const char*>(values) + 4 * i));
@@ -45,8 +45,8 @@ HWY_INLINE V ShapedGradient(D d, const Shaping& shaping, const void* gradient, s
   return hn::Add(clipped, hn::Mul(hn::Set(d, shaping.decay), weights));
 }
 
-// Updates every weight once. rule(d, i, w, g) gets the weights from the i-th on and their shaped
-// gradient, updates the slots, and returns the new weights.
+// Updates every weight once. rule(d, i, w, g) gets the weights beginning at the i-th and their
+// shaped gradient, updates the slots, and returns the new weights.
 template <typename Rule>
 HWY_INLINE void UpdateWeights(const Parameters& p, const Shaping& shaping, const void* gradient,
                               const Rule& rule) {

@@ -1,10 +1,10 @@
 // FTRL-proximal (McMahan et al., 2013: Ad click prediction, a view from the trenches):
 // n' = n + g * g; z += g - (sqrt(n') - sqrt(n)) / rate * w; n = n';
 // w = |z| <= l1 ? 0 : -(z - sign(z) * l1) / (sqrt(n) / rate + l2).
-// Slots: n, from initial_accumulator, and z, set so that the initial weight is what the rule gives.
-// Where the divisor is 0 (l2 and initial_accumulator are 0, and so were all gradients, or their
-// squares) the rule gives no weight, and w stays as it is. TensorFlow sets it to 0 there; its l2
-// counts twice in the divisor.
+// Slots: n, initially initial_accumulator, and z, initially such that the rule gives the initial
+// weight. If the divisor is 0 (l2 and initial_accumulator are 0, and so were all gradients, or
+// their squares) the rule gives no weight, and w is not changed. TensorFlow sets it to 0 there; its
+// l2 counts twice in the divisor.
 #include <cmath>
 #include <memory>
 #include <vector>

@@ -1,5 +1,5 @@
-// Heavy-ball momentum, and Nesterov's form of it: m = momentum * m + g;
-// w -= rate * (nesterov ? g + momentum * m : m). One slot a weight: m, from 0.
+// Heavy-ball momentum, and Nesterov's variant of it: m = momentum * m + g;
+// w -= rate * (nesterov ? g + momentum * m : m). One slot per weight: m, initially 0.
 #include <memory>
 #include <vector>
 

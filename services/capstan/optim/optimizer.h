@@ -1,5 +1,5 @@
-// How a gradient changes weights. An optimizer works on one vector: a segment of a table's row, or
-// a dense block. What an optimizer keeps between updates (its slots) lies beside the weights.
+// How a gradient changes weights. An optimizer updates one vector: a segment of a table's row, or a
+// dense block. Its state between updates (the slots) is stored beside the weights.
 #ifndef CAPSTAN_OPTIM_OPTIMIZER_H_
 #define CAPSTAN_OPTIM_OPTIMIZER_H_
 
@@ -19,7 +19,7 @@ struct Parameters {
 };
 
 // Results are bit-equal on every machine: each element is computed by the same sequence of IEEE
-// operations, whatever the width of the SIMD unit. Immutable, therefore thread-safe.
+// operations, regardless of the width of the SIMD unit. Immutable, therefore thread-safe.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -27,8 +27,8 @@ class Optimizer {
   // Returns the number of slot floats for `width` weights.
   virtual size_t SlotCount(size_t width) const = 0;
 
-  // Sets the slots of new weights, which hold their initial values. `learning_rate` is the rate
-  // that Apply gets if there is no schedule.
+  // Initializes the slots of new weights, which have their initial values. `learning_rate` is the
+  // rate that Apply would get without a schedule.
   virtual void Initialize(const Parameters& parameters, float learning_rate) const = 0;
 
   // Applies one gradient. `gradient` points to `width` finite float32s at any alignment.
@@ -36,7 +36,7 @@ class Optimizer {
                      float learning_rate) const = 0;
 };
 
-// Makes the optimizer of a spec. INVALID_ARGUMENT: a setting is impossible; the message names it.
+// Creates the optimizer of a spec. INVALID_ARGUMENT: a setting is impossible; the message names it.
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(const v1::OptimizerSpec& spec);
 
 }  // namespace capstan

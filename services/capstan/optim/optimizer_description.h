@@ -1,18 +1,18 @@
-// Everything particular to a kind of optimizer stands in one .cc file of this folder, which
-// describes it: its name and settings in job.yaml, which of their values are possible, and its
-// rule. All code that reads, checks, explains, plans or tests optimizers uses the descriptions.
+// Everything specific to a kind of optimizer is in one .cc file of this folder, which describes it:
+// its name and settings in job.yaml, which of their values are possible, and its update rule. All
+// code that reads, checks, explains, plans or tests optimizers uses the descriptions.
 //
 // To add a kind: add a number to OptimizerKind (proto/capstan/v1/job.proto), by which messages and
 // checkpoints name it, and a field for each setting of its own; a file mine.cc here, with
 //   namespace capstan::mine {
 //   std::vector<OptimizerDescription> Describe() { return {{.kind = ..., .name = "mine", ...}}; }
 //   }
-// and `mine` among the kinds in CMakeLists.txt. Tests then say which keys lack their help
+// and `mine` in the list of kinds in CMakeLists.txt. Tests then say which keys lack their help
 // (capstan/config/declared_keys.h), and what docs/job-yaml.md lacks.
 //
-// To add one of your own that is no part of Capstan: write a file anywhere, with an
-// OptimizerRegistration, as in deploy/examples/extension/lion.cc. It takes a number from
-// kFirstKindOfOnesOwn on, and uses existing fields of OptimizerSpec. CMake's
+// To add a kind of your own that is not part of Capstan: write a file anywhere, with an
+// OptimizerRegistration, as in deploy/examples/extension/lion.cc. The kind has a number of at least
+// kFirstKindOfOnesOwn, and uses existing fields of OptimizerSpec. CMake's
 // capstan_add_programs(OPTIMIZERS <its file>) builds it into all programs.
 #ifndef CAPSTAN_OPTIM_OPTIMIZER_DESCRIPTION_H_
 #define CAPSTAN_OPTIM_OPTIMIZER_DESCRIPTION_H_
@@ -39,13 +39,13 @@ struct OptimizerSetting {
   void (v1::OptimizerSpec::*set)(float) = nullptr;
 };
 
-// A setting that is true or false, by default false.
+// A boolean setting, by default false.
 struct OptimizerSwitch {
   absl::string_view key;
   void (v1::OptimizerSpec::*set)(bool) = nullptr;
 };
 
-// Learning rates with which models usually learn.
+// The range of learning rates with which models usually learn.
 struct UsualRates {
   double least = 1e-4;
   double most = 1;
@@ -61,18 +61,18 @@ struct OptimizerDescription {
   // The update of a weight depends on the gradients of its whole row, so the kind is for tables
   // only.
   bool by_row = false;
-  // The kind whose slots have the same meaning: a model trained with that kind may go on with this
-  // one.
+  // The kind whose slots have the same meaning: a model trained with that kind can be trained
+  // further with this one.
   v1::OptimizerKind slots_of = kind;
-  // Sets the fields of a spec that have no key in job.yaml. Null: there are none.
+  // Sets the fields of a spec that have no key in job.yaml. Null if there are none.
   void (*complete)(v1::OptimizerSpec& spec) = nullptr;
-  // INVALID_ARGUMENT: a setting is impossible; the message names it. Null: there are no checks but
-  // those of every kind.
+  // INVALID_ARGUMENT: a setting is impossible; the message names it. Null if only the checks common
+  // to all kinds are needed.
   absl::Status (*check)(const v1::OptimizerSpec& spec) = nullptr;
   // REQUIRES: `check` has passed.
   std::unique_ptr<Optimizer> (*make)(const v1::OptimizerSpec& spec) = nullptr;
 
-  // Returns the setting of this key; null: this kind has none.
+  // Returns the setting with this key; null if this kind has none.
   const OptimizerSetting* FindSetting(absl::string_view key) const;
 };
 
@@ -85,11 +85,11 @@ struct OptimizerRegistration {
   explicit OptimizerRegistration(OptimizerDescription description);
 };
 
-// Returns the descriptions of all kinds, ascending by number. REQUIRES: main() has begun, as kinds
+// Returns the descriptions of all kinds, ordered by number. REQUIRES: main() has begun, as kinds
 // are registered before.
 const std::vector<OptimizerDescription>& OptimizerDescriptions();
 
-// Returns the description of a kind; null: there is no such kind.
+// Returns the description of a kind; null if there is no such kind.
 const OptimizerDescription* FindOptimizer(v1::OptimizerKind kind);
 
 // Returns the name of a kind in job.yaml. If the kind has none, or is unknown, returns its name in

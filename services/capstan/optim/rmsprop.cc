@@ -1,5 +1,5 @@
 // RMSProp (Hinton, 2012), without momentum: v = decay * v + (1 - decay) * g * g;
-// w -= rate * g / (sqrt(v) + epsilon). One slot a weight: v, from 0.
+// w -= rate * g / (sqrt(v) + epsilon). One slot per weight: v, initially 0.
 #include <memory>
 #include <vector>
 

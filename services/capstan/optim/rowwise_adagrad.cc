@@ -1,5 +1,5 @@
-// Adagrad with one accumulator for the whole vector, as for large embedding tables:
-// sum += mean(g * g); w -= rate / (sqrt(sum) + epsilon) * g. One slot: sum, from
+// Adagrad with one accumulator for the whole vector, as used for large embedding tables:
+// sum += mean(g * g); w -= rate / (sqrt(sum) + epsilon) * g. One slot: sum, initially
 // initial_accumulator.
 #include <cmath>
 #include <memory>

@@ -1,5 +1,5 @@
-// For running tensors, where a gradient is by how much a step has changed the tensor: w -= g,
-// whatever the learning rate, without clipping and decay. No slots.
+// For running tensors, whose gradient is the amount by which a step has changed the tensor: w -= g,
+// without learning rate, clipping and decay. No slots.
 #include <memory>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The learning rate over the progress of a job.
+// The learning rate as a function of the progress of a job.
 #ifndef CAPSTAN_OPTIM_SCHEDULE_H_
 #define CAPSTAN_OPTIM_SCHEDULE_H_
 
@@ -12,12 +12,12 @@ namespace capstan {
 // INVALID_ARGUMENT: a setting is impossible; the message names it.
 absl::Status CheckSchedule(const v1::ScheduleSpec& schedule);
 
-// Returns the factor of the learning rate after `examples` examples of the job: linear from 0 to 1
-// during the warm-up, then from 1 downwards as `kind` says, never below `floor`. REQUIRES:
-// CheckSchedule is OK.
+// Returns the factor of the learning rate after `examples` examples of the job: it rises linearly
+// from 0 to 1 during the warm-up, and then decreases from 1 according to `kind`, never below
+// `floor`. REQUIRES: CheckSchedule is OK.
 double ScheduleFactor(const v1::ScheduleSpec& schedule, uint64_t examples);
 
-// Returns whether the factor is always 1.
+// Returns true if the factor is always 1.
 bool IsConstant(const v1::ScheduleSpec& schedule);
 
 // Returns spec.learning_rate times the factor of its schedule.

@@ -1,4 +1,4 @@
-// Settings that several kinds of optimizers have, and checks of settings.
+// Settings that several kinds of optimizers have in common, and checks of settings.
 #ifndef CAPSTAN_OPTIM_SETTINGS_H_
 #define CAPSTAN_OPTIM_SETTINGS_H_
 
@@ -23,7 +23,7 @@ std::vector<OptimizerSetting> SettingsOf(const CommonSettings& common,
 
 OptimizerSetting Epsilon(double default_value);
 OptimizerSetting InitialAccumulator();
-// A setting whose value is from 0 to less than 1.
+// Returns a setting whose value must be at least 0 and less than 1.
 OptimizerSetting Fraction(absl::string_view key, double default_value,
                           float (v1::OptimizerSpec::*get)() const,
                           void (v1::OptimizerSpec::*set)(float));
@@ -32,8 +32,8 @@ OptimizerSetting Fraction(absl::string_view key, double default_value,
 absl::Status RefuseSetting(absl::string_view setting, float value, absl::string_view expected);
 absl::Status CheckNotNegative(absl::string_view setting, float value);
 absl::Status CheckFraction(absl::string_view setting, float value);
-// Refuses an epsilon of 0, unless the root that it is added to begins with an accumulator: a weight
-// that has had no gradient yet would become 0 / 0.
+// Refuses an epsilon of 0, unless the root to which it is added contains an initial accumulator:
+// otherwise a weight without any gradient so far would become 0 / 0.
 absl::Status CheckDivisor(const v1::OptimizerSpec& spec, float accumulator);
 
 }  // namespace capstan

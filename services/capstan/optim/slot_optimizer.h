@@ -1,5 +1,5 @@
-// A base for optimizers that keep the same number of slots beside every weight, all with one
-// initial value, and whose update is a kernel. Each such optimizer only adds its rule.
+// A base for optimizers that keep the same number of slots for every weight, all with one initial
+// value, and whose update is a kernel. Each such optimizer only adds its rule.
 #ifndef CAPSTAN_OPTIM_SLOT_OPTIMIZER_H_
 #define CAPSTAN_OPTIM_SLOT_OPTIMIZER_H_
 

@@ -1,5 +1,5 @@
-// Arithmetic on arrays of floats, with vectors as wide as the machine allows and bit-equal results
-// on every machine. Pointers to void point to float32s at any alignment, such as in a message.
+// Arithmetic on arrays of floats, with vectors as wide as the CPU allows and bit-equal results on
+// every machine. Void pointers point to float32s at any alignment, for instance in a message.
 #ifndef CAPSTAN_OPTIM_VECTOR_MATH_H_
 #define CAPSTAN_OPTIM_VECTOR_MATH_H_
 
@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-// Returns whether no value is an infinity or a NaN.
+// Returns true if no value is an infinity or a NaN.
 bool AllFinite(const void* values, size_t count);
 
 // sum[i] += weight * values[i], rounded after the product and after the sum.
@@ -20,8 +20,8 @@ void Scale(float weight, const void* values, float* result, size_t count);
 // result[i] = g[i] + lambda * g[i] * g[i] * (now[i] - pulled[i]). `result` may be `gradient`.
 struct Compensation {
   const void* gradient = nullptr;
-  const void* pulled = nullptr;  // The weights that the gradient was computed from.
-  const float* now = nullptr;    // The weights that it is about to change.
+  const void* pulled = nullptr;  // The weights from which the gradient was computed.
+  const float* now = nullptr;    // The weights that it will change.
   float lambda = 0;
 };
 void Compensate(const Compensation& compensation, float* result, size_t count);

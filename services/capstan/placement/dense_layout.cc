@@ -56,7 +56,7 @@ absl::StatusOr<DenseLayout> DenseLayout::Create(
   return layout;
 }
 
-// Cuts a tensor into pieces of about equal length, rather than full ones and a remnant.
+// Cuts a tensor into pieces of about equal length, rather than full ones and a remainder.
 void DenseLayout::Cut(uint32_t tensor, uint64_t floats, uint32_t largest_block) {
   const uint64_t pieces = DivideUp(floats, largest_block / kBlockGrain * kBlockGrain);
   const uint64_t length = DivideUp(DivideUp(floats, pieces), kBlockGrain) * kBlockGrain;

@@ -25,7 +25,8 @@ struct Block {
   friend bool operator==(const Block&, const Block&) = default;
 };
 
-// A block is at most 1 MiB. Small models are cut finer, down to 64 KiB, so that they spread evenly.
+// A block is at most 1 MiB. Small models get smaller blocks, down to 64 KiB, so that they spread
+// evenly.
 inline constexpr uint32_t kMaxBlockFloats = 256 * 1024;
 inline constexpr uint32_t kMinBlockFloats = 16 * 1024;
 
@@ -33,8 +34,8 @@ inline constexpr uint32_t kMinBlockFloats = 16 * 1024;
 class DenseLayout {
  public:
   // Cuts the tensors into blocks and assigns these to the partitions: largest first (ties: lower id
-  // first), each to the partition with the fewest bytes (ties: lower index). INVALID_ARGUMENT: a
-  // tensor has no elements, or too many; or there is no partition.
+  // first), each to the partition with the fewest bytes so far (ties: lower index).
+  // INVALID_ARGUMENT: a tensor has no elements, or too many; or there is no partition.
   static absl::StatusOr<DenseLayout> Create(
       const google::protobuf::RepeatedPtrField<v1::TensorSpec>& tensors, uint32_t partition_count);
 
@@ -46,7 +47,7 @@ class DenseLayout {
   // The blocks of a partition, in order of their ids. REQUIRES: partition < partition_count.
   absl::Span<const BlockId> blocks_of(PartitionIndex partition) const;
 
-  // How many floats all tensors have together, and where a tensor begins in the flat vector.
+  // The total number of floats of all tensors, and the offset of a tensor in the flat vector.
   uint64_t flat_size() const { return tensor_offsets_.back(); }
   uint64_t tensor_offset(uint32_t tensor) const { return tensor_offsets_[tensor]; }
 
@@ -59,7 +60,7 @@ class DenseLayout {
 
   std::vector<Block> blocks_;
   std::vector<std::vector<BlockId>> by_partition_;
-  std::vector<uint64_t> tensor_offsets_ = {0};  // By tensor, with the end of the last one added.
+  std::vector<uint64_t> tensor_offsets_ = {0};  // By tensor; the last element is the total size.
 };
 
 }  // namespace capstan

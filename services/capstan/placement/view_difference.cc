@@ -34,7 +34,7 @@ void ForEachList(const v1::View& before, v1::ViewDifference& difference, Each ea
 
 // ---- the difference of two lists ----
 
-// Goes through the earlier list, and notes what becomes of its elements.
+// Iterates over the earlier list, and records what happens to its elements.
 template <typename List>
 class Edits {
  public:
@@ -73,7 +73,7 @@ class Edits {
   v1::Splice* open_ = nullptr;
 };
 
-// An owner is that of the partition that its place says: owners do not shift.
+// An owner belongs to the partition with its index: owners do not shift.
 void Reduce(const Owners& before, Owners& list, Splices& splices) {
   Edits<Owners> edits(splices);
   for (int place = 0; place < std::max(before.size(), list.size()); ++place) {
@@ -87,7 +87,8 @@ void Reduce(const Owners& before, Owners& list, Splices& splices) {
   list.Swap(&edits.added());
 }
 
-// Elements as text, so that two are the same only if all fields are, also those of later versions.
+// Elements as text, so that two are equal only if all fields are, including those of later
+// versions.
 template <typename List>
 std::vector<std::string> TextsOf(const List& list) {
   std::vector<std::string> texts;
@@ -96,7 +97,7 @@ std::vector<std::string> TextsOf(const List& list) {
   return texts;
 }
 
-// Makes of `list` its elements that `before` does not have, and adds the splices. Elements that
+// Reduces `list` to the elements that `before` does not have, and adds the splices. Elements that
 // have changed their order are removed and added.
 template <typename List>
 void Reduce(const List& before, List& list, Splices& splices) {
@@ -106,7 +107,7 @@ void Reduce(const List& before, List& list, Splices& splices) {
     int old = 0;
     int now = 0;
   };
-  absl::flat_hash_map<std::string, Left> left;  // How often each is still to come in both.
+  absl::flat_hash_map<std::string, Left> left;  // How often each has yet to come in both.
   for (const std::string& text : old) ++left[text].old;
   for (const std::string& text : now) ++left[text].now;
   Edits<List> edits(splices);
@@ -138,12 +139,12 @@ absl::Status DoesNotFit(const char* name, const std::string& how) {
       absl::StrCat("the difference of two views does not fit the view's ", name, ": ", how));
 }
 
-// Makes of `list`, which has the new elements, the whole list.
+// Turns `list`, which has the new elements, into the whole list.
 template <typename List>
 absl::Status Complete(const char* name, const List& before, List& list, const Splices& splices) {
   List whole;
-  int64_t place = 0;  // Up to here `before` has been seen to.
-  int64_t taken = 0;  // So many of the new elements are in `whole`.
+  int64_t place = 0;  // `before` was processed up to here.
+  int64_t taken = 0;  // How many of the new elements are in `whole`.
   for (const v1::Splice& splice : splices) {
     const int64_t end = int64_t{splice.at()} + splice.removed();
     if (splice.at() < place || end > before.size()) {

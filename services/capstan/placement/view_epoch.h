@@ -1,5 +1,5 @@
-// The epoch of a view, for comparing views: the newer view has the greater epoch. Moves and pairs
-// are named by the epoch of the view that ordered them.
+// The epoch of a view, by which views are compared: the newer view has the greater epoch. Moves and
+// pairs are identified by the epoch of the view that created them.
 #ifndef CAPSTAN_PLACEMENT_VIEW_EPOCH_H_
 #define CAPSTAN_PLACEMENT_VIEW_EPOCH_H_
 

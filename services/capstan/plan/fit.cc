@@ -24,7 +24,7 @@ std::string PushText(const Share& busiest) {
 }
 
 // Returns what a shard holds at the same time when the last gradient of a round or an aggregate
-// arrives. Gradients that are sent again until there is room take none meanwhile.
+// arrives. Gradients that are sent again until there is memory take none meanwhile.
 ProcessMemory HeldTogether(const v1::JobSpec& job, const Share& busiest, uint64_t dense,
                            bool twice) {
   ProcessMemory held;

@@ -1,5 +1,5 @@
-// Derives the cost of a job's batches from some seconds of the job on this machine, for plans of
-// the job at other scales. Pure functions.
+// Derives the cost of a job's batches from a short run of the job on this machine, for plans of the
+// job at other scales. Pure functions.
 #ifndef CAPSTAN_PLAN_MEASURED_RUN_H_
 #define CAPSTAN_PLAN_MEASURED_RUN_H_
 
@@ -12,11 +12,11 @@
 
 namespace capstan {
 
-// The measurements of one worker with one shard. Times are means for a batch.
+// The measurements of one worker with one shard. Times are means per batch.
 struct MeasuredRun {
   std::string origin;  // In words: when and on what machine.
   BatchTime batch;
-  // The CPU time of the worker process, computing and reading included.
+  // The CPU time of the worker process, including computing and reading.
   double worker_cpu_seconds = 0;
   double shard_cpu_seconds = 0;
   double worker_bytes = 0;  // Resident memory of the worker at the end.
@@ -24,11 +24,11 @@ struct MeasuredRun {
 
 // Returns rates with which the job's batch costs what it did in the run: the costs of bytes, rows,
 // calls and floats in `rates`, multiplied by one factor for the worker and one for the shard. The
-// factors are at least kLeastFactor, as what little is left beside computing is no good measure,
-// and at most kMostFactor, as the machine may have been busy with other work. The worker's base
-// memory becomes what it took beyond the arithmetic of the job, such as PyTorch, but no less than
-// `rates` say. `job` is as it was trained, with its tables and tensors; `facts` has its
-// keys_a_batch and record_bytes. INVALID_ARGUMENT: the job cannot be laid out.
+// factors are at least kLeastFactor, because a small remainder beside computing is not a good
+// measurement, and at most kMostFactor, because the machine may have been busy with other work. The
+// worker's base memory becomes what it took beyond the calculated memory of the job, such as
+// PyTorch, but at least that of `rates`. `job` is as it was trained, with its tables and tensors;
+// `facts` has its keys_a_batch and record_bytes. INVALID_ARGUMENT: the job cannot be laid out.
 inline constexpr double kLeastFactor = 0.25;
 inline constexpr double kMostFactor = 8;
 absl::StatusOr<Rates> Calibrated(Rates rates, const v1::JobSpec& job, const DataFacts& facts,

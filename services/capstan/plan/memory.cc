@@ -30,7 +30,7 @@ namespace capstan {
 namespace {
 
 constexpr uint64_t kFloat = sizeof(float);
-// Bytes of a row in a partition file beside its state: key, frequency, touched (FORMAT.md).
+// Size of a row in a partition file without its state: key, frequency, touched (FORMAT.md).
 constexpr uint64_t kStoredRowBytes = 20;
 constexpr uint64_t kBitsAByte = 8;
 // While the chief makes the list of the data's ranges and stores it, copies and texts of the list
@@ -39,16 +39,16 @@ constexpr uint64_t kBitsAByte = 8;
 // chief (tests/bench/RESULTS.md, section large, 2026-11-30).
 constexpr uint64_t kListsWhileStored = 6;
 
-// What a worker has in memory beyond what is counted one by one: what towers, calls and their
-// messages use for a moment, and what lies between freed pieces, which the allocator gives back to
-// nobody. The second is at most a third of what is counted, and no more than kMostFragments, since
-// large pieces leave none of it: .31 of it with 25 lanes of a small model whose tasks are packed
+// The memory of a worker beyond what is calculated item by item: what towers, calls and their
+// messages use for a moment, and gaps between freed pieces, which the allocator does not return.
+// The gaps are at most a third of what is calculated, and no more than kMostFragments, since large
+// pieces leave none: .31 of it with 25 lanes of a small model whose tasks are packed
 // (tests/bench/RESULTS.md, section lanes, 2026-12-01).
 constexpr uint64_t kScratchBytes = uint64_t{3} << 20;
 constexpr uint64_t kMostFragments = uint64_t{8} << 20;
 
-// Bytes of one row in memory, with its place in the index, and in a file. With several tables each
-// row counts as one of the widest table, as it is not known how many rows each will hold.
+// Size of one row in memory, including its index entry, and in a file. With several tables each row
+// counts as one of the widest table, as it is not known how many rows each will have.
 struct RowSizes {
   uint64_t held = 0;
   uint64_t stored = 0;
@@ -66,14 +66,14 @@ absl::StatusOr<RowSizes> RowSizesOf(const v1::JobSpec& job) {
   return sizes;
 }
 
-// Returns how many rows the tables hold in the end, as far as their byte budget allows.
+// Returns how many rows the tables have in the end, as far as their byte budget allows.
 uint64_t RowsOf(const v1::JobSpec& job, const DataFacts& facts, const RowSizes& row) {
   const uint64_t budget = job.table_limits().byte_budget();
   if (row.held == 0) return 0;
   return budget > 0 ? std::min(facts.rows, budget / row.held) : facts.rows;
 }
 
-// Returns the floats of all tensors, with those of frozen tensors, which are pulled once.
+// Returns the number of floats of all tensors, including frozen tensors, which are pulled once.
 uint64_t DenseFloats(const v1::JobSpec& job) {
   uint64_t floats = 0;
   for (const v1::TensorSpec& tensor : job.tensors()) {
@@ -90,16 +90,16 @@ uint64_t RowFloats(const v1::JobSpec& job) {
 }
 
 // Returns how many steps of a trainer with `lanes` lanes (0: no rounds) hold their parameters and
-// gradients at the same time. Where shards add gradients in the order of the lanes, one lane below
-// all that are at work may begin beside them (worker/machines/lane_turns): the first of a round
-// begins while the last ones of the round before wait for the answers to their pushes.
+// gradients at the same time. If shards add gradients in the order of the lanes, one lane below all
+// that are at work may begin in addition (worker/machines/lane_turns): the first of a round begins
+// while the last ones of the previous round wait for the answers to their pushes.
 uint64_t StepsUnderWay(const v1::JobSpec& job, uint64_t lanes, uint64_t dense_bytes) {
   if (lanes == 0) return 1 + job.train().push_window();
   const bool in_order = AddsAhead(job.dense_update()) || AddsAhead(job.sparse_update());
   return std::min(lanes, LanesAtWork(dense_bytes) + (in_order ? 1 : 0));
 }
 
-// Returns how many gradients one batch takes while it is computed: one for each slice, and their
+// Returns how many gradients one batch needs while it is computed: one for each slice, and their
 // sum if there are several slices.
 uint64_t GradientsOfABatch(const v1::JobSpec& job) {
   const uint64_t slices = job.model().user().empty() ? SlicesFor(job.train().step_threads()) : 1;
@@ -116,21 +116,23 @@ uint64_t ClientsOf(const v1::JobSpec& job, const Scale& scale, uint64_t dense_by
   return std::min(LanesOf(job), trainers * StepsUnderWay(job, lanes, dense_bytes));
 }
 
-// Returns the most bytes that one client has on their way to one shard, or from it, where a call
-// has at most `call_bytes`.
+// Returns the most bytes that one client has under way to or from one shard, if a call has at most
+// `call_bytes`.
 uint64_t CallsInFlight(uint64_t call_bytes) {
   return PsClientOptions{}.chunks_in_flight *
          std::max<uint64_t>(call_bytes, RequestPlan::kChunkBytes);
 }
 
-// What a connection takes at each of its ends beside the messages on it: what a hundred workers
-// and ten shards had more in memory than the plan had said, divided by the connections of the
-// process (tests/bench/RESULTS.md, section crowd, 2026-11-30), in the policy with the most.
+// What a connection takes at each of its ends without the messages on it: the additional memory of
+// a hundred workers and ten shards compared with the plan, divided by the connections of the
+// process (tests/bench/RESULTS.md, section crowd, 2026-11-30), for the policy with the most.
 constexpr uint64_t kShardConnectionBytes = uint64_t{72} << 10;
-constexpr uint64_t kWorkerConnectionBytes = uint64_t{480} << 10;  // With its channel and stubs.
-constexpr uint64_t kChiefConnectionBytes = uint64_t{136} << 10;   // With what it knows of the peer.
+constexpr uint64_t kWorkerConnectionBytes = uint64_t{480}
+                                            << 10;  // Including its channel and stubs.
+constexpr uint64_t kChiefConnectionBytes = uint64_t{136}
+                                           << 10;  // Including what it knows of the peer.
 
-// Returns the memory that a shard may take; if it is not known, a number without bound.
+// Returns the memory that a shard may use; if it is not known, the largest number.
 uint64_t ShardMemoryOf(const Scale& scale) {
   if (scale.shard_memory_bytes > 0) return scale.shard_memory_bytes;
   return std::numeric_limits<uint64_t>::max();
@@ -144,8 +146,8 @@ ShardNeeds NeedsOfShard(const v1::JobSpec& job, const Traffic& traffic, const Sc
   const uint64_t call = std::min<uint64_t>(busiest.largest_push_bytes, kMaxMessageBytes);
   const bool in_pieces = busiest.largest_push_bytes > uint64_t{kMaxMessageBytes};
   // A checkpoint copies one partition after the other. In rounds all images, up to their limit, may
-  // wait for the store. Elsewhere the bytes that wait for the store are read from the partition
-  // already, and need no image.
+  // wait for the store. Otherwise the bytes that wait for the store have been read from the
+  // partition already, and need no image.
   const bool in_rounds = LanesOf(job) > 0;
   const bool twice = IsHeldTwice(job, scale.shards);
   const uint64_t partition =
@@ -168,25 +170,25 @@ ShardNeeds NeedsOfShard(const v1::JobSpec& job, const Traffic& traffic, const Sc
   return needs;
 }
 
-// Returns how many of `batches` are read ahead, where all of them together take less than the bound
-// before the last one is read.
+// Returns how many of `batches` are read ahead, if the limit of their total size may be reached
+// before the last one.
 uint64_t WithinReadAhead(uint64_t batches, uint64_t batch_bytes) {
   return std::min(batches, kReadAheadBytes / std::max<uint64_t>(batch_bytes, 1) + 1);
 }
 
 // Returns how many batches the runner of a thread, or of one of its `lanes` (0: no rounds), holds
-// that are not ahead of time. A lane works on one until its round has it. On a task a batch is held
-// until its push is answered, as the steps under way are, and the one after these is read at once;
+// that are not read ahead. A lane works on one until its round is closed. On a task a batch is held
+// until its push is answered, as are the steps under way, and the one after these is read at once;
 // so is the first one of the next task, which begins beside them (worker/session/held_leases).
 uint64_t BatchesAtWork(const v1::JobSpec& job, uint64_t lanes) {
   return lanes > 0 ? 1 : StepsUnderWay(job, lanes, /*dense_bytes=*/0) + 2;
 }
 
-// Returns what steps take for the keys of their batch, beside the batch and before anything is
-// pulled (worker/shell/step, client/request_plan), where it has `keys` different ones: each key
-// once as it is pulled and once in the order of the partitions, with where its row is, and where
-// each of its places in the batch is; and of each partition which keys are its own, and its
-// versions.
+// Returns the memory of steps for the keys of their batch, in addition to the batch and before
+// anything is pulled (worker/shell/step, client/request_plan), if the batch has `keys` distinct
+// ones: each key as it is pulled and in the order of the partitions, with the index of its row, and
+// the row of each of its occurrences in the batch; and for each partition which keys are its own,
+// and its versions.
 uint64_t StepKeyBytes(const v1::JobSpec& job, uint64_t keys) {
   constexpr uint64_t kOfKey = 2 * sizeof(uint64_t) + 3 * sizeof(uint32_t);
   constexpr uint64_t kOfPartition = 2 * sizeof(uint64_t) + 3 * sizeof(uint32_t);
@@ -195,8 +197,8 @@ uint64_t StepKeyBytes(const v1::JobSpec& job, uint64_t keys) {
   return keys * kOfKey + job.partition_count() * (kOfPartition + tables * kOfTable);
 }
 
-// Returns what the tasks of all `feeds` of a worker take. Those of more feeds than kUnpackedFeeds
-// are packed, each once it has been parsed.
+// Returns the memory of the tasks of all `feeds` of a worker. Those of more feeds than
+// kUnpackedFeeds are packed, each after it was parsed.
 uint64_t TasksBeingRead(const v1::JobSpec& job, const DataFacts& facts, uint64_t feeds) {
   const uint64_t unpacked = std::min(feeds, kUnpackedFeeds * job.train().compute_threads());
   if (feeds == unpacked) return feeds * facts.task_bytes;
@@ -218,11 +220,12 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
   const uint64_t messages = std::min<uint64_t>(traffic.worker.pulled_bytes, calls) +
                             std::min<uint64_t>(traffic.worker.pushed_bytes, calls);
   const uint64_t batch = job.train().batch_size() * facts.record_bytes;
-  // What runners ask for ahead of time and what the prefetcher cuts beyond that have a bound each.
+  // What runners request ahead of time and what the prefetcher cuts beyond that have a limit each.
   const uint64_t read =
       feeds * BatchesAtWork(job, lanes) + WithinReadAhead(BatchesAhead(job), batch);
   const uint64_t cut = WithinReadAhead(feeds * BatchesCutAhead(job), batch);
-  // A program may write to what was pulled, and a push that is compensated says what that was.
+  // A program may write to what was pulled, and a push that is compensated contains the pulled
+  // weights.
   const uint64_t copies = !job.model().user().empty() && Compensates(job) ? 1 : 0;
   ProcessMemory memory;
   memory.parts = {

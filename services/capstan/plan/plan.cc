@@ -45,7 +45,7 @@ double StoreSeconds(uint64_t shard_bytes, const Scale& scale) {
   return amount / std::min(scale.store_bytes_per_second, scale.network_bytes_per_second);
 }
 
-// Returns the size as a text that is no less when it is read again.
+// Returns the size as a text that is not less when it is parsed again.
 std::string EnoughText(uint64_t bytes) {
   constexpr uint64_t kMebibyte = uint64_t{1} << 20;
   constexpr uint64_t kGibibyte = uint64_t{1} << 30;
@@ -53,7 +53,7 @@ std::string EnoughText(uint64_t bytes) {
   return absl::StrCat(DivideUp(bytes, kGibibyte), "GiB");
 }
 
-// `takes`: what the process takes if it has `limit`; `needs`: with which memory it would fit.
+// `takes`: what the process uses if it has `limit`; `needs`: with which memory it would fit.
 void CheckMemory(const std::string& who, uint64_t takes, uint64_t needs, uint64_t limit,
                  std::vector<std::string>& refusals) {
   if (limit == 0 || takes <= limit) return;
@@ -79,7 +79,7 @@ void CheckWaiting(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
 
 // The chief has no more than a shard.
 void CheckOpenFiles(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
-  constexpr int64_t kLowest = 1024;  // Everybody may have so many.
+  constexpr int64_t kLowest = 1024;  // Everyone may have this many.
   const int64_t open = OpenFilesOfAShard(job, scale.workers, scale.shards);
   if (!IsNearlyFull(open, RoomForConnections(kLowest))) return;
   plan.warnings.push_back(absl::StrCat("the chief and each shard have about ", open,

@@ -48,7 +48,7 @@ std::vector<std::pair<const char*, double*>> PartsOf(BatchTime& batch) {
           {".read_seconds", &batch.read_seconds}};
 }
 
-// Returns where the value of a name that files may have is kept; null: there is no such name.
+// Returns where the value of a name in a file is stored; null if there is no such name.
 double* FindOptional(absl::string_view name, Rates& rates) {
   if (absl::ConsumePrefix(&name, kApplied)) return &rates.applied[std::string(name)];
   if (!absl::ConsumePrefix(&name, kBatch)) return nullptr;

@@ -1,4 +1,4 @@
-// The cost of a unit of work, from a file of rates or as recorded here.
+// The costs of units of work, from a file of rates or as recorded in this folder.
 //
 // A file of rates is text with a line "name value" for each rate. A line "origin ..." says where
 // the rates come from, and lines that begin with '#' are comments.
@@ -13,13 +13,13 @@
 
 namespace capstan {
 
-// CPU seconds of the two ends of a connection.
+// CPU seconds at the two ends of a connection.
 struct Ends {
   double worker_seconds = 0;
   double shard_seconds = 0;
 };
 
-// The seconds of one batch of a model in one trainer of a worker.
+// The time of one batch of a model in one trainer of a worker.
 struct BatchTime {
   double compute_seconds = 0;  // Forward and backward, with train.step_threads threads.
   // The standard deviation of compute_seconds over batches and workers.
@@ -30,15 +30,15 @@ struct BatchTime {
 struct Rates {
   std::string origin;  // In words: when and on what machine.
 
-  Ends pulled_byte;  // The cost of a byte of values, as they travel.
+  Ends pulled_byte;  // The cost of a byte of values, in their form on the wire.
   Ends pushed_byte;  // The cost of a byte of a push, without applying it.
-  Ends pulled_row;   // The cost of a row beside its bytes, such as the lookup of its key.
+  Ends pulled_row;   // The cost of a row in addition to its bytes, such as the lookup of its key.
   Ends pushed_row;
   Ends call;                // The cost of a pull or push of at most about a MiB.
   double call_seconds = 0;  // The time from the beginning of an empty call to its answer.
   // CPU seconds of a shard to add one float of a gradient to the sum of a round.
   double added_float = 0;
-  // CPU seconds of a shard to apply one float, for optimizers that `applied` lacks.
+  // CPU seconds of a shard to apply one float, for optimizers that are not in `applied`.
   double applied_float = 0;
   std::map<std::string, double> applied;  // By the optimizer's name in job.yaml.
 
@@ -54,8 +54,8 @@ struct Rates {
 // no memory of processes.
 Rates RecordedRates();
 
-// Parses a file of rates. INVALID_ARGUMENT: a name is unknown or a value is no number >= 0, with
-// the line; or the text lacks a rate, which is named.
+// Parses a file of rates. INVALID_ARGUMENT: a name is unknown or a value is not a number >= 0, with
+// the line; or a rate is missing, with its name.
 absl::StatusOr<Rates> ParseRates(absl::string_view text);
 
 // Returns the text of a file of these rates.

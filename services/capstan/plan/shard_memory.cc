@@ -8,15 +8,15 @@
 namespace capstan {
 namespace {
 
-// All limits are whole parts of as much, so that a shard that stays within a multiple of it stays
-// within all that is larger.
+// All limits are multiples of this, so that a shard that stays within a multiple of it also stays
+// within all larger memories.
 constexpr uint64_t kGrain = uint64_t{1} << 20;
 constexpr uint64_t kMost = uint64_t{1} << 60;
 
 uint64_t PieceBytes(const ShardNeeds& needs, uint64_t memory) {
   const uint64_t limit = MemoryLimit(MemoryUse::kPushPieces, memory);
-  // With backups one is kept until its backup has it, and another one, which comes from its owner,
-  // always has room.
+  // With backups one gradient is kept until its backup has it, and another one, from an owner that
+  // this shard backs up, is always accepted.
   const uint64_t of_backups = needs.copies > 1 ? 2 * needs.push_in_pieces : 0;
   return of_backups +
          std::min(needs.push_in_pieces * needs.clients, std::max(needs.push_in_pieces, limit));

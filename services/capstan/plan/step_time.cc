@@ -97,7 +97,7 @@ double UpdateSeconds(const v1::JobSpec& job, const Share& share, const Rates& ra
   return together > 1 ? AddSeconds(job, share, rates) + apply : apply;
 }
 
-// Computes the times that the stages are made of.
+// Computes the times of the parts of the stages.
 class Stages {
  public:
   const Work pull;
@@ -151,8 +151,8 @@ class Stages {
   double Network(double bytes, double times) const {
     return scale_.one_machine ? 0 : times * bytes / scale_.network_bytes_per_second;
   }
-  // Returns all seconds of the machine's cores that the batches take, with `more` seconds of the
-  // shards for each batch.
+  // Returns the total seconds of the machine's cores that the batches take, with `more` seconds of
+  // the shards per batch.
   double Machine(const Crowd& crowd, double more) const {
     if (!scale_.one_machine) return 0;
     return MachineCpu(pull, crowd) + MachineCpu(push, crowd) +
@@ -177,7 +177,7 @@ std::vector<Load> Longest(std::vector<Load> loads) {
   return loads;
 }
 
-// Returns the loads where one stage follows the other, so that sending and receiving add up.
+// Returns the loads if one stage follows the other, so that sending and receiving add up.
 std::vector<Load> LoadsOf(const Stages& stages, const Crowd& crowd, double shard_seconds,
                           double machine_seconds) {
   const auto both = [&](double Work::*bytes, double times) {
@@ -247,7 +247,7 @@ Pace FreePace(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale
   const Crowd all{.batches = trainers, .of_worker = stages.trainers(), .of_trainer = 1};
   const double shard = scale.one_machine ? 0 : trainers * apply(traffic.busiest) / scale.cores;
   std::vector<Load> loads = LoadsOf(stages, all, shard, stages.Machine(all, apply(traffic.worker)));
-  // Here sending and receiving go on at the same time.
+  // Here sending and receiving happen at the same time.
   const auto longer = [](double Work::*bytes, const Stages& of) {
     return std::max(of.pull.*bytes, of.push.*bytes);
   };

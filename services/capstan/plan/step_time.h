@@ -1,15 +1,15 @@
-// Computes how long a step takes, and what limits it. A pure function.
+// Computes how long a step takes, and which resource limits it. A pure function.
 //
 // A stage of a synchronous round (pull, compute, push, apply) takes as long as the resource that it
 // keeps busy longest: the network of a worker, the network of the busiest shard, or the cores of
 // either; on one machine the cores, shared by all. It takes at least the time of one batch's calls,
-// each of which passes worker, network and shard in turn. The stages follow one another; where a
-// trainer holds several lanes, one lane is computed while another is pulled or pushed. Then the
-// round waits for the slowest lane.
+// each of which passes worker, network and shard in turn. The stages follow one another; if a
+// trainer holds several lanes, one lane is computed while another is pulled or pushed. At the end
+// the round waits for the slowest lane.
 //
-// Without rounds a trainer computes a batch while it pushes the last one and pulls for the next
+// Without rounds a trainer computes a batch while it pushes the previous one and pulls for the next
 // one, so a step takes the longer of both. If all trainers together need more of a resource than
-// there is, a step is longer by a wait.
+// there is, a step is longer by a wait. there is, a step is longer by a wait.
 #ifndef CAPSTAN_PLAN_STEP_TIME_H_
 #define CAPSTAN_PLAN_STEP_TIME_H_
 
@@ -23,7 +23,7 @@
 
 namespace capstan {
 
-// Seconds of a step, counted only where they do not overlap with others.
+// The seconds of a step, excluding times that overlap with others.
 struct StepTime {
   double compute = 0;
   double pull = 0;
@@ -41,7 +41,7 @@ struct Load {
 
 struct Pace {
   StepTime step;            // The time of a round, or of a trainer's batch.
-  std::vector<Load> loads;  // The longest first, which is the bottleneck.
+  std::vector<Load> loads;  // In descending order: the first is the bottleneck.
   double batches_per_second = 0;
 };
 
@@ -50,12 +50,12 @@ struct Pace {
 Pace PaceOf(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale, const Rates& rates,
             const BatchTime& batch);
 
-// Returns the CPU seconds that one batch takes of a worker, and of all shards together, without
-// computing and reading it.
+// Returns the CPU seconds that one batch costs a worker, and all shards together, without computing
+// and reading it.
 Ends CpuOfTransfers(const v1::JobSpec& job, const Traffic& traffic, int shards, const Rates& rates);
 
-// Returns how many standard deviations above the mean the `rank`-th of `count` normal numbers is
-// expected to lie (Blom's approximation). REQUIRES: 1 <= rank <= count.
+// Returns the expected value of the `rank`-th smallest of `count` standard normal numbers (Blom's
+// approximation). REQUIRES: 1 <= rank <= count.
 double NormalRank(uint64_t rank, uint64_t count);
 
 }  // namespace capstan

@@ -9,7 +9,7 @@ namespace capstan {
 
 DataFacts WithTaskMemory(const v1::JobSpec& job, DataFacts facts) {
   const v1::DataSpec& data = job.data();
-  // A feature with many values is taken to have one value.
+  // A feature with many values is assumed to have one value.
   const uint64_t fields =
       std::max<uint64_t>(data.fields(), static_cast<uint64_t>(data.features_size()));
   facts.record_bytes =
@@ -22,7 +22,7 @@ DataFacts WithTaskMemory(const v1::JobSpec& job, DataFacts facts) {
   }
   const uint64_t records = DivideUp(facts.records, std::max<uint64_t>(facts.tasks, 1));
   facts.task_bytes = records * facts.record_bytes;
-  // Unless the data were looked at, nobody knows how many keys occur again.
+  // Unless the data were sampled, it is not known how many keys are repeated.
   const bool known = facts.packed_record_bytes > 0;
   facts.packed_task_bytes = records * (known ? facts.packed_record_bytes : facts.record_bytes);
   return facts;

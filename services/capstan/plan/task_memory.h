@@ -1,4 +1,4 @@
-// What parsed records and tasks take in the memory of a worker.
+// Computes the memory of parsed records and tasks in a worker.
 #ifndef CAPSTAN_PLAN_TASK_MEMORY_H_
 #define CAPSTAN_PLAN_TASK_MEMORY_H_
 
@@ -7,8 +7,8 @@
 
 namespace capstan {
 
-// Returns `facts` with `record_bytes`, `task_bytes` and `packed_task_bytes` set by what else they
-// say, and by the job's data. A pure function.
+// Returns `facts` with `record_bytes`, `task_bytes` and `packed_task_bytes` computed from its other
+// fields and from the job's data settings. A pure function.
 DataFacts WithTaskMemory(const v1::JobSpec& job, DataFacts facts);
 
 }  // namespace capstan

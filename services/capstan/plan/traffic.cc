@@ -56,7 +56,7 @@ absl::StatusOr<Traffic> TrafficOf(const v1::JobSpec& job, uint64_t keys, int sha
   const auto widest =
       std::max_element(map.tables().begin(), map.tables().end(),
                        [](const auto& one, const auto& other) { return one.dim < other.dim; });
-  // It is not known which tables the keys are for, so all count for the widest.
+  // It is not known to which tables the keys belong, so all count for the widest.
   if (widest != map.tables().end()) {
     tables.push_back({.table = static_cast<size_t>(widest - map.tables().begin()), .keys = drawn});
   }

@@ -1,5 +1,5 @@
-// Computes what one batch moves between a worker and the shards, from the same plan of calls that a
-// worker makes (client/request_plan). Pure functions.
+// Computes what one batch transfers between a worker and the shards, from the same plan of calls as
+// in a worker (client/request_plan). Pure functions.
 #ifndef CAPSTAN_PLAN_TRAFFIC_H_
 #define CAPSTAN_PLAN_TRAFFIC_H_
 
@@ -10,12 +10,12 @@
 
 namespace capstan {
 
-// What one batch moves to and from one shard, or all of them together.
+// What one batch transfers to and from one shard, or all of them together.
 struct Share {
   uint64_t floats = 0;  // Dense floats, without those of frozen tensors.
   uint64_t rows = 0;
-  uint64_t calls = 0;         // Calls that pull it; as many push it.
-  uint64_t pulled_bytes = 0;  // Keys that are asked for, and values in their form on the wire.
+  uint64_t calls = 0;         // The number of calls to pull it; pushing it takes as many.
+  uint64_t pulled_bytes = 0;  // Requested keys, and values in their form on the wire.
   uint64_t pushed_bytes = 0;
   uint64_t largest_push_bytes = 0;  // The bytes of the largest call.
 };
@@ -26,8 +26,8 @@ struct Traffic {
 };
 
 // Returns the traffic of a batch with `keys` different keys, with the partitions placed on `shards`
-// shards as in the first shard map. INVALID_ARGUMENT: the tensors cannot be laid out. REQUIRES:
-// `job` has its tables and tensors.
+// shards by the first shard map. INVALID_ARGUMENT: the tensors cannot be laid out. REQUIRES: `job`
+// has its tables and tensors.
 absl::StatusOr<Traffic> TrafficOf(const v1::JobSpec& job, uint64_t keys, int shards);
 
 }  // namespace capstan

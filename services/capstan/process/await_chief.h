@@ -1,4 +1,4 @@
-// Waits for a chief that has not started yet, is away, or is busy.
+// Waits for a chief that has not started yet, is unreachable, or is busy.
 #ifndef CAPSTAN_PROCESS_AWAIT_CHIEF_H_
 #define CAPSTAN_PROCESS_AWAIT_CHIEF_H_
 
@@ -17,10 +17,10 @@ struct AwaitedChief {
   absl::Duration give_up_after;
 };
 
-// Calls `try_once`, which asks the chief, until its failure is not worth repeating
-// (capstan/base/worth_repeating.h), with pauses from 50 ms to a second, and logs a line now and
-// then meanwhile. Returns what `try_once` has returned last. DEADLINE_EXCEEDED: the chief has not
-// answered within `give_up_after` by `clock`. CANCELLED: `shutdown` was requested.
+// Calls `try_once`, which calls the chief, until it succeeds or fails with an error that is not
+// worth repeating (capstan/base/worth_repeating.h), with pauses from 50 ms to a second. Logs a line
+// at intervals meanwhile. Returns the last result of `try_once`. DEADLINE_EXCEEDED: the chief has
+// not answered within `give_up_after` on `clock`. CANCELLED: `shutdown` was requested.
 [[nodiscard]] absl::Status AwaitChief(const AwaitedChief& chief, const Clock& clock,
                                       const Shutdown& shutdown,
                                       absl::FunctionRef<absl::Status()> try_once);

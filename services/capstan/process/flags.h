@@ -17,12 +17,12 @@ namespace capstan {
 // --version. The values of `options` are the defaults. `options` must outlive the parsing.
 void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& options);
 
-// Checks a flag: returns what is wrong with `address`, which should be host:port; empty: nothing.
-// Ports above 65535 are refused, as gRPC would take them for other ports.
+// Validates a flag: returns what is wrong with `address`, which should be host:port; empty if
+// nothing is. Ports above 65535 are refused, as gRPC would interpret them as other ports.
 std::string AddressMistake(const std::string& address);
 
-// Parses the command line. Returns an exit code if the process should end, after printing the text:
-// 0 for --help or --version, 2 for a mistake.
+// Parses the command line. If the process should end, returns its exit code after printing the
+// text: 0 for --help or --version, 2 for a mistake.
 std::optional<int> ParseFlags(CLI::App& app, int argc, char** argv);
 
 }  // namespace capstan

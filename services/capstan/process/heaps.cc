@@ -12,7 +12,7 @@ constexpr uint64_t kMemoryOfAHeap = uint64_t{256} << 20;
 constexpr uint64_t kLeastHeaps = 2;
 // The most heaps for each core, as many as glibc makes without a limit.
 constexpr uint64_t kHeapsACore = 8;
-constexpr uint64_t kShareKept = 16;  // A heap keeps this part of the memory, within the bounds.
+constexpr uint64_t kShareKept = 16;  // A heap keeps this fraction of the memory, within the limits.
 constexpr uint64_t kLeastKept = uint64_t{1} << 20;
 constexpr uint64_t kMostKept = uint64_t{64} << 20;
 
@@ -31,7 +31,7 @@ size_t KeptBytesFor(uint64_t memory_bytes) {
 
 void KeepFreeBytes(size_t bytes) {
   mallopt(M_TRIM_THRESHOLD, static_cast<int>(bytes));
-  // Smaller blocks lie in heaps; each larger block is mapped separately.
+  // Smaller blocks are in heaps; each larger block is mapped separately.
   mallopt(M_MMAP_THRESHOLD, static_cast<int>(kMostKept));
 }
 

@@ -1,5 +1,5 @@
-// Tells the liveness probe of a process whether the process can still do its work, so that one that
-// hangs is restarted.
+// Answers the liveness probe of a process according to whether the process can still do its work,
+// so that one that hangs is restarted.
 #ifndef CAPSTAN_PROCESS_LIVENESS_H_
 #define CAPSTAN_PROCESS_LIVENESS_H_
 
@@ -16,16 +16,16 @@
 
 namespace capstan {
 
-// Judges a process by what was seen of it. *Thread-compatible*.
+// Judges from observations whether a process is alive. *Thread-compatible*.
 class Pulse {
  public:
   // The longest time that a turn of its loop may take.
   static constexpr absl::Duration kLongestTurn = absl::Seconds(30);
-  // So many looks in a row without an answer of its port mean that it hangs.
+  // If its port does not answer this many times in a row, it hangs.
   static constexpr int kMostSilent = 3;
 
-  // Notes a look at `now`: when its loop last went round, and whether its port answered. Returns
-  // whether the process is well.
+  // Takes in an observation at `now`: when the process's loop last completed a turn, and whether
+  // its port answered. Returns true if the process is alive.
   bool Look(absl::Time last_turn, bool port_answers, absl::Time now) {
     silent_ = port_answers ? 0 : silent_ + 1;
     return now - last_turn <= kLongestTurn && silent_ < kMostSilent;
@@ -35,10 +35,10 @@ class Pulse {
   int silent_ = 0;
 };
 
-// Looks at the process regularly, on a thread of its own. *Thread-safe*.
+// Observes the process regularly, on a separate thread. *Thread-safe*.
 class Liveness {
  public:
-  // Looks `every` so often at the data port, which is `port` on the host of `listen` (host:port).
+  // Connects at intervals of `every` to the data port: `port` on the host of `listen` (host:port).
   // `health` must outlive this object.
   Liveness(HealthServer& health, const std::string& listen, int port,
            absl::Duration every = absl::Seconds(5));
@@ -46,7 +46,7 @@ class Liveness {
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
 
-  // To be called each time the process's loop has gone round.
+  // Must be called each time the process's loop has completed a turn.
   void Turn() { last_turn_ = absl::ToUnixNanos(clock_.Now()); }
 
  private:

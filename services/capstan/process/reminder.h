@@ -1,5 +1,5 @@
-// Decides when a process that waits says so again: after five seconds, then after pauses that
-// double each time, up to a minute.
+// Decides when a waiting process should log that it is still waiting: after five seconds, then
+// after pauses that double each time, up to a minute.
 #ifndef CAPSTAN_PROCESS_REMINDER_H_
 #define CAPSTAN_PROCESS_REMINDER_H_
 
@@ -15,7 +15,7 @@ class Reminder {
   // `began` is when the wait began.
   explicit Reminder(absl::Time began) : next_(began + kFirst) {}
 
-  // Returns whether the caller should say now that it waits. If so, the next pause begins.
+  // Returns true if the caller should log now that it waits. Then the next pause begins.
   bool Due(absl::Time now) {
     if (now < next_) return false;
     pause_ = std::min(2 * pause_, kLongest);

@@ -20,7 +20,7 @@ union Address {
   sockaddr_in6 v6;
 };
 
-// Returns the local port; -1: `fd` is no internet socket.
+// Returns the local port; -1 if `fd` is not an internet socket.
 int LocalPort(int fd) {
   Address address;
   socklen_t length = sizeof(address);

@@ -21,7 +21,7 @@ grpc::ChannelArguments ArgumentsOfAll() {
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  // A proxy that the environment names is meant for the outside world, not for the pods of one job.
+  // A proxy in the environment is for the outside world, not for the pods of one job.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // Callers decide about retries, because they know what may be repeated.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);

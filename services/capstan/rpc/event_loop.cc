@@ -24,7 +24,7 @@ class EventLoop::Operation {
  public:
   virtual ~Operation() = default;
   virtual void Start(grpc::CompletionQueue& queue) = 0;
-  // The operation's tag has come out of the queue. Returns true when it was the last time; then
+  // The operation's tag was returned by the queue. Returns true when it was the last time; then
   // Finish is called.
   virtual bool Advance(bool ok) = 0;
   virtual void Finish() = 0;
@@ -142,7 +142,7 @@ class EventLoop::StreamOperation : public EventLoop::Operation {
   absl::AnyInvocable<void(absl::Status)> on_end_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
   Step step_ = Step::kStarting;
-  absl::Status refusal_;  // Why a message was not taken: no further one is.
+  absl::Status refusal_;  // Why a message was refused: no further one is passed on.
   Bytes message_;
   grpc::Status status_;
 };
@@ -156,7 +156,7 @@ EventLoop::~EventLoop() {
   }
   void* tag;
   bool ok;
-  // The queue must not be shut down while operations may put further tags into it.
+  // The queue must not be shut down while operations may add further tags to it.
   while (!operations_.empty() && queue_.Next(&tag, &ok)) {
     Operation* operation = static_cast<Operation*>(tag);
     if (operation != nullptr && operation->Advance(ok)) operations_.erase(operation->id);
@@ -200,7 +200,7 @@ void EventLoop::Post(absl::AnyInvocable<void()> task) {
   posted_.push_back(std::move(task));
   if (awake_) return;
   awake_ = true;
-  // In the past, because an alarm for now would ring only at the next millisecond.
+  // In the past, because an alarm for now would fire only at the next millisecond.
   alarm_.Set(&queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC), nullptr);
 }
 

@@ -1,6 +1,6 @@
 // Asynchronous gRPC calls of a client: calls are started, and their callbacks run, on the one
-// thread that polls. The loop owns a gRPC completion queue; the polling thread itself waits on the
-// sockets, so an answer is handled without a hop between threads.
+// thread that polls. The loop owns a gRPC completion queue; the polling thread itself waits for the
+// sockets, so an answer is handled without switching threads.
 //
 //   EventLoop loop;
 //   loop.Call<v1::PushReply>(channel, "/capstan.v1.Ps/Push", request, absl::Seconds(5),
@@ -50,7 +50,7 @@ class EventLoop {
 
   // Starts a unary call of `method` ("/package.Service/Method"). `on_reply` runs once, in a later
   // Poll, with the reply or an error: DEADLINE_EXCEEDED after `timeout`, UNAVAILABLE if the peer is
-  // not there. It may start and cancel calls.
+  // not reachable. It may start and cancel calls.
   CallId Call(const Channel& channel, const std::string& method, const Bytes& request,
               absl::Duration timeout, OnReply on_reply);
 
@@ -59,7 +59,7 @@ class EventLoop {
   CallId Call(const Channel& channel, const std::string& method, const Request& request,
               absl::Duration timeout, Done on_reply);
 
-  // Returns a protobuf message as the bytes of a call.
+  // Returns a protobuf message as the bytes for a call.
   template <typename Message>
   static Bytes Serialize(const Message& message) {
     Bytes bytes;
@@ -69,34 +69,33 @@ class EventLoop {
     return bytes;
   }
 
-  // Reads the bytes of a reply, or of a message of a stream, into `message`. INTERNAL: they are
-  // none of its type.
+  // Parses the bytes of a reply, or of a message of a stream, into `message`. INTERNAL: they are
+  // not of its type.
   template <typename Message>
   static absl::Status ParseInto(Bytes bytes, Message& message) {
     return FromGrpcStatus(grpc::SerializationTraits<Message>::Deserialize(&bytes, &message));
   }
 
   // Starts a call whose answer is a stream. `on_message` runs for each message, and `on_end` once
-  // after the last one, with OK only if the server ended the stream in order. If `on_message`
-  // returns a status and that is an error, the stream is ended, with this error. There is no
-  // deadline: keepalive notices a dead peer.
+  // after the last one, with OK only if the server ended the stream regularly. If `on_message`
+  // returns an error, the stream is ended with this error. There is no deadline: keepalive detects
+  // a dead peer.
   template <typename Message, typename Request, typename Each, typename End>
   CallId Stream(const Channel& channel, const std::string& method, const Request& request,
                 Each on_message, End on_end);
 
-  // Ends the call with CANCELLED (unless it has just ended otherwise); its callback runs in a later
-  // Poll.
+  // Ends the call with CANCELLED (unless it has already ended); its callback runs in a later Poll.
   void Cancel(CallId id);
 
   // Runs `task` in a Poll, now or later. *Thread-safe*; must not be called after the loop is
   // destroyed.
   void Post(absl::AnyInvocable<void()> task);
 
-  // Waits at most `at_most` for answers or tasks, and runs the callbacks of all that have come.
-  // Returns true if a callback or task has run.
+  // Waits at most `at_most` for answers or tasks, and runs the callbacks of all that have arrived.
+  // Returns true if a callback or task was run.
   bool Poll(absl::Duration at_most);
 
-  // How many calls and streams there are whose last callback has not run.
+  // How many calls and streams exist whose last callback has not run.
   size_t calls_under_way() const { return operations_.size(); }
 
  private:
@@ -125,7 +124,7 @@ class EventLoop {
 
   absl::Mutex mu_;
   std::vector<absl::AnyInvocable<void()>> posted_ ABSL_GUARDED_BY(mu_);
-  // The alarm is set, or has rung and posted tasks are about to run.
+  // The alarm is set, or has fired and posted tasks are about to run.
   bool awake_ ABSL_GUARDED_BY(mu_) = false;
   grpc::Alarm alarm_ ABSL_GUARDED_BY(mu_);
 };

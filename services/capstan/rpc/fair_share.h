@@ -1,4 +1,4 @@
-// Tells which peers take more than their share of a server that has too much to do.
+// Detects peers that take more than their share of an overloaded server.
 #ifndef CAPSTAN_RPC_FAIR_SHARE_H_
 #define CAPSTAN_RPC_FAIR_SHARE_H_
 
@@ -12,15 +12,15 @@
 
 namespace capstan {
 
-// Remembers which peers made the last calls. *Thread-safe*.
+// Remembers which peers have made the last calls. *Thread-safe*.
 class FairShare {
  public:
-  static constexpr size_t kWindow = 256;  // Calls.
+  static constexpr size_t kWindow = 256;  // How many calls are remembered.
   static constexpr size_t kFew = 32;      // With fewer calls than this no peer is judged.
 
-  // Notes a call of `peer`. Returns true if the peer has made at least half as many of the last
-  // calls as each would have made if all peers had made equally many. So this is true for all of
-  // several equal peers, but not for one that asks little beside others that ask much.
+  // Records a call of `peer`. Returns true if the peer has made at least half as many of the last
+  // calls as each would have made if all peers had made the same number. So it returns true for all
+  // of several equal peers, but not for one that calls rarely beside others that call often.
   bool Takes(const std::string& peer) {
     absl::MutexLock lock(&mu_);
     std::string& place = last_[calls_++ % kWindow];

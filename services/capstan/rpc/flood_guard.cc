@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-// The time between two looks at the connections, each of which costs some system calls.
+// The time between two checks of the connections, each of which costs some system calls.
 constexpr absl::Duration kPeriod = absl::Milliseconds(20);
 
 }  // namespace
@@ -48,7 +48,7 @@ bool FloodGuard::TakeTurn() {
 }
 
 bool FloodGuard::IsFlood(int64_t calls, size_t connections) const {
-  // Twice, because a call outlives its stream a little even without resets.
+  // Twice, because a call exists a little longer than its stream even without resets.
   return calls > 2 * max_streams_ * static_cast<int64_t>(connections);
 }
 

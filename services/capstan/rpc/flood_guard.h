@@ -1,5 +1,5 @@
-// Ends connections that begin calls and reset them faster than gRPC 1.51 can end them (rapid reset,
-// CVE-2023-44487).
+// Closes connections that begin calls and reset them faster than gRPC 1.51 can end them (rapid
+// reset, CVE-2023-44487).
 #ifndef CAPSTAN_RPC_FLOOD_GUARD_H_
 #define CAPSTAN_RPC_FLOOD_GUARD_H_
 
@@ -16,33 +16,33 @@
 
 namespace capstan {
 
-// A stream that is reset no longer counts against the limit of streams, but its call lives on until
-// gRPC's threads get round to it, which they do not as long as there is more to read. So a flood of
-// resets takes all memory, and no other client is answered. FloodGuard counts calls from when gRPC
-// makes them, on the thread that reads. If more calls are alive than all connections may have
+// A stream that is reset no longer counts against the limit of streams, but its call exists until
+// gRPC's threads handle it, which they do not as long as there is more to read. So a flood of
+// resets uses up all memory, and no other client is answered. FloodGuard counts calls from when
+// gRPC creates them, on the thread that reads. If more calls exist than all connections may have
 // streams, some connection resets its calls. It is among those with much unread data, so all these
-// are ended. An honest client among them connects again and repeats its calls. The flooding client
-// connects again at once, too, so no connection is accepted until the calls of the ended ones are
+// are closed. An honest client among them reconnects and repeats its calls. The flooding client
+// also reconnects at once, so no connection is accepted until the calls of the closed ones are
 // gone. *Thread-safe*.
 class FloodGuard final : public grpc::ContextAllocator {
  public:
-  // So many calls alive are never a flood, whatever the number of connections.
+  // This many calls are never considered a flood, whatever the number of connections.
   static constexpr int64_t kFreeCalls = 2048;
-  // A connection is ended only if at least this much is unread; a small call is never so large.
+  // A connection is closed only if at least this much is unread; a small call is never this large.
   static constexpr size_t kUnreadBytes = 16 << 10;
 
   explicit FloodGuard(int max_streams_per_connection) : max_streams_(max_streams_per_connection) {}
 
-  // Sets the port of the server. Before that no connection is ended.
+  // Sets the port of the server. Before that no connection is closed.
   void Watch(int port) { port_.store(port, std::memory_order_release); }
 
-  // Returns whether more calls are alive than the present connections can have begun without
-  // resets: then the server must not accept further connections yet.
+  // Returns true if more calls exist than the present connections can have begun without resets:
+  // then the server must not accept further connections yet.
   bool IsFlooded() const;
 
-  // gRPC calls these when it makes a call of its callback API, and when the call has ended. All
-  // contexts are made here; those of calls that are not generic are ArrivedCalls. gRPC may release
-  // a generic context by either Release().
+  // gRPC calls these when it creates a call of its callback API, and when the call has ended. All
+  // contexts are created here; those of calls that are not generic are ArrivedCalls. gRPC may
+  // release a generic context by either Release().
   grpc::CallbackServerContext* NewCallbackServerContext() override;
   grpc::GenericCallbackServerContext* NewGenericCallbackServerContext() override;
   void Release(grpc::CallbackServerContext* context) override;
@@ -51,7 +51,7 @@ class FloodGuard final : public grpc::ContextAllocator {
  private:
   void Begin();
   void End() { calls_.fetch_sub(1, std::memory_order_relaxed); }
-  // Returns whether it is time to look at the connections again; true for one thread only.
+  // Returns true if it is time to check the connections again, to one thread only.
   bool TakeTurn();
   void EndFloods(int64_t calls);
   // REQUIRES: calls > kFreeCalls.

@@ -4,8 +4,8 @@
 
 namespace capstan {
 
-// From now on gRPC writes nothing to stderr unless GRPC_VERBOSITY asks for it. Errors that matter
-// come back as a status, which Capstan logs once; a line in another format would spoil a JSON log.
+// From now on gRPC writes nothing to stderr unless GRPC_VERBOSITY asks for it. Relevant errors are
+// returned as a status, which Capstan logs once; a line in another format would break a JSON log.
 // Thread-safe.
 void SilenceGrpc();
 

@@ -26,8 +26,8 @@ namespace {
 namespace wire = grpc::health::v1;
 
 constexpr int kProbes = 3;
-constexpr int kMaxWatchers = 8;  // Each holds a thread.
-// Within this time it is noticed that a watcher has gone.
+constexpr int kMaxWatchers = 8;  // Each occupies a thread.
+// Within this time it is detected that a watcher has gone.
 constexpr absl::Duration kWatchTurn = absl::Milliseconds(500);
 
 std::optional<Probe> ProbeOf(const std::string& service) {
@@ -97,8 +97,7 @@ class HealthService final : public wire::Health::Service {
     return stopping_;
   }
 
-  // Waits at most kWatchTurn. Returns true if `last` has been brought up to date, or the server
-  // stops.
+  // Waits at most kWatchTurn. Returns true if `last` was brought up to date, or the server stops.
   bool AwaitChange(std::optional<Probe> probe, wire::HealthCheckResponse& last) {
     absl::MutexLock lock(&mu_);
     auto changed = [this, probe, &last]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

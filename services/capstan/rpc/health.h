@@ -1,5 +1,5 @@
-// Serves grpc.health.v1 on a port of its own, with threads of its own: so it answers while the data
-// port is under full load, and needs no TLS (the kubelet speaks none).
+// Serves grpc.health.v1 on a separate port, with separate threads: so it answers while the data
+// port is under full load, and without TLS, which the kubelet does not support.
 #ifndef CAPSTAN_RPC_HEALTH_H_
 #define CAPSTAN_RPC_HEALTH_H_
 
@@ -10,12 +10,12 @@
 
 namespace capstan {
 
-// The three services a probe may ask for. Unknown names are answered NOT_FOUND, and the empty name
-// means liveness.
+// The three services that a probe may name. Unknown names are answered NOT_FOUND, and the empty
+// name means liveness.
 enum class Probe : int {
-  kStartup = 0,    // Start-up is over; stays true.
+  kStartup = 0,    // The process has started up; stays true.
   kLiveness = 1,   // The process can do its work; never depends on peers.
-  kReadiness = 2,  // Clients may come: false while waiting for the chief, restoring, draining.
+  kReadiness = 2,  // Clients may connect: false while waiting for the chief, restoring, draining.
 };
 
 // *Thread-safe*.
@@ -27,7 +27,7 @@ class HealthServer {
   virtual ~HealthServer() = default;
 
   virtual int port() const = 0;
-  // Sets what probes are answered; watchers are told at once.
+  // Sets the answer to a probe; watchers are notified at once.
   virtual void Set(Probe probe, bool serving) = 0;
 };
 

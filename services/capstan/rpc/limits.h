@@ -1,4 +1,4 @@
-// The numbers that both ends of a connection must agree on.
+// The constants on which both ends of a connection must agree.
 #ifndef CAPSTAN_RPC_LIMITS_H_
 #define CAPSTAN_RPC_LIMITS_H_
 
@@ -6,32 +6,34 @@
 
 namespace capstan {
 
-// A larger message is answered RESOURCE_EXHAUSTED. Chunks are about 1 MiB. If the share of a single
-// partition is larger than a message, a pull of it is cut, and a push of it is sent in pieces.
+// A larger message is answered RESOURCE_EXHAUSTED. Chunks have about 1 MiB. If the share of a
+// single partition is larger than a message, a pull of it is split, and a push of it is sent in
+// pieces.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
-// The most bytes of a push that is sent in pieces: protobuf cannot read 2 GiB or more.
+// The largest size of a push that is sent in pieces: protobuf cannot parse 2 GiB or more.
 inline constexpr int kMaxPushBytes = 1 << 30;
 
-// The most bytes that an owner tells a backup in pieces: such a push, together with its outcome.
+// The largest size of what an owner sends a backup in pieces: such a push, together with its
+// outcome.
 inline constexpr int kMaxReplicateBytes = kMaxPushBytes + (1 << 20);
 
-// The most calls under way over one connection; further ones wait at the client until others have
-// ended. So a client must have fewer calls than this wait at the server for something that another
-// of its calls brings about.
+// The most calls under way on one connection; further ones wait at the client until others have
+// ended. So a client must have fewer calls than this that wait at the server for an effect of
+// another of its calls.
 inline constexpr int kMaxStreamsPerConnection = 128;
 
 // Milliseconds.
 struct Keepalive {
-  int time = 10'000;    // Both ends ping a peer that has been silent for so long.
-  int timeout = 5'000;  // They give the peer up when it does not answer within this time.
-  // A server takes pings at shorter intervals for too many. Well below `time`, so that no client of
-  // ours is told to calm down (ENHANCE_YOUR_CALM).
+  int time = 10'000;    // Both ends ping a peer that has been silent for this long.
+  int timeout = 5'000;  // They close the connection if the peer does not answer within this time.
+  // A server regards more frequent pings as too many. It is well below `time`, so that no client of
+  // ours is rejected with ENHANCE_YOUR_CALM.
   int min_ping_interval = 5'000;
 };
 
-// How many bytes a peer may send on one call before the receiver has read them: so much that a
-// chunk is sent without waiting for a window update.
+// How many bytes a peer may send on one call before the receiver has read them: enough to send a
+// chunk without waiting for a window update.
 inline constexpr int kStreamWindowBytes = 4 << 20;
 
 // Calls `set(name, value)` for every channel argument that clients and servers share.

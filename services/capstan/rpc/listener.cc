@@ -24,11 +24,11 @@
 namespace capstan {
 namespace {
 
-// The pause before a listening socket is tried again from which no connection could be accepted.
+// The pause after a failed accept before a listening socket is tried again.
 constexpr absl::Duration kPause = absl::Milliseconds(100);
 
-// Returns whether `error` means that this machine has no such address, or no addresses of this
-// kind.
+// Returns true if `error` means that this machine does not have this address, or this kind of
+// addresses.
 bool IsMissing(int error) { return error == EAFNOSUPPORT || error == EADDRNOTAVAIL; }
 
 void SetOption(int socket, int level, int name, int value) {
@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const std::string& addr
   std::unique_ptr<Listener> listener(new Listener);
   listener->stop_ = eventfd(0, EFD_CLOEXEC);
   if (listener->stop_ < 0) return absl::UnavailableError(std::strerror(errno));
-  // An IPv6 socket takes IPv4 connections, too.
+  // An IPv6 socket also accepts IPv4 connections.
   int error = listener->Listen(at->any() ? "::" : at->host, at->port);
   if (at->any() && IsMissing(error)) error = listener->Listen("0.0.0.0", at->port);
   if (error == 0) return listener;

@@ -1,4 +1,4 @@
-// Limits how often one peer may do something that costs other peers something for good.
+// Limits how often one peer may do something that permanently costs other peers something.
 #ifndef CAPSTAN_RPC_PEER_RATE_H_
 #define CAPSTAN_RPC_PEER_RATE_H_
 
@@ -13,15 +13,15 @@
 
 namespace capstan {
 
-// A peer may do it `burst` times at once, and then once in every `interval`. *Thread-safe*.
+// A peer may do it `burst` times at once, and then once per `interval`. *Thread-safe*.
 class PeerRate {
  public:
-  static constexpr size_t kMostPeers = 65536;  // Remembered; any further peers count as one.
+  static constexpr size_t kMostPeers = 65536;  // How many are remembered; others share one entry.
 
   PeerRate(double burst, absl::Duration interval) : burst_(burst), interval_(interval) {}
 
-  // Returns whether `peer` may do it at `now`, and if so counts it. If false, the peer has to come
-  // later. REQUIRES: `now` never goes back.
+  // Returns true if `peer` may do it at `now`, and then counts it. If false, the peer must retry
+  // later. REQUIRES: `now` never decreases.
   bool Takes(const std::string& peer, absl::Time now) {
     absl::MutexLock lock(&mu_);
     Peer& entry = At(peer, now);

@@ -43,7 +43,7 @@ bool Refuses(const addrinfo& address, absl::Duration patience) {
 
 bool Answers(const addrinfo& address, absl::Duration patience) {
   const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  // True if this process has no descriptors left: that says nothing of the port.
+  // True if this process has no descriptors left: that says nothing about the port.
   if (socket < 0) return errno == EMFILE || errno == ENFILE;
   const absl::Cleanup close = [socket] { ::close(socket); };
   if (connect(socket, address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {

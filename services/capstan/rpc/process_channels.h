@@ -12,15 +12,15 @@
 
 namespace capstan {
 
-// All who ask for a channel to the same process get the same one, and so share its connection, as
-// long as one of them holds it. Thread-compatible.
+// All callers that ask for a channel to the same process get the same one, and so share its
+// connection, as long as one of them holds it. Thread-compatible.
 class ProcessChannels {
  public:
-  // `tls`: the identity that the channels show; null: plaintext. Must outlive the channels.
+  // `tls`: the identity that the channels present; null: plaintext. Must outlive the channels.
   explicit ProcessChannels(const Tls* tls) : tls_(tls) {}
 
   // Returns the channel to the process `incarnation` at `address`. A new process at an address gets
-  // a new channel: the old one may be in its back-off, or lead to a machine that is gone.
+  // a new channel: the old one may be in its back-off, or connected to a machine that is gone.
   Channel To(const std::string& address, uint64_t incarnation);
 
  private:

@@ -39,7 +39,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   set_time(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, options.handshake_timeout);
   set_time(GRPC_ARG_MAX_CONNECTION_AGE_MS, options.connection_age);
   set_time(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, options.connection_grace);
-  // No compression: a megabyte of gzip may be a gigabyte of zeros, and floats do not compress.
+  // No compression: a megabyte of gzip may decompress to a gigabyte of zeros, and floats do not
+  // compress.
   for (grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
     builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
   }

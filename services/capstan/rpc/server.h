@@ -1,4 +1,4 @@
-// Starts gRPC servers, with the limits that every service of Capstan has.
+// Starts gRPC servers with the limits that are common to all services of Capstan.
 #ifndef CAPSTAN_RPC_SERVER_H_
 #define CAPSTAN_RPC_SERVER_H_
 
@@ -22,11 +22,11 @@ struct ServerOptions {
   int max_streams_per_connection = kMaxStreamsPerConnection;
   int max_buffer_bytes = 1 << 30;  // Memory that gRPC may use for the messages of all connections.
   const Tls* tls = nullptr;        // Null: plaintext. Must outlive the server.
-  // A connection on which the handshake (TLS, then HTTP/2 settings) is not done by then is closed.
+  // A connection whose handshake (TLS, then HTTP/2 settings) is not finished after this is closed.
   absl::Duration handshake_timeout = absl::Seconds(20);
-  // A connection of this age (a tenth more or less) takes no new calls, and ends when the calls
-  // under way have ended, or after the grace. The client connects anew, and its certificate is
-  // checked again.
+  // A connection of this age (plus or minus a tenth) accepts no new calls, and ends when the calls
+  // under way have ended, or after the grace. The client reconnects, and its certificate is checked
+  // again.
   absl::Duration connection_age = absl::Hours(24);
   absl::Duration connection_grace = absl::Minutes(2);
 };
@@ -35,10 +35,10 @@ struct ServerOptions {
 class Server {
  public:
   // Listens at once. Compressed messages are answered UNIMPLEMENTED. `services` must outlive the
-  // server. UNAVAILABLE: the port is taken, or the address cannot be had.
+  // server. UNAVAILABLE: the port is taken, or the address is not available.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        const std::vector<grpc::Service*>& services);
-  // As Shutdown(0).
+  // Calls Shutdown(0).
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -46,8 +46,8 @@ class Server {
   // The port that the server listens on.
   int port() const { return port_; }
 
-  // Takes no new calls, waits up to `drain` for the calls under way, then cancels these. Returns
-  // when no handler runs any more. A second call does nothing.
+  // Accepts no new calls, waits up to `drain` for the calls under way, then cancels these. Returns
+  // when no handler is running any more. A second call does nothing.
   void Shutdown(absl::Duration drain);
 
  private:

@@ -13,13 +13,13 @@ namespace capstan {
 grpc::Status ToGrpcStatus(const absl::Status& status);
 [[nodiscard]] absl::Status FromGrpcStatus(const grpc::Status& status);
 
-// A refusal may say how long to wait before the next try. This hint is a payload of the
+// A refusal may have a hint how long to wait before a retry. The hint is a payload of the
 // absl::Status, and trailing metadata (kRetryHint, in milliseconds) on the wire. 0: no hint.
 inline constexpr char kRetryHint[] = "grpc-retry-pushback-ms";
 [[nodiscard]] absl::Status WithRetryAfter(absl::Status status, absl::Duration wait);
-// Returns the hint, or kLongestRetryHint if a peer tells a longer one.
+// Returns the hint, limited to kLongestRetryHint.
 absl::Duration RetryAfter(const absl::Status& status);
-// What a caller waits at most, whatever a peer says.
+// The longest time that a caller waits, whatever a peer says.
 inline constexpr absl::Duration kLongestRetryHint = absl::Minutes(1);
 
 }  // namespace capstan

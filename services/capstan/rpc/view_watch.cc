@@ -15,7 +15,7 @@ CallId WatchView(EventLoop& loop, const Channel& chief, v1::WatchViewRequest req
   request.set_differences(true);
   return loop.Stream<v1::View>(
       chief, "/capstan.v1.Chief/WatchView", request,
-      // A view is no larger than one that can be told whole.
+      // A view is at most as large as one that can be sent whole.
       [reader = ViewReader(/*most_bytes=*/kMaxMessageBytes),
        on_view = std::move(on_view)](v1::View message) mutable -> absl::Status {
         absl::StatusOr<v1::View> view = reader.Read(std::move(message));

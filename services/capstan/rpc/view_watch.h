@@ -1,5 +1,5 @@
-// The watch of a job's view: how shards, workers and programs that are no part of a job are told
-// its views by the chief.
+// The watch of a job's view: how shards, workers and programs outside of the job receive its views
+// from the chief.
 #ifndef CAPSTAN_RPC_VIEW_WATCH_H_
 #define CAPSTAN_RPC_VIEW_WATCH_H_
 
@@ -12,10 +12,10 @@
 
 namespace capstan {
 
-// Asks the chief for the present view and every newer one, in polls of `loop`. The chief may tell
-// all but the first by their differences; `on_view` gets each whole. `on_end` runs once after the
-// last view; whoever goes on watching calls this again. A difference that cannot be read ends the
-// watch, with the error of ViewReader; it is logged.
+// Asks the chief for the present view and every newer one, in polls of `loop`. The chief may send
+// all but the first as differences; `on_view` gets each as a whole view. `on_end` runs once after
+// the last view; to go on watching, call this again. A difference that cannot be applied ends the
+// watch with the error of ViewReader; it is logged.
 CallId WatchView(EventLoop& loop, const Channel& chief, v1::WatchViewRequest request,
                  absl::AnyInvocable<void(v1::View)> on_view,
                  absl::AnyInvocable<void(absl::Status)> on_end);

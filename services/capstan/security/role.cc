@@ -31,7 +31,7 @@ constexpr std::array<RoleName, 6> kRoleNames = {{{Role::kChief, "chief"},
                                                  {Role::kClient, "client"},
                                                  {Role::kPusher, "pusher"}}};
 
-// Which roles may call each method ("/capstan.v1.Ps/Push"), as the protos say: one bit for each
+// Which roles may call each method ("/capstan.v1.Ps/Push"), according to the protos: one bit per
 // role.
 using Callers = std::map<std::string, uint32_t, std::less<>>;
 
@@ -76,7 +76,7 @@ Callers ReadCallers() {
   return callers;
 }
 
-// Returns whether one of a certificate's names is of `job`, and of a role of which `may` is true.
+// Returns true if one of a certificate's names has `job`, and a role for which `may` returns true.
 template <typename May>
 bool HasRole(std::span<const std::string> names, std::string_view job, const May& may) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& shown) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kKeyBytes = 32;
 
-// The first word of the sealed content, so that a seal of one kind is never right for another.
+// The first word of the sealed content, so that a seal of one kind is never valid for another.
 enum Kind : uint64_t { kTask = 1, kLane = 2, kRound = 3, kExamples = 4 };
 
 }  // namespace
@@ -48,7 +48,7 @@ uint64_t Sealer::OfExamples(uint64_t timeline, uint64_t examples) const {
   return Seal({kExamples, timeline, examples});
 }
 
-// Returns the first 64 bits of an HMAC-SHA256: too many for anybody to try out against a shard.
+// Returns the first 64 bits of an HMAC-SHA256: too many to be guessed by trying them on a shard.
 uint64_t Sealer::Seal(absl::Span<const uint64_t> words) const {
   if (key_.empty()) return 0;
   unsigned char digest[EVP_MAX_MD_SIZE];

@@ -1,7 +1,7 @@
-// Seals prove to shards what the chief or the coordinator of rounds has said, when workers carry it
-// to them. Only the chief and the shards know the key, so a worker can neither make a seal nor use
-// one for anything else. A worker that lies cannot pass for the holder of a lease, tell another
-// trainer's clock, close a round, or say that the job is further than it is.
+// Seals prove to shards what the chief or the coordinator of rounds has said when workers pass it
+// on to them. Only the chief and the shards know the key, so a worker can neither create a seal nor
+// use one for anything else. A dishonest worker cannot pass for the holder of a lease, report
+// another trainer's clock, close a round, or claim more progress of the job.
 #ifndef CAPSTAN_SECURITY_SEAL_H_
 #define CAPSTAN_SECURITY_SEAL_H_
 
@@ -15,16 +15,16 @@
 
 namespace capstan {
 
-// Each seal is for one timeline: none is right in a later one. *Immutable*.
+// Each seal is for one timeline, and invalid in a later one. *Immutable*.
 class Sealer {
  public:
-  // With an empty key, which a chief of an earlier version gives, every seal is 0, and every shown
-  // seal is right.
+  // With an empty key, as given by a chief of an earlier version, every seal is 0, and every seal
+  // is accepted.
   explicit Sealer(std::string key = "") : key_(std::move(key)) {}
 
   static std::string NewKey();  // Returns a random key.
 
-  // The seal of a lease of `trainer`; it is right only in requests of that trainer.
+  // Returns the seal of a lease of `trainer`; it is valid only in requests of that trainer.
   uint64_t OfTask(uint64_t timeline, TrainerId trainer, StreamId stream,
                   const Generation& generation) const;
   uint64_t OfLane(uint64_t timeline, TrainerId trainer, uint32_t lane,
@@ -32,7 +32,7 @@ class Sealer {
   uint64_t OfRound(uint64_t timeline, const RoundCommit& closed) const;
   uint64_t OfExamples(uint64_t timeline, uint64_t examples) const;
 
-  // Returns whether `shown`, the seal in a request, is the right one, `made`.
+  // Returns true if `shown`, the seal in a request, equals the right one, `made`.
   bool IsRight(uint64_t shown, uint64_t made) const { return key_.empty() || shown == made; }
 
   const std::string& key() const { return key_; }

@@ -12,9 +12,9 @@ namespace capstan {
 namespace {
 
 constexpr int kSecretBytes = 32;
-constexpr size_t kMostBytes = 64;  // No secret is longer, also in a release to come.
+constexpr size_t kMostBytes = 64;  // No secret is longer, not even in later versions.
 
-// The first bytes of what is hashed, so that no other hash of a secret tells its incarnation.
+// The first bytes of what is hashed, so that no other hash of a secret reveals its incarnation.
 constexpr std::string_view kPurpose = "capstan shard incarnation";
 
 }  // namespace

@@ -1,7 +1,7 @@
-// By what the chief knows the process of a shard. The view tells everybody in the job the
-// incarnations of the shards, so a shard makes its own of a secret, which it tells the chief alone.
-// Whoever cannot show the secret is not that process, and each chief can tell, without having been
-// told anything by the one before.
+// How the chief recognizes the process of a shard. The view shows everyone in the job the
+// incarnations of the shards, so a shard derives its incarnation from a secret, which it sends only
+// to the chief. A peer that does not know the secret is not that process, and every chief can
+// verify that without information from its predecessor. told anything by the one before.
 #ifndef CAPSTAN_SECURITY_SHARD_SECRET_H_
 #define CAPSTAN_SECURITY_SHARD_SECRET_H_
 
@@ -15,12 +15,13 @@ namespace capstan {
 // Returns a random secret for the process of a shard.
 std::string NewShardSecret();
 
-// Returns the incarnation that is made of the secret; never 0. It is the same in every release: a
-// chief may be of another one than its shards. Nobody finds the secret by the incarnation.
+// Returns the incarnation that is derived from the secret; never 0. It is the same in every
+// version, because the chief may run another one than its shards. The secret cannot be computed
+// from it.
 Incarnation IncarnationOfSecret(std::string_view secret);
 
-// Returns true if the incarnation is made of this secret, which comes from outside: one that is
-// longer than any process has is of none, and costs nobody the time to hash it.
+// Returns true if the incarnation is derived from this secret, which comes from outside. A secret
+// that is longer than those of processes is rejected without the cost of hashing it.
 bool IsSecretOf(std::string_view secret, Incarnation incarnation);
 
 }  // namespace capstan

@@ -17,7 +17,7 @@ namespace {
 
 std::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
-// Checks for each call whether the client's certificate gives it a role that may make the call.
+// Checks for each call whether the client's certificate has a role that may make the call.
 class RoleCheck : public grpc::AuthMetadataProcessor {
  public:
   explicit RoleCheck(std::string job) : job_(std::move(job)) {}

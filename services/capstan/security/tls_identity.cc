@@ -87,7 +87,7 @@ std::vector<PeerName> NamesOf(X509* certificate) {
   return names;
 }
 
-// Returns whether the authority has certified the first of the chain, at `now`.
+// Returns true if the authority has certified the first of the chain, at `now`.
 absl::Status VerifyChain(const std::vector<Certificate>& chain,
                          const std::vector<Certificate>& authority, const std::string& file,
                          absl::Time now) {

@@ -11,9 +11,9 @@
 
 namespace capstan {
 
-// The content of a folder as Kubernetes mounts a secret of the type kubernetes.io/tls: `tls.crt`
-// (the process's certificate, then the intermediate ones up to the authority), `tls.key`, and
-// `ca.crt`, the authority that certifies all processes of the job.
+// The files in a folder as Kubernetes mounts a secret of the type kubernetes.io/tls: `tls.crt` (the
+// process's certificate, then the intermediate ones up to the authority), `tls.key`, and `ca.crt`,
+// the authority that certifies all processes of the job.
 struct TlsIdentity {
   std::string certificate_file;
   std::string key_file;
@@ -24,12 +24,12 @@ struct TlsIdentity {
   const std::string& job() const { return names.front().job; }
 };
 
-// Reads the folder. INVALID_ARGUMENT, naming the file: it is missing or no PEM; the key may be read
-// by everybody or belongs to another certificate; the certificate is not the authority's, is
-// expired or not yet valid at `now`, or names no role, or roles of several jobs.
+// Reads the folder. INVALID_ARGUMENT, with the file: it is missing or not PEM; the key is readable
+// by everybody or belongs to another certificate; the certificate is not issued by the authority,
+// is expired or not yet valid at `now`, or names no role, or roles of several jobs.
 absl::StatusOr<TlsIdentity> LoadTlsIdentity(const std::string& folder, absl::Time now);
 
-// Reads the file and returns when its certificate expires; InfinitePast: it cannot be read.
+// Reads the file and returns when its certificate expires; InfinitePast if it cannot be read.
 absl::Time CertificateEnd(const std::string& certificate_file);
 
 }  // namespace capstan

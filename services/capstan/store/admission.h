@@ -16,14 +16,14 @@ struct Candidate {
   uint32_t seen = 0;
 };
 
-// Counts the pushes of keys that have no row. When there are too many candidates, one is taken from
-// the count of each, and those whose count is then 0 are forgotten. Thread-compatible.
+// Counts the pushes of keys that have no row. If there are too many candidates, the count of each
+// is decreased by one, and those whose count is then 0 are forgotten. Thread-compatible.
 class Admission {
  public:
   explicit Admission(uint32_t threshold) : threshold_(threshold) {}
 
-  // Counts `times` pushes of the key. Returns true when the key is to get its row; it is then no
-  // candidate any more.
+  // Counts `times` pushes of the key. Returns true when the key should get its row; it is then not
+  // a candidate any more.
   bool Admit(uint64_t key, uint32_t times, size_t max_candidates);
 
   void Restore(const Candidate& candidate) { seen_[candidate.key] = candidate.seen; }

@@ -1,4 +1,4 @@
-// Copies of rows from before their first change since a mark.
+// Copies of rows as they were before their first change since a mark.
 #ifndef CAPSTAN_STORE_BEFORE_IMAGES_H_
 #define CAPSTAN_STORE_BEFORE_IMAGES_H_
 
@@ -19,7 +19,7 @@ class BeforeImages {
   // Copies the row. REQUIRES: there is no image of this key; `row` is row_bytes long.
   void Add(uint64_t key, const char* row);
 
-  // Returns the bytes of the row's image, valid until the next Add; nullptr: there is none.
+  // Returns the bytes of the row's image, valid until the next Add; null if there is none.
   char* Find(uint64_t key);
 
   void ForEachKey(absl::FunctionRef<void(uint64_t)> visit) const;

@@ -110,7 +110,7 @@ void DenseBlocks::RestoreWeights(BlockId id, absl::Span<const float> weights) {
                                       block.tensor->spec.optimizer().learning_rate());
 }
 
-// ---- a copy as of a moment ----
+// ---- a copy as of one moment ----
 
 void DenseBlocks::Mark(bool changes_only) {
   for (Stored& block : stored_) {

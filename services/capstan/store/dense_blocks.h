@@ -1,4 +1,4 @@
-// The dense blocks that live in one partition.
+// The dense blocks of one partition.
 #ifndef CAPSTAN_STORE_DENSE_BLOCKS_H_
 #define CAPSTAN_STORE_DENSE_BLOCKS_H_
 
@@ -22,9 +22,9 @@ namespace capstan {
 // Thread-compatible: guarded by its partition's mutex.
 class DenseBlocks {
  public:
-  // Makes the blocks that `layout` (made from job.tensors) gives to the partition, with initial
-  // values: a pure function of (job.seed, tensor's name, index in the tensor). INVALID_ARGUMENT: a
-  // tensor's settings are impossible; the message names the tensor.
+  // Creates the blocks that `layout` (computed from job.tensors) assigns to the partition, with
+  // initial values: a pure function of (job.seed, tensor's name, index in the tensor).
+  // INVALID_ARGUMENT: a tensor's settings are impossible; the message names the tensor.
   static absl::StatusOr<std::unique_ptr<DenseBlocks>> Create(const v1::JobSpec& job,
                                                              const DenseLayout& layout,
                                                              PartitionIndex partition);
@@ -32,7 +32,7 @@ class DenseBlocks {
   bool contains(BlockId id) const { return places_.contains(id); }
   const std::vector<Block>& blocks() const { return blocks_; }  // In order of their ids.
 
-  // Returns nullptr if the block is not in this partition.
+  // Returns null if the block is not in this partition.
   const Block* Find(BlockId id) const;
 
   // REQUIRES: contains(id).
@@ -44,8 +44,8 @@ class DenseBlocks {
   absl::Span<const float> Weights(BlockId id) const;
 
   // Updates the block once, with the weighted sum of the gradients, added in the given order.
-  // REQUIRES: contains(id); `gradients` is not empty; values (and pulled, unless empty) have the
-  // block's length.
+  // REQUIRES: contains(id); `gradients` is not empty; `values` (and `pulled`, unless empty) have
+  // the block's length.
   void Apply(BlockId id, absl::Span<const BlockGradient> gradients, const UpdateContext& context);
 
   // ---- for checkpoints ----
@@ -56,16 +56,16 @@ class DenseBlocks {
   // INVALID_ARGUMENT: `state` has another length.
   absl::Status Restore(BlockId id, absl::Span<const float> state);
 
-  // Sets the block's weights, which another optimizer may have made; its slots become those of a
-  // new block. REQUIRES: contains(id); `weights` has the block's length.
+  // Sets the block's weights, which may come from another optimizer, and initializes its slots.
+  // REQUIRES: contains(id); `weights` has the block's length.
   void RestoreWeights(BlockId id, absl::Span<const float> weights);
 
-  // ---- a copy as of a moment; see Table ----
+  // ---- a copy as of one moment; see Table ----
 
   void Mark(bool changes_only);
-  // IsMarked returns whether the copy holds the block and has not read it yet. ReadMarked returns
-  // its state as of the mark, valid until the next change of the block; each block is read once.
-  // REQUIRES: Mark() was called; contains(id).
+  // IsMarked returns true if the copy contains the block and has not read it yet. ReadMarked
+  // returns its state as of the mark, valid until the next change of the block; each block is read
+  // once. REQUIRES: Mark() was called; contains(id).
   bool IsMarked(BlockId id) const { return stored(id).wanted; }
   absl::Span<const float> ReadMarked(BlockId id);
   void Unmark();
@@ -83,14 +83,14 @@ class DenseBlocks {
   struct Stored {
     Parameters parameters() { return {state.data(), state.data() + length, length}; }
 
-    const Tensor* tensor = nullptr;  // In tensors_.
+    const Tensor* tensor = nullptr;  // Points into tensors_.
     size_t length = 0;
     std::vector<float> state = {};  // Weights, then slots.
 
-    bool changed = true;  // Changed since the mark; without a mark, since the last safe copy.
-    bool marked_changed = true;      // Changed between the last safe copy and the mark.
-    bool wanted = false;             // The copy holds the block, and has not read it yet.
-    std::vector<float> before = {};  // The state as of the mark, if it has changed meanwhile.
+    bool changed = true;  // Changed since the mark; without a mark, since the last stored copy.
+    bool marked_changed = true;      // Changed between the last stored copy and the mark.
+    bool wanted = false;             // The copy contains the block, and has not read it yet.
+    std::vector<float> before = {};  // The state as of the mark, if it has changed since.
   };
 
   explicit DenseBlocks(uint64_t seed) : seed_(seed) {}
@@ -107,7 +107,7 @@ class DenseBlocks {
   std::vector<Stored> stored_;
   absl::flat_hash_map<BlockId, size_t> places_;
   size_t kept_floats_ = 0;
-  // Scratch of Apply, kept for its capacity.
+  // Scratch memory of Apply.
   std::vector<float> sum_;
   std::vector<float> compensated_;
 };

@@ -1,5 +1,5 @@
-// The sum of several gradients, row by row: which keys occur in them, and the weighted sum of the
-// gradients of each key.
+// The sum of several gradients, row by row: which keys occur in them, and for each key the weighted
+// sum of its gradients.
 #ifndef CAPSTAN_STORE_GRADIENT_SUM_H_
 #define CAPSTAN_STORE_GRADIENT_SUM_H_
 
@@ -14,20 +14,20 @@
 namespace capstan {
 
 // The distinct keys of some gradients, in the order of their first occurrence, and where each
-// occurs. Used again for many updates, to keep its memory. Thread-compatible.
+// occurs. Reused for many updates, to keep its memory. Thread-compatible.
 class KeyGroups {
  public:
-  // Finds the groups. `gradients` must live as long as they are used.
+  // Finds the groups. `gradients` must live as long as this object is used.
   void Build(absl::Span<const RowGradients> gradients);
 
   size_t size() const { return keys_.size(); }
   uint64_t key(size_t group) const { return keys_[group]; }
 
-  // Returns how many gradients hold the key, not counting those that WeighRows has left out.
+  // Returns how many gradients contain the key, not counting those that WeighRows has excluded.
   uint32_t GradientsWith(size_t group) const;
 
-  // Gives each row of a gradient that tells its versions the weight weigh(group, version as
-  // pulled), beside the gradient's own weight. With weight 0 the row is left out of that gradient.
+  // Gives each row of a gradient with versions the weight weigh(group, pulled version), in addition
+  // to the gradient's own weight. A weight of 0 excludes the row of that gradient.
   template <typename Weigh>
   void WeighRows(const Weigh& weigh) {
     row_weights_.assign(occurrences_.size(), 1);
@@ -63,8 +63,8 @@ class KeyGroups {
   size_t PlaceOf(const Occurrence& occurrence) const {
     return static_cast<size_t>(&occurrence - occurrences_.data());
   }
-  // The weight of a row of a gradient, given the first occurrence of its key there: all occurrences
-  // in one gradient come from one pull of the row.
+  // Returns the weight of a row of a gradient, given the first occurrence of its key there: all
+  // occurrences in one gradient come from one pull of the row.
   float RowWeight(const Occurrence& first) const {
     return row_weights_.empty() ? 1 : row_weights_[PlaceOf(first)];
   }
@@ -72,13 +72,13 @@ class KeyGroups {
 
   absl::Span<const RowGradients> gradients_;
   std::vector<uint64_t> keys_;  // By group.
-  std::vector<Occurrence>
-      occurrences_;  // In the order of the gradients; sorted by group if any repeats.
-  std::vector<uint32_t>
-      group_of_;  // By occurrence, while occurrences_ is in the order of the gradients.
+  // In the order of the gradients; sorted by group if any key repeats.
+  std::vector<Occurrence> occurrences_;
+  // By occurrence, while occurrences_ is in the order of the gradients.
+  std::vector<uint32_t> group_of_;
   // By group, with one more at the end; empty if every key occurs once.
   std::vector<uint32_t> begin_;
-  // By occurrence, in the order of occurrences_; empty: all are 1.
+  // By occurrence, in the order of occurrences_; empty if all are 1.
   std::vector<float> row_weights_;
   std::vector<uint32_t> slots_;  // Open addressing: group + 1, or 0.
   std::vector<float> sum_;

@@ -1,5 +1,5 @@
-// How many of a table's rows are hot, and for how many of these the last safe copy lacks the latest
-// changes: this says how much their loss would be felt.
+// How many of a table's rows are hot, and for how many of these the last stored copy lacks the
+// latest changes: a measure of how much their loss would matter.
 #ifndef CAPSTAN_STORE_HOT_ROWS_H_
 #define CAPSTAN_STORE_HOT_ROWS_H_
 
@@ -12,11 +12,11 @@
 
 namespace capstan {
 
-// The table adds every row with its frequency and change, and removes it with the old values before
-// either changes. Thread-compatible.
+// The table must add every row with its frequency and change, and remove it with the old values
+// before either changes. Thread-compatible.
 class HotRows {
  public:
-  static constexpr uint32_t kPushes = 32;  // A row is hot once so many pushes have held it.
+  static constexpr uint32_t kPushes = 32;  // A row is hot once this many pushes contained it.
 
   void Add(uint32_t frequency, RowChange change) { Of(change) += frequency >= kPushes; }
   void Remove(uint32_t frequency, RowChange change) { Of(change) -= frequency >= kPushes; }

@@ -1,5 +1,5 @@
-// Initial values of parameters: pure functions of a seed and a place, so that a row or a tensor
-// comes out the same wherever and whenever it is created, bit for bit.
+// Initial values of parameters: pure functions of a seed and a place, so that a row or a tensor is
+// bit-equal wherever and whenever it is created.
 #ifndef CAPSTAN_STORE_INITIALIZER_H_
 #define CAPSTAN_STORE_INITIALIZER_H_
 
@@ -22,7 +22,7 @@ struct InitialPlace {
 // INVALID_ARGUMENT: the kind is unknown, or the scale is not finite.
 absl::Status CheckInitializer(const v1::Initializer& initializer);
 
-// Writes the `count` float32s of `place` and the elements after it to `values`, which may have any
+// Writes `count` float32s, for `place` and the indexes after it, to `values`, which may have any
 // alignment. REQUIRES: CheckInitializer is OK.
 void FillInitial(const v1::Initializer& initializer, InitialPlace place, void* values,
                  size_t count);

@@ -5,7 +5,7 @@
 namespace capstan {
 namespace {
 
-// The rows of so many keys fit into a part of the second-level cache until they are used.
+// The rows of this many keys fit into a part of the second-level cache until they are used.
 constexpr size_t kKeysTogether = 128;
 
 }  // namespace
@@ -18,7 +18,7 @@ size_t AskAhead(absl::Span<const WantedRows> wanted, size_t begin, RowUse use) {
     if (keys > kKeysTogether) break;
   }
   if (end - begin == 1) return end;  // A single table prefetches among its own keys.
-  // Each step reads what the step before has prefetched.
+  // Each step reads what the previous step has prefetched.
   const absl::Span<const WantedRows> together = wanted.subspan(begin, end - begin);
   for (const WantedRows& rows : together) Prefetch(rows.table, sizeof(Table));
   for (const WantedRows& rows : together) rows.table->AskForIndex(rows.keys, use);

@@ -1,6 +1,6 @@
-// Prefetches rows of several tables before the first of them is looked up. When there are many
-// tables, a partition's share of a request holds only a few keys of each, too few for one table to
-// overlap its cache misses. Prefetching changes no result.
+// Prefetches rows of several tables before the first of them is looked up. If there are many
+// tables, a partition's share of a request has only a few keys of each: too few to overlap cache
+// misses within one table. Prefetching does not change results.
 #ifndef CAPSTAN_STORE_LOOK_AHEAD_H_
 #define CAPSTAN_STORE_LOOK_AHEAD_H_
 
@@ -20,7 +20,7 @@ struct WantedRows {
 
 // Prefetches what the use of wanted[begin] and of some entries after it will read. Returns the
 // index after the last of these, which is greater than `begin`. REQUIRES: begin < wanted.size(),
-// and nobody changes the tables meanwhile.
+// and the tables do not change meanwhile.
 size_t AskAhead(absl::Span<const WantedRows> wanted, size_t begin, RowUse use);
 
 // Calls visit(i) for each entry of `wanted`, in order, after prefetching what it reads.

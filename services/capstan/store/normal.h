@@ -1,6 +1,6 @@
 // The normal distribution's quantile function, computed only with additions, multiplications,
-// divisions and square roots: so it gives the same bits on every machine, which the C library's log
-// does not promise.
+// divisions and square roots, so that the result is bit-equal on every machine, which the C
+// library's log does not guarantee.
 #ifndef CAPSTAN_STORE_NORMAL_H_
 #define CAPSTAN_STORE_NORMAL_H_
 

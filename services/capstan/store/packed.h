@@ -1,5 +1,5 @@
-// Views of keys and floats as messages hold them: packed little-endian, at any alignment. The bytes
-// must outlive the views.
+// Views of keys and floats in messages: packed little-endian, at any alignment. The bytes must
+// outlive the views.
 #ifndef CAPSTAN_STORE_PACKED_H_
 #define CAPSTAN_STORE_PACKED_H_
 
@@ -62,7 +62,7 @@ class PackedFloats {
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
-  // The bytes from the i-th float on.
+  // The bytes beginning at the i-th float.
   const void* at(size_t i) const { return data_ + i * sizeof(float); }
 
  private:

@@ -18,7 +18,7 @@ namespace capstan {
 // Thread-compatible: guarded by its partition's mutex.
 class PartitionStore {
  public:
-  // `layout`: made from job.tensors and job.partition_count. `arena`, if any, must outlive the
+  // `layout`: computed from job.tensors and job.partition_count. `arena`, if any, must outlive the
   // store.
   static absl::StatusOr<std::unique_ptr<PartitionStore>> Create(const v1::JobSpec& job,
                                                                 const DenseLayout& layout,
@@ -27,9 +27,9 @@ class PartitionStore {
 
   PartitionIndex partition() const { return partition_; }
 
-  // nullptr if the job has no such table.
+  // Returns null if the job has no such table.
   Table* FindTable(TableId id);
-  // Returns the table's index in tables(), without touching any table; tables().size() if there is
+  // Returns the table's index in tables(), without accessing any table; tables().size() if there is
   // no such table.
   size_t PlaceOf(TableId id) const;
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }  // As in the job.
@@ -37,12 +37,12 @@ class PartitionStore {
   DenseBlocks& blocks() { return *blocks_; }
   const DenseBlocks& blocks() const { return *blocks_; }
 
-  // Copies the weights of a partition with the same tables and blocks, which other optimizers may
-  // have made; slots begin anew. FAILED_PRECONDITION: tables have other widths. REQUIRES: nothing
-  // has been pushed to this store, nor restored.
+  // Copies the weights of a partition with the same tables and blocks, which may come from other
+  // optimizers; slots are initialized. FAILED_PRECONDITION: tables have other widths. REQUIRES:
+  // nothing was pushed to, or restored in, this store before.
   absl::Status TakeWeights(const PartitionStore& other);
 
-  // ---- a copy as of a moment; see Table ----
+  // ---- a copy as of one moment; see Table ----
 
   void Mark(bool changes_only);
   void Unmark();

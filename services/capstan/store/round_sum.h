@@ -1,9 +1,9 @@
-// The sum of those gradients of a synchronous round that one partition has added already, so that
-// it need not hold each of them until the round closes.
+// The sum of those gradients of a synchronous round that one partition has already added, so that
+// it need not keep each of them until the round closes.
 //
-// Adding gradients ahead of the update gives the same bits as adding them in the update:
-// Table::Apply and DenseBlocks::Apply add one gradient after another to the sum of those before,
-// and take this sum as the first gradient.
+// Adding gradients before the update is bit-equal to adding them in the update: Table::Apply and
+// DenseBlocks::Apply add one gradient after another to the sum of those before, and take this sum
+// as the first gradient.
 #ifndef CAPSTAN_STORE_ROUND_SUM_H_
 #define CAPSTAN_STORE_ROUND_SUM_H_
 
@@ -28,12 +28,12 @@ class RoundSum {
   void AddRows(TableId table, size_t dim, const RowGradients& gradient);
   void AddBlock(BlockId block, const BlockGradient& gradient);
 
-  // Returns the sum as a gradient of weight 1; nullopt: nothing has been added. Valid until the
-  // next call that changes the object.
+  // Returns the sum as a gradient of weight 1; nullopt if nothing was added. Valid until the next
+  // call that changes the object.
   std::optional<RowGradients> rows(TableId table) const;
   std::optional<BlockGradient> block(BlockId block) const;
 
-  // Clear the sums for the next round, and keep their memory for it.
+  // Clear the sums for the next round, but keep their memory for it.
   void ClearRows();
   void ClearBlocks();
 
@@ -48,8 +48,9 @@ class RoundSum {
   };
 
   absl::flat_hash_map<TableId, Rows> rows_;
-  absl::flat_hash_map<BlockId, std::vector<float>> blocks_;  // Empty: nothing has been added.
-  KeyGroups groups_;                                         // Scratch.
+  absl::flat_hash_map<BlockId, std::vector<float>>
+      blocks_;        // A vector is empty if nothing was added.
+  KeyGroups groups_;  // Scratch.
 };
 
 }  // namespace capstan

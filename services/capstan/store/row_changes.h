@@ -1,5 +1,5 @@
-// Which rows have changed since which copy of a table. This is kept in bits apart from the rows, so
-// a copy of the changes alone finds the changed rows without reading the others.
+// Which rows have changed since which copy of a table. These are bits stored apart from the rows,
+// so that a copy of the changes finds the changed rows without reading the others.
 #ifndef CAPSTAN_STORE_ROW_CHANGES_H_
 #define CAPSTAN_STORE_ROW_CHANGES_H_
 
@@ -12,20 +12,20 @@
 
 namespace capstan {
 
-// When a row last changed. The mark is the moment of a copy that is not known to be safe yet.
+// When a row last changed. The mark is the moment of a copy that is not known to be stored yet.
 enum class RowChange : uint8_t {
-  kSaved,   // Before the last safe copy.
-  kMarked,  // After the last safe copy, and before the mark.
-  kFresh,   // After the mark; without a mark, after the last safe copy.
+  kSaved,   // Before the last stored copy.
+  kMarked,  // After the last stored copy, and before the mark.
+  kFresh,   // After the mark; without a mark, after the last stored copy.
 };
 
-// When each of many rows last changed. Rows are numbered without gaps, as in RowSlabs.
+// When each of many rows last changed. Rows are numbered contiguously, as in RowSlabs.
 // Thread-compatible.
 class RowChanges {
  public:
   uint32_t size() const { return size_; }
 
-  // Prefetches the memory that tells of `row`.
+  // Prefetches the memory with the bits of `row`.
   void Prefetch(uint32_t row) const { capstan::Prefetch(&words_[row / kBits], sizeof(Word)); }
 
   RowChange of(uint32_t row) const {
@@ -39,18 +39,18 @@ class RowChanges {
     words_[row / kBits].marked &= ~Bit(row);
   }
 
-  // Adds a row that is kSaved.
+  // Adds a row with the state kSaved.
   void Append();
   // Removes `row`; the last row gets its number.
   void Remove(uint32_t row);
 
-  // Sets the mark: every change so far is before it. REQUIRES: the mark before has been settled.
+  // Sets the mark: every change so far is before it. REQUIRES: the previous mark has been settled.
   void Mark();
-  // Ends the mark. `safe`: the copy is safe; otherwise it has come to nothing.
+  // Ends the mark. `safe`: the copy is stored; otherwise it was abandoned.
   void Settle(bool safe);
 
   // Calls visit(row) for each row that has not changed since the mark, in ascending order; with
-  // `changes_only`, if it is kMarked.
+  // `changes_only`, only for those that are kMarked.
   template <typename Visit>
   void ForEachKept(bool changes_only, const Visit& visit) const {
     for (size_t i = 0; i < words_.size(); ++i) {

@@ -1,9 +1,9 @@
 // How many of a table's rows were last touched in each epoch. An epoch is between a sixteenth and
-// an eighth of the time after which a row expires. A row lapses, and does not count any more, once
-// all of its epoch has expired.
+// an eighth of the time after which a row expires. Once all of its epoch has expired, a row has
+// lapsed, and does not count any more.
 //
-// Which rows lapse depends on the rows and the job's progress alone. So two copies of a table agree
-// on which rows count, although one may still hold lapsed rows that the other has swept.
+// Which rows have lapsed depends only on the rows and the job's progress. So two copies of a table
+// agree on which rows count, although one may still contain lapsed rows that the other has swept.
 #ifndef CAPSTAN_STORE_ROW_EPOCHS_H_
 #define CAPSTAN_STORE_ROW_EPOCHS_H_
 
@@ -17,8 +17,8 @@
 
 namespace capstan {
 
-// The table adds every row with the time of its last touch, and removes it with the same time. All
-// times are in the table's units (TouchClock). Thread-compatible.
+// The table must add every row with the time of its last touch, and remove it with the same time.
+// All times are in the table's units (TouchClock). Thread-compatible.
 class RowEpochs {
  public:
   // A row expires when it is older than `expiry`; 0: never, and nothing is counted.
@@ -59,7 +59,7 @@ class RowEpochs {
 
   const uint64_t expiry_;
   const int shift_;
-  std::map<uint32_t, size_t> rows_;  // By epoch; there are few epochs, for lapsed rows are swept.
+  std::map<uint32_t, size_t> rows_;  // By epoch; there are few epochs, as lapsed rows are swept.
 };
 
 }  // namespace capstan

@@ -13,8 +13,7 @@ void RowIndex::Insert(uint32_t tag, uint32_t row) {
   ++size_;
 }
 
-// Leaves no tombstones: entries behind the hole move up, as far as they may without passing their
-// home.
+// Leaves no tombstones: entries after the hole move up, but not before their home.
 void RowIndex::Erase(uint32_t tag, uint32_t row) {
   size_t hole = PlaceOf(tag, row);
   const size_t capacity = entries_.size();

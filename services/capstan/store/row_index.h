@@ -1,6 +1,6 @@
-// Finds the number of a key's row, by open addressing over entries of 8 bytes, of which a cache
-// line holds 8. The key itself lies in the row; an entry holds 32 bits of the key's hash (the tag)
-// and the row's number, so growing never touches a row.
+// Finds the number of a key's row, by open addressing over entries of 8 bytes, 8 of which fit into
+// a cache line. The key itself is in the row; an entry has 32 bits of the key's hash (the tag) and
+// the row's number, so growing never accesses a row.
 #ifndef CAPSTAN_STORE_ROW_INDEX_H_
 #define CAPSTAN_STORE_ROW_INDEX_H_
 
@@ -20,16 +20,17 @@ class RowIndex {
   static constexpr uint32_t kMaxRows = kNone - 2;
   static constexpr size_t kMaxBytesPerRow = 16;
 
-  // Uses another seed than PartitionOfKey, because the keys of a partition agree in some bits of
-  // that hash.
+  // Uses another seed than PartitionOfKey, because in that hash the keys of a partition have some
+  // bits in common.
   explicit RowIndex(uint64_t table_seed) : seed_(Mix64(table_seed + 1)), entries_(kMinCapacity) {}
 
   uint32_t TagOf(uint64_t key) const { return static_cast<uint32_t>(Mix64(key ^ seed_) >> 32); }
 
-  // Prefetches the cache line where Find will begin.
+  // Prefetches the cache line at which Find will begin.
   void Prefetch(uint32_t tag) const { capstan::Prefetch(&entries_[Home(tag)], sizeof(uint64_t)); }
 
-  // Returns the first row with this tag, most likely the one looked for, or kNone. Touches no row.
+  // Returns the first row with this tag, which is most likely the right one, or kNone. Accesses no
+  // row.
   uint32_t FirstCandidate(uint32_t tag) const {
     return Find(tag, [](uint32_t) { return true; });
   }
@@ -46,7 +47,7 @@ class RowIndex {
   // REQUIRES: `row` is not in the index, and is at most kMaxRows.
   void Insert(uint32_t tag, uint32_t row);
 
-  // REQUIRES, for both: the index has the pair.
+  // Both REQUIRE that the index contains the pair.
   void Erase(uint32_t tag, uint32_t row);
   void Renumber(uint32_t tag, uint32_t from, uint32_t to);
 

@@ -9,8 +9,8 @@
 namespace capstan {
 namespace {
 
-// Large enough that allocating is rare, small enough that a half empty slab in each of 256
-// partitions is nothing.
+// Large enough that allocations are rare, small enough that a half empty slab in each of 256
+// partitions does not matter.
 constexpr size_t kSlabBytes = 256 * 1024;
 // The same for the first slabs, which each of many tables has in each of 256 partitions.
 constexpr size_t kFirstSlabBytes = 16 * 1024;
@@ -37,7 +37,7 @@ void RowSlabs::Return::operator()(char* slab) const {
 RowSlabs::Slab RowSlabs::NewSlab() const {
   const size_t rows = FirstOf(slabs_.size() + 1) - FirstOf(slabs_.size());
   const size_t bytes = (rows * row_bytes_ + kCacheLine - 1) / kCacheLine * kCacheLine;
-  // Larger slabs hold a single huge row, and need no huge pages.
+  // Larger slabs contain a single huge row, and need no huge pages.
   if (arena_ != nullptr && bytes <= SlabArena::kMaxSlabBytes) {
     return Slab(arena_->Allocate(bytes), {arena_, bytes});
   }
@@ -55,7 +55,7 @@ uint32_t RowSlabs::Remove(uint32_t row) {
   const uint32_t last = size_ - 1;
   if (row != last) std::memcpy(Address(row), Address(last), row_bytes_);
   --size_;
-  // One empty slab stays, so that a table at its limit does not free and allocate in turns.
+  // One empty slab is kept, so that a table at its limit does not free and allocate in turns.
   if (slabs_.size() >= 2 && FirstOf(slabs_.size() - 2) >= size_) slabs_.pop_back();
   return last;
 }

@@ -1,7 +1,7 @@
-// The memory of a table's rows, which are numbered without gaps. It consists of slabs: each is as
-// large as all before it together, until they reach a size at which allocating is rare. So a small
-// table takes little memory, which matters because a job has one in each partition for each of its
-// tables.
+// The memory of a table's rows, which are numbered contiguously. It consists of slabs: each is as
+// large as all before it together, until they reach a size at which allocations are rare. So a
+// small table takes little memory, which matters because a job has one in each partition for each
+// of its tables.
 #ifndef CAPSTAN_STORE_ROW_SLABS_H_
 #define CAPSTAN_STORE_ROW_SLABS_H_
 
@@ -39,12 +39,12 @@ class RowSlabs {
     size_t tail_offset_;
   };
 
-  // `arena` must outlive this object; nullptr: slabs come from malloc.
+  // `arena` must outlive this object; null: slabs come from malloc.
   explicit RowSlabs(size_t floats, SlabArena* arena = nullptr);
 
   uint32_t size() const { return size_; }
   Row at(uint32_t row) const { return Row(Address(row), tail_offset_); }
-  // A row of the same layout whose bytes lie elsewhere, aligned for a uint64_t.
+  // Returns a row of the same layout at `bytes`, which must be aligned for a uint64_t.
   Row Over(char* bytes) const { return Row(bytes, tail_offset_); }
 
   // Prefetches the first `bytes` of a row: its key, then its floats.
@@ -55,10 +55,11 @@ class RowSlabs {
     if (!slabs_.empty()) capstan::Prefetch(slabs_.data(), sizeof(Slab));
   }
 
-  // Adds a row of unspecified content and returns its number.
+  // Adds a row with unspecified content and returns its number.
   uint32_t Append();
 
-  // Removes the row by moving the last row to its place. Returns the number that the moved row had.
+  // Removes the row by moving the last row to its place. Returns the former number of the moved
+  // row.
   uint32_t Remove(uint32_t row);
 
   size_t row_bytes() const { return row_bytes_; }

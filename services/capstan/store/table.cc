@@ -16,14 +16,14 @@ namespace {
 // How many keys' index entries are prefetched together.
 constexpr size_t kBatch = 64;
 
-// How many rows are prefetched ahead of their use. An update touches more of a row than a lookup,
-// and a core waits for only so many cache lines at a time.
+// How many rows are prefetched ahead of their use. An update accesses more of a row than a lookup,
+// and a core can only have a limited number of outstanding cache lines.
 constexpr size_t kRowsAhead = 16;
 constexpr size_t kUpdatesAhead = 4;
 
-// If the rows of an update take at most so much, a part of the second-level cache, they are
-// prefetched whole while they are looked up. In a larger update only their keys are, and each row
-// is prefetched again shortly before its turn.
+// If the rows of an update take at most this much, a part of the second-level cache, they are
+// prefetched completely while they are looked up. In a larger update only their keys are, and each
+// row is prefetched again shortly before it is updated.
 constexpr size_t kNearBytes = 256 * 1024;
 
 constexpr size_t kMinCandidates = 4096;
@@ -126,7 +126,7 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
     SweepFor(admitted);
   }
 
-  // A constant rate is kept here, because the specification of schedules lies elsewhere in memory.
+  // A constant rate is kept here, because the specification of schedules is elsewhere in memory.
   const float rate =
       rate_is_constant_ ? constant_rate_ : LearningRate(spec_.optimizer(), progress_examples_);
   const bool near = RowsAreNear();
@@ -141,8 +141,7 @@ bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
   return true;
 }
 
-// Weighs rows by how often each has been updated since it was pulled. Returns false if nothing is
-// left.
+// Weighs rows by how often each was updated since it was pulled. Returns false if nothing is left.
 bool Table::WeighRows(const v1::UpdatePolicy& policy) {
   CAPSTAN_CHECK(counts_updates());
   uint64_t dropped = 0;
@@ -185,7 +184,7 @@ void Table::FindRows() {
       });
 }
 
-// Erases those of the found rows that have expired but are not swept yet: to an update they do not
+// Erases those of the found rows that have expired but are not swept yet: for an update they do not
 // exist. Returns true if there were any.
 bool Table::EraseExpired() {
   if (spec_.expire_after_examples() == 0) return false;
@@ -200,7 +199,7 @@ bool Table::EraseExpired() {
   return true;
 }
 
-// Marks the keys that are to get a row with kNew, and returns their number.
+// Marks the keys that will get a row with kNew, and returns their number.
 size_t Table::AdmitNew() {
   size_t admitted = 0;
   const size_t max_candidates =
@@ -303,7 +302,7 @@ void Table::Erase(uint32_t row) {
   if (moved != row) index_.Renumber(index_.TagOf(slabs_.at(row).key()), moved, row);
 }
 
-// The base does not move while there is a mark, because the images of rows hold times that count
+// The base does not move while there is a mark, because the images of rows contain times that count
 // from the base at which they were made.
 void Table::AdvanceClock() {
   if (mark_ != nullptr) return;

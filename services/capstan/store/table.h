@@ -1,11 +1,11 @@
-// The rows of one table that live in one partition.
+// The rows of one table that belong to one partition.
 //
 // A row is one block of memory: its key, weights, optimizer slots, {frequency, last touched}. A row
 // that does not exist reads as its initial values; pushes create rows, pulls never do.
 //
-// What becomes of a key depends on this partition's own history alone, never on addresses, wall
-// time or the order of rows in memory: a restored table with the same rows goes on bit-equal. Nor
-// does it depend on which of the expired rows have been swept already.
+// What happens to a key depends only on this partition's own history, never on addresses, wall time
+// or the order of rows in memory: a restored table with the same rows continues bit-equal. Nor does
+// it depend on which of the expired rows have been swept already.
 #ifndef CAPSTAN_STORE_TABLE_H_
 #define CAPSTAN_STORE_TABLE_H_
 
@@ -40,14 +40,14 @@
 
 namespace capstan {
 
-// Counts since the table was made.
+// Counted since the table was created.
 struct TableCounters {
   uint64_t updated = 0;  // Updates of single rows.
   uint64_t created = 0;
-  // Rows removed to stay within the byte budget: the least frequently pushed.
+  // Rows removed to stay within the byte budget: those that were pushed least frequently.
   uint64_t evicted = 0;
   uint64_t expired = 0;  // Rows removed because they were not touched for expire_after_examples.
-  uint64_t not_admitted = 0;  // Gradients of keys not yet seen often enough.
+  uint64_t not_admitted = 0;  // Gradients of keys that have not been seen often enough.
   uint64_t refused = 0;       // Gradients of new keys for which the budget had no room.
   uint64_t stale = 0;         // Gradients of rows that were too stale.
 
@@ -63,16 +63,16 @@ struct TableCounters {
   }
 };
 
-// A row as a checkpoint holds it. `state`: weights, then slots.
+// A row as in a checkpoint. `state`: weights, then slots.
 struct RowState {
   uint64_t key = 0;
-  uint32_t frequency = 0;  // Pushes that held the key; stays at its maximum.
+  uint32_t frequency = 0;  // How many pushes contained the key; does not wrap.
   uint64_t touched_examples = 0;
   absl::Span<const float> state;
-  RowVersion version = RowVersion::kNoRow;  // If it is known; see RowUpdates.
+  RowVersion version = RowVersion::kNoRow;  // If known; see RowUpdates.
 };
 
-// What rows are looked up for.
+// The purpose of looking up rows.
 enum class RowUse { kPull, kApply };
 
 // Thread-compatible: guarded by its partition's mutex.
@@ -91,18 +91,19 @@ class Table {
   bool counts_updates() const { return updates_.has_value(); }
 
   // Writes the weights of the keys, dim() floats for each in the given order, to `values`; and
-  // unless `versions` is nullptr, a RowVersion for each key to `versions`. Both may have any
-  // alignment. REQUIRES: if versions are wanted, rows have versions.
+  // unless `versions` is null, a RowVersion for each key to `versions`. Both may have any
+  // alignment. REQUIRES: if `versions` is not null, rows have versions.
   void Pull(PackedKeys keys, void* values, void* versions = nullptr) const;
 
-  // One update: updates every row that occurs in at least one gradient, with the weighted sum of
-  // its gradients, added in the given order. Returns false if context.row_policy left out every
-  // gradient as too stale. REQUIRES: values (and pulled, unless empty) have dim() floats for each
-  // key, `versions`, unless empty, one number; with a row_policy rows have versions.
+  // Performs one update: updates every row that occurs in at least one gradient, with the weighted
+  // sum of its gradients, added in the given order. Returns false if context.row_policy excluded
+  // every gradient as too stale. REQUIRES: `values` (and `pulled`, unless empty) have dim() floats
+  // for each key; `versions`, unless empty, have one number for each; with a row_policy rows have
+  // versions.
   bool Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context);
 
   // Prefetch memory that a use of these keys will read: first the index, then the rows that it
-  // names. For callers that go from table to table; see look_ahead.h.
+  // refers to. For callers that use several tables in turn; see look_ahead.h.
   void AskForIndex(PackedKeys keys, RowUse use) const;
   void AskForRows(PackedKeys keys, RowUse use) const;
 
@@ -124,72 +125,72 @@ class Table {
   // expired.
   void RestartProgress();
 
-  // Adds a row with weights that another optimizer may have made; its slots begin as those of a new
-  // row.
+  // Adds a row with weights that may come from another optimizer, and initializes its slots.
   absl::Status RestoreWeights(const RowState& row);
 
-  // Restore what a later copy of the table holds: a key's row replaces the one before, or is
+  // Restore the content of a later copy of the table: a key's row replaces the earlier one, or is
   // erased.
   absl::Status RestoreChangedRow(const RowState& row);
   void RestoreErased(uint64_t key);
   void ForgetCandidates() { admission_.Clear(); }
 
-  // The version of a key's row, and the life of the row that was made last, for a copy that goes to
+  // The version of a key's row, and the life of the last created row, for a copy that is sent to
   // another shard. REQUIRES: counts_updates().
   RowVersion VersionOf(uint64_t key) const;
   uint32_t life() const { return updates_->life(); }
   void RestoreLife(uint32_t life) { updates_->RestoreLife(life); }
 
-  // ---- a copy as of a moment, taken in pieces while updates go on ----
+  // ---- a copy as of one moment, read in pieces while updates go on ----
 
   // Sets the mark: until Unmark() every row that has not been read yet is copied before its first
-  // change, so that the state as of now can be read. With `changes_only` this holds for the rows
-  // only that have changed since the last safe copy. REQUIRES: the mark before has been settled;
-  // changes_only only if changes_known().
+  // change, so that the present state can be read later. With `changes_only` this applies only to
+  // rows that have changed since the last stored copy. REQUIRES: the previous mark has been
+  // settled; changes_only only if changes_known().
   void Mark(bool changes_only);
-  // The mark. REQUIRES: Mark() was called, and not Unmark() since.
+  // Returns the mark. REQUIRES: Mark() was called, and Unmark() was not called since.
   const TableMark& mark() const { return *mark_; }
-  // Returns the rows that the copy holds, in no order.
+  // Returns the rows that the copy contains, in no particular order.
   std::vector<RowPlace> MarkedRows();
   // Calls visit() with each of these rows as of the mark. REQUIRES: `places` are from MarkedRows(),
-  // and ascend by key, also from one call to the next.
+  // in ascending order of keys, also from one call to the next.
   void VisitMarked(absl::Span<const RowPlace> places,
                    absl::FunctionRef<void(const RowState&)> visit);
   // The copy has been read: no more rows are kept for it.
   void Unmark();
-  // Ends the mark. `safe`: the copy is safe, so that the next one may hold only the changes after
-  // it; otherwise it has come to nothing.
+  // Ends the mark. `safe`: the copy is stored, so that the next one may contain only later changes;
+  // otherwise it was abandoned.
   void SettleMark(bool safe);
 
-  // From now on the table knows what has changed: since this call, if it was just restored.
+  // From now on the table records its changes; they are known from here on if it was just restored.
   void TrackChanges() { erased_.Track(); }
   bool changes_known() const { return erased_.known(); }
   size_t kept_bytes() const { return mark_ == nullptr ? 0 : mark_->images.memory_bytes(); }
 
   // ---- facts ----
 
-  // How stale the rows of the last Apply were by their versions, for those that were judged.
+  // The staleness, by their versions, of those rows of the last Apply that were judged.
   const StalenessCounts& row_staleness() const { return row_staleness_; }
 
   TableId id() const { return static_cast<TableId>(spec_.id()); }
   const v1::TableSpec& spec() const { return spec_; }
   size_t dim() const { return spec_.dim(); }
   size_t slot_count() const { return slot_count_; }
-  // Rows in memory, with expired rows that are not swept yet.
+  // The number of rows in memory, including expired rows that are not swept yet.
   size_t row_count() const { return index_.size(); }
-  // Rows that count for the byte budget: the same number in every copy of the table, see RowEpochs.
+  // The number of rows that count for the byte budget: equal in every copy of the table, see
+  // RowEpochs.
   size_t counted_rows() const { return index_.size() - epochs_.LapsedRows(Now()); }
   size_t row_bytes() const { return slabs_.row_bytes(); }
-  static constexpr uint32_t kHotPushes = HotRows::kPushes;  // A row is hot after so many pushes.
+  static constexpr uint32_t kHotPushes = HotRows::kPushes;  // A row is hot after this many pushes.
   uint64_t hot_rows() const { return hot_.all(); }
-  // The hot rows that have changed since the last safe copy.
+  // The hot rows that have changed since the last stored copy.
   uint64_t hot_rows_unsaved() const { return hot_.unsaved(); }
-  size_t memory_bytes() const;  // Rows, index and candidates, with what is reserved for growth.
+  size_t memory_bytes() const;  // Rows, index and candidates, including memory reserved for growth.
   const TableCounters& counters() const { return counters_; }
 
  private:
-  // A run of columns with one initializer and one learning rate. Offsets count from the row's first
-  // weight.
+  // Consecutive columns with one initializer and one learning rate. Offsets count from the row's
+  // first weight.
   struct Segment {
     Parameters In(float* state) const { return {state + offset, state + slot_offset, width}; }
 
@@ -201,8 +202,8 @@ class Table {
     float learning_rate_scale = 1;
   };
 
-  // What Apply needs while it runs, kept for its capacity. Each thread has one, rather than each
-  // table: a job's many small tables would each have to fetch their own into the cache.
+  // What Apply needs while it runs, kept for its capacity. There is one per thread, rather than per
+  // table: otherwise each of a job's many small tables would have to load its own into the cache.
   struct Work {
     KeyGroups groups;
     std::vector<uint32_t> found;  // By group: the number of its row, or kMissing or kNew.
@@ -216,7 +217,7 @@ class Table {
   static Work& WorkOfThread();
   static std::vector<Segment> SegmentsOf(const v1::TableSpec& spec, const Optimizer& optimizer);
 
-  // The steps of Apply, in this order; `found` of the work holds what became of each key.
+  // The steps of Apply, in this order; `found` in the Work has the result for each key.
   void FindRows();
   bool RowsAreNear() const;
   bool EraseExpired();
@@ -241,12 +242,12 @@ class Table {
   void Write(uint32_t number, const RowState& state);
   absl::Status CheckWidth(const RowState& state) const;
   RowState StateOf(const RowSlabs::Row& row) const;
-  // To be called before the row is changed by `times` gradients.
+  // Must be called before the row is changed by `times` gradients.
   void Touch(uint32_t row, uint32_t times);
   void KeepImage(uint32_t row);
   RowSlabs::Row FindMarked(const RowPlace& place) const;
   uint32_t Now() const { return clock_.TimeAt(progress_examples_); }
-  // To be called after progress_examples_ has changed.
+  // Must be called after progress_examples_ has changed.
   void AdvanceClock();
   bool Expired(uint32_t row) const;
 
@@ -257,7 +258,7 @@ class Table {
   const bool rate_is_constant_;
   const float constant_rate_;             // If rate_is_constant_.
   TouchClock clock_;                      // The clock by which rows are touched and expire.
-  size_t max_rows_ = RowIndex::kMaxRows;  // How many rows the budget has room for.
+  size_t max_rows_ = RowIndex::kMaxRows;  // How many rows fit into the byte budget.
 
   RowIndex index_;
   RowSlabs slabs_;
@@ -267,7 +268,7 @@ class Table {
   uint32_t sweep_next_ = 0;
   TableCounters counters_;
 
-  RowChanges changes_;                 // What has changed in the rows of slabs_.
+  RowChanges changes_;                 // When the rows of slabs_ last changed.
   std::optional<RowUpdates> updates_;  // How often the rows of slabs_ were updated.
   HotRows hot_;
   std::unique_ptr<TableMark> mark_;

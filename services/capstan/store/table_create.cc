@@ -1,4 +1,4 @@
-// Making, checking, saving and restoring a table.
+// The member functions of Table for creating, checking, saving and restoring.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -122,7 +122,7 @@ absl::Status Table::CheckWidth(const RowState& state) const {
                                     " floats of state, expected ", dim() + slot_count_));
 }
 
-// Writes a restored row, which is as the copy has it, so unchanged.
+// Writes a restored row, which is as in the copy, and therefore unchanged.
 void Table::Write(uint32_t number, const RowState& state) {
   const RowSlabs::Row row = slabs_.at(number);
   row.key() = state.key;

@@ -1,4 +1,5 @@
-// Table: which rows leave it, as they have lapsed or as the budget has no room for them.
+// The member functions of Table that remove rows, because they have lapsed or the byte budget is
+// used up.
 #include <algorithm>
 #include <tuple>
 #include <vector>
@@ -8,15 +9,15 @@
 namespace capstan {
 namespace {
 
-// When the budget is full, one row in so many is evicted at once, because finding the least
+// When the budget is used up, one of this many rows is evicted at once, because finding the least
 // frequently pushed rows takes a pass over all.
 constexpr size_t kEvictedShare = 16;
 
 }  // namespace
 
 // Erases the rows that have expired, then the least frequently pushed ones; of equally frequent
-// rows first those longer untouched, then those with lower keys. The choice depends only on
-// progress and the rows that count. Rows of this update stay.
+// rows first those that were not touched for longer, then those with lower keys. The choice depends
+// only on progress and the rows that count. Rows of the present update are kept.
 void Table::EvictFor(size_t wanted) {
   const size_t counted = counted_rows();
   const size_t excess = std::max(counted + wanted - max_rows_, max_rows_ / kEvictedShare);
@@ -43,8 +44,7 @@ void Table::EvictFor(size_t wanted) {
   FindRowsAgain();
 }
 
-// Erases lapsed rows, which do not count any more; as few as are needed to make room for `wanted`
-// rows.
+// Erases lapsed rows, which do not count any more; as few as needed to make room for `wanted` rows.
 void Table::SweepFor(size_t wanted) {
   while (index_.size() + wanted > max_rows_) SweepNext();
   FindRowsAgain();
@@ -68,7 +68,7 @@ void Table::SweepSome(size_t at_most) {
   for (size_t i = 0; i < at_most && slabs_.size() != 0; ++i) SweepNext();
 }
 
-// Looks at one row, and erases it if it has lapsed. REQUIRES: there is a row.
+// Examines one row, and erases it if it has lapsed. REQUIRES: there is a row.
 void Table::SweepNext() {
   if (sweep_next_ >= slabs_.size()) sweep_next_ = 0;
   if (!epochs_.Lapsed(slabs_.at(sweep_next_).touched(), Now())) {

@@ -1,4 +1,5 @@
-// Table: marking, reading what was marked, and telling what has changed since.
+// The member functions of Table for marking, reading what was marked, and recording what has
+// changed since.
 #include "capstan/store/table_mark.h"
 
 #include <algorithm>

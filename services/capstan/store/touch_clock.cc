@@ -6,7 +6,7 @@
 namespace capstan {
 namespace {
 
-// The base moves by half of what 32 bits hold.
+// The base moves by half of what 32 bits can hold.
 constexpr uint64_t kStep = uint64_t{1} << 31;
 
 // Returns small units for a short expiry and large ones for a long expiry.

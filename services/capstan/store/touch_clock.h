@@ -1,6 +1,6 @@
-// The clock by which tables note when rows were last touched, in 32 bits for each row. It counts
-// units of the job's progress from a base that moves up with the progress, so that no number of
-// examples is too many.
+// The clock by which tables record when rows were last touched, in 32 bits per row. It counts units
+// of the job's progress from a base that increases with the progress, so that the number of
+// examples is not limited.
 #ifndef CAPSTAN_STORE_TOUCH_CLOCK_H_
 #define CAPSTAN_STORE_TOUCH_CLOCK_H_
 
@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-// A plain value. Thread-compatible.
+// A value type. Thread-compatible.
 class TouchClock {
  public:
   // Rows expire when they have not been touched for `expiry_examples`; 0: never.
@@ -17,18 +17,17 @@ class TouchClock {
   // How many units after its last touch a row expires; 0: never.
   uint64_t expiry() const { return expiry_; }
 
-  // Returns the time of this progress; the first or the last time if it lies outside what 32 bits
-  // hold.
+  // Returns the time at this progress, clamped to the first or the last time that 32 bits can hold.
   uint32_t TimeAt(uint64_t examples) const;
-  // The progress at a time, rounded down to a unit.
+  // Returns the progress at a time, rounded down to a unit.
   uint64_t ExamplesAt(uint32_t time) const { return (base_ + time) << shift_; }
 
-  // Moves the base up, if the time of this progress comes near the last one. Returns by how many
-  // units, most often 0; a multiple of every epoch's length (RowEpochs). The caller lowers all
-  // times that it keeps by so much, and sets those that are lower than that to 0: they have expired
-  // long ago.
+  // Increases the base if the time at this progress is near the last one. Returns by how many
+  // units, most often 0; it is a multiple of every epoch's length (RowEpochs). The caller must
+  // decrease all times that it keeps by that number, and set those that are lower to 0: they have
+  // expired long ago.
   uint64_t Advance(uint64_t examples);
-  // Progress begins at 0 again.
+  // The progress begins at 0 again.
   void Restart() { base_ = 0; }
 
  private:

@@ -1,4 +1,4 @@
-// The gradients that an update of rows or blocks consists of.
+// The gradients that make up an update of rows or blocks.
 #ifndef CAPSTAN_STORE_UPDATE_H_
 #define CAPSTAN_STORE_UPDATE_H_
 
@@ -14,11 +14,11 @@ namespace capstan {
 struct RowGradients {
   PackedKeys keys;
   PackedFloats values;  // dim floats for each key, all finite.
-  PackedFloats
-      pulled;  // The weights that the values were computed from; only with a compensate_lambda.
-  float weight = 1;  // Its share of the update: staleness scale, share of the examples ...
-  PackedCounts versions = {};  // RowVersions as pulled; empty: not known.
-  // If the values are sums: how many gradients each row is the sum of. Empty: one each.
+  // The weights from which the values were computed; only with a compensate_lambda.
+  PackedFloats pulled;
+  float weight = 1;            // The weight in the sum: staleness scale, share of the examples ...
+  PackedCounts versions = {};  // The RowVersions that were pulled; empty: not known.
+  // If the values are sums: how many gradients each row's sum has. Empty: one each.
   PackedCounts counts = {};
 };
 
@@ -30,15 +30,15 @@ struct BlockGradient {
 };
 
 struct UpdateContext {
-  // How far the job is, in examples (sync: round * lanes * batch_size): the position in
-  // learning-rate schedules, and the clock of expiry.
+  // The progress of the job, in examples (sync: round * lanes * batch_size): the position in
+  // learning-rate schedules, and the clock for expiry.
   uint64_t progress_examples = 0;
-  // DC-ASGD: every gradient that has `pulled` is compensated before it is weighted. 0: none.
+  // DC-ASGD: every gradient that has `pulled` is compensated before it is weighted. 0: off.
   float compensate_lambda = 0;
   // The policy by which each row's gradient is judged by the row's own updates, if the gradients
-  // tell the versions that they pulled. nullptr: rows are not judged.
+  // have the versions that they pulled. Null: rows are not judged.
   const v1::UpdatePolicy* row_policy = nullptr;
-  // What the weighted sum of the gradients is multiplied by.
+  // The weighted sum of the gradients is multiplied by this.
   float scale = 1;
 };
 

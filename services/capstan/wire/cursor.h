@@ -1,5 +1,5 @@
-// Reads the wire form of protobuf from a Message; never reads outside the Message, whatever it
-// holds.
+// Reads the wire format of protobuf from a Message; never reads outside the Message, whatever it
+// contains.
 #ifndef CAPSTAN_WIRE_CURSOR_H_
 #define CAPSTAN_WIRE_CURSOR_H_
 
@@ -25,24 +25,24 @@ struct Tag {
   WireType type = WireType::kVarint;
 };
 
-// After the first malformed byte ok() is false for ever, and nothing more is read: all readers
-// return 0 or empty bytes. *Thread-compatible*.
+// After the first malformed byte ok() stays false, and nothing more is read: all functions return 0
+// or empty bytes. *Thread-compatible*.
 class Cursor {
  public:
   // `message` must outlive the cursor and what it returns.
   explicit Cursor(const Message& message);
 
   bool ok() const { return ok_; }
-  // Declares the message malformed, for a reason that the caller knows.
+  // Declares the message malformed, for a reason found by the caller.
   void Refuse() { Fail(); }
-  // Returns whether the present message goes on.
+  // Returns true if the present message has more bytes.
   bool More() const { return left_ > 0; }
 
   // Reads the tag of the next field of the present message. Returns false at its end, or if the
   // message is malformed.
   bool NextField(Tag& tag);
 
-  // The value of the field whose tag was read.
+  // Return the value of the field whose tag was read.
   uint64_t ReadVarint();
   Bytes ReadBytes();
   // Skips the value of an unknown field, or of a known one with another wire type. Returns the
@@ -50,23 +50,23 @@ class Cursor {
   Bytes Skip(Tag tag);
 
   // Enter() makes the embedded message whose tag was read the present one, until Leave() is called
-  // with what Enter() returned.
+  // with the result of Enter().
   size_t Enter();
   void Leave(size_t outer);
 
-  // Field() marks where the field begins whose tag was read last; Since() returns what has been
-  // read since then. REQUIRES, for Since: the present message is again the one that has the field.
+  // Field() returns the beginning of the field whose tag was read last; Since() returns what was
+  // read since then. REQUIRES, for Since: the present message is the one with the field again.
   struct Mark {
     const grpc::Slice* slice = nullptr;
     const uint8_t* at = nullptr;
-    size_t left = 0;  // How many bytes of that message were left, from `at` on.
+    size_t left = 0;  // How many bytes of that message remained, including `at`.
   };
   Mark Field() const { return field_; }
   Bytes Since(const Mark& mark) const { return {mark.slice, mark.at, mark.left - left_}; }
 
  private:
-  // The same limits as in protobuf's own parser; from the fifth byte of a tag it drops what is
-  // above the 32nd bit.
+  // The same limits as those of protobuf's own parser; beginning with the fifth byte of a tag, that
+  // drops the bits above the 32nd.
   static constexpr int kMaxGroupDepth = 100;
   static constexpr int kMostBytesOf32Bits = 5;
 

@@ -9,7 +9,7 @@
 namespace capstan::wire {
 namespace {
 
-// Converts as many at a time as lie in one slice. A value may be cut by the slice's end.
+// Converts as many at a time as there are in one slice. A value may be cut by the slice's end.
 void TakeBfloat16s(BytesReader& from, size_t count, float* to) {
   while (count > 0) {
     const size_t whole = std::min(count, from.contiguous() / sizeof(uint16_t));

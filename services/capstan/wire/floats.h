@@ -1,4 +1,4 @@
-// Floats as messages hold them: packed little-endian, float32 or bfloat16, at any alignment.
+// Floats in messages: packed little-endian, float32 or bfloat16, at any alignment.
 #ifndef CAPSTAN_WIRE_FLOATS_H_
 #define CAPSTAN_WIRE_FLOATS_H_
 
@@ -17,7 +17,7 @@ inline size_t FloatSize(v1::Dtype dtype) { return dtype == v1::DTYPE_BFLOAT16 ? 
 // Writes `count` floats to `to`, rounded as in optim/bfloat16.h. Returns the end.
 char* PutFloats(v1::Dtype dtype, const float* from, size_t count, char* to);
 
-// Reads `count` floats. REQUIRES: that many are left.
+// Reads `count` floats. REQUIRES: that many remain.
 void TakeFloats(v1::Dtype dtype, BytesReader& from, size_t count, float* to);
 
 }  // namespace capstan::wire

@@ -1,6 +1,5 @@
-// A received message as gRPC hands it over: a list of slices, cut anywhere, even inside a key or a
-// float. Views into it copy bytes only if the caller needs them contiguous and they happen to be
-// cut.
+// A received message as gRPC provides it: a list of slices, cut anywhere, even within a key or a
+// float. Views into it copy bytes only if the caller needs contiguous bytes and they are cut.
 #ifndef CAPSTAN_WIRE_MESSAGE_H_
 #define CAPSTAN_WIRE_MESSAGE_H_
 
@@ -16,11 +15,12 @@
 
 namespace capstan::wire {
 
-// A run of bytes of a Message, which must outlive it. *Immutable*.
+// A range of bytes of a Message, which must outlive it. *Immutable*.
 class Bytes {
  public:
   Bytes() = default;
-  // `size` bytes from `begin` on, which lies in *slice; they may go on in the slices after it.
+  // `size` bytes beginning at `begin`, which is in *slice; they may continue in the following
+  // slices.
   Bytes(const grpc::Slice* slice, const uint8_t* begin, size_t size)
       : slice_(slice), begin_(begin), size_(size) {}
 
@@ -35,10 +35,10 @@ class Bytes {
   void ForEachPiece(const Visit& visit) const;
   // Copies all size() bytes to `to`.
   void CopyTo(void* to) const;
-  // Appends slices that share these bytes without a copy. The slices keep the memory of the bytes,
-  // so the message may go.
+  // Appends slices that share these bytes without a copy. The slices keep the memory of the bytes
+  // alive, so the message may be destroyed.
   void ShareAs(std::vector<grpc::Slice>& slices) const;
-  // Returns `size` bytes from where these begin. REQUIRES: the message has them.
+  // Returns `size` bytes with the same beginning. REQUIRES: the message has them.
   Bytes Prolonged(size_t size) const { return {slice_, begin_, size}; }
 
  private:
@@ -50,15 +50,16 @@ class Bytes {
   size_t size_ = 0;
 };
 
-// Reads Bytes from front to back, for rows that go to scattered places. *Thread-compatible*.
+// Reads Bytes from front to back, for rows that are copied to scattered places.
+// *Thread-compatible*.
 class BytesReader {
  public:
   explicit BytesReader(const Bytes& bytes);
-  // REQUIRES: that many bytes are left.
+  // REQUIRES: that many bytes remain.
   void Read(void* to, size_t size);
 
-  // How many of the next bytes lie in one piece. Skip returns a pointer to the next bytes and
-  // passes over them. REQUIRES, for Skip: size <= contiguous().
+  // How many of the next bytes are in one piece. Skip returns a pointer to the next bytes and skips
+  // them. REQUIRES, for Skip: size <= contiguous().
   size_t contiguous() const { return std::min(left_, here_); }
   const uint8_t* Skip(size_t size);
 
@@ -69,12 +70,13 @@ class BytesReader {
   size_t here_;  // Bytes from begin_ to the end of *slice_; may be more than left_.
 };
 
-// Owns the slices of one message. *Thread-compatible*; immovable, because views point into it.
+// Owns the slices of one message. *Thread-compatible*. It cannot be moved, because views point into
+// it.
 class Message {
  public:
-  // Whose memory the message's bytes are in.
+  // Which memory contains the message's bytes.
   enum class Memory {
-    // gRPC's memory, as the bytes came. It counts against the server's quota as long as the Message
+    // gRPC's memory, without a copy. It counts against the server's quota as long as the Message
     // lives.
     kTransport,
     kOwn,  // Copied into one piece: for messages that live longer than their call.
@@ -86,7 +88,8 @@ class Message {
   absl::Span<const grpc::Slice> slices() const { return slices_; }
   size_t size() const { return size_; }
 
-  // Returns the bytes in one piece: where they are, or copied into memory that this message owns.
+  // Returns the bytes in one piece: in place if possible, otherwise copied into memory of this
+  // object.
   const uint8_t* Contiguous(const Bytes& bytes);
 
  private:

@@ -1,6 +1,6 @@
-// What requests and replies of pulls and pushes have in common: for each partition the keys and
-// values of some tables, and the values of some blocks. One reader and one writer serve all three
-// messages of ps.proto that carry these; a Schema says under which field numbers.
+// What pull and push requests and replies have in common: for each partition the keys and values of
+// some tables, and the values of some blocks. One reader and one writer serve all three such
+// messages of ps.proto; a Schema has their field numbers.
 #ifndef CAPSTAN_WIRE_PAYLOAD_H_
 #define CAPSTAN_WIRE_PAYLOAD_H_
 
@@ -14,14 +14,14 @@
 namespace capstan::wire {
 
 // The field numbers of a message; 0: the message has no such field. In a partition, a table and a
-// block, field 1 is always its own number.
+// block, field 1 is always the index or id.
 struct Schema {
   uint32_t partitions;
   uint32_t dense_version;
   uint32_t sparse_version;
   uint32_t tables;
   uint32_t blocks;
-  bool blocks_are_numbers;  // `blocks` is repeated uint32, not messages.
+  bool blocks_are_numbers;  // `blocks` is a repeated uint32, not a repeated message.
   uint32_t table_keys;
   uint32_t table_values;
   uint32_t table_pulled;
@@ -67,7 +67,7 @@ inline constexpr Schema kPushRequest = {.partitions = 6,
                                         .block_values = 2,
                                         .block_pulled = 3};
 
-// ---- as read ----
+// ---- after reading ----
 
 struct TablePart {
   uint32_t table = 0;
@@ -84,7 +84,7 @@ struct BlockPart {
 };
 
 struct PartitionPart {
-  Bytes field;       // The field as it came, with tag and length.
+  Bytes field;       // The field as received, with tag and length.
   size_t place = 0;  // The offset of `field` in the message.
   uint32_t partition = 0;
   uint64_t dense_version = 0;

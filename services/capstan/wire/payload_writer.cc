@@ -6,8 +6,8 @@
 namespace capstan::wire {
 namespace {
 
-// A version is not known when its place is made, so it gets the longest form of a varint, padded
-// with continuation bytes, which every protobuf parser accepts.
+// A version is not known when its place is reserved, so it gets the longest form of a varint,
+// padded with continuation bytes, which every protobuf parser accepts.
 constexpr size_t kPaddedVarint = 10;
 
 size_t VarintSize(uint64_t value) {
@@ -43,7 +43,7 @@ char* PutNumber(char* at, uint32_t field, uint32_t number) {
 }
 
 // Return the size of an embedded message, or of a field of bytes, with `size` bytes of content. An
-// empty field of bytes is left out.
+// empty field of bytes is omitted.
 size_t EmbeddedSize(size_t size) { return 1 + VarintSize(size) + size; }
 size_t BytesSize(size_t size) { return size == 0 ? 0 : EmbeddedSize(size); }
 
@@ -51,7 +51,7 @@ char* PutEmbedded(char* at, uint32_t field, size_t size) {
   return PutVarint(PutTag(at, field, WireType::kBytes), size);
 }
 
-// Writes the frame of a field of bytes, and sets `place` to where the bytes go.
+// Writes the framing of a field of bytes, and sets `place` to where the bytes must be written.
 char* PutBytes(char* at, uint32_t field, size_t size, char*& place) {
   if (size == 0) return at;
   place = PutEmbedded(at, field, size);

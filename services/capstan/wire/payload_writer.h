@@ -1,6 +1,6 @@
-// Writes a pull or push into one slice of exactly its size. The constructor writes all framing at
-// once, as the shape says; then the caller writes keys and values straight into their places, in
-// any order.
+// Writes a pull or push into one slice of exactly its size. The constructor writes all framing
+// according to the shape; then the caller writes keys and values directly to their places, in any
+// order.
 #ifndef CAPSTAN_WIRE_PAYLOAD_WRITER_H_
 #define CAPSTAN_WIRE_PAYLOAD_WRITER_H_
 
@@ -16,7 +16,7 @@
 
 namespace capstan::wire {
 
-// Sizes of the fields, in bytes. Fields of size 0 are left out, as protobuf does.
+// Sizes of the fields, in bytes. Fields of size 0 are omitted, as in protobuf.
 struct TableShape {
   uint32_t table = 0;
   size_t keys = 0;
@@ -39,8 +39,8 @@ struct PartitionShape {
   uint32_t blocks_end = 0;
 };
 
-// The shape is built in order: a partition is added, then its tables and blocks. Clear() keeps the
-// memory for the next message.
+// The shape must be built in order: a partition is added, then its tables and blocks. Clear() keeps
+// the memory for the next message.
 struct PayloadShape {
   std::vector<PartitionShape> partitions;
   std::vector<TableShape> tables;
@@ -52,7 +52,7 @@ struct PayloadShape {
   void Add(const BlockShape& block);
 };
 
-// Where the caller writes the fields, at any alignment; nullptr for fields of size 0.
+// Where the caller writes the fields, at any alignment; null for fields of size 0.
 struct TablePlace {
   char* keys = nullptr;
   char* values = nullptr;
@@ -67,9 +67,8 @@ struct BlockPlace {
 // *Thread-compatible*.
 class PayloadWriter {
  public:
-  // Writes `head`, which holds the message's other fields (nullptr: there are none), and the
-  // framing of `shape` after it. The bytes of keys and values are undefined until the caller writes
-  // them.
+  // Writes `head`, which contains the message's other fields (null if there are none), and then the
+  // framing of `shape`. The bytes of keys and values are undefined until the caller writes them.
   PayloadWriter(const Schema& schema, const google::protobuf::MessageLite* head,
                 const PayloadShape& shape);
   PayloadWriter(const PayloadWriter&) = delete;  // A small slice holds its bytes inline.
@@ -80,7 +79,7 @@ class PayloadWriter {
   const TablePlace& table(size_t i) const { return tables_[i]; }
   const BlockPlace& block(size_t i) const { return blocks_[i]; }
 
-  // Returns the message. To be called once, when everything has been written.
+  // Returns the message. Must be called once, when everything was written.
   grpc::ByteBuffer Finish();
 
  private:

@@ -8,7 +8,7 @@
 namespace capstan::wire {
 namespace {
 
-// A bound of how many items are read, far above what any request needs: an item of one byte takes
+// A limit of how many items are read, far above what any request needs: an item of one byte takes
 // many times that in memory.
 constexpr size_t kMaxItems = size_t{1} << 20;
 
@@ -54,7 +54,7 @@ void ReadBlock(const Schema& schema, Cursor& cursor, BlockPart& part) {
   cursor.Leave(outer);
 }
 
-// Reads block numbers, which protobuf allows to come packed or one by one.
+// Reads block numbers, which protobuf allows to be packed or not.
 void ReadBlockNumbers(Tag tag, Cursor& cursor, Payload& payload) {
   if (tag.type == WireType::kVarint) {
     payload.blocks.push_back({.block = ReadNumber(cursor), .values = {}, .pulled = {}});

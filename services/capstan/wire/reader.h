@@ -1,4 +1,4 @@
-// Reads a pull or push that came from a peer.
+// Reads a pull or push that was received from a peer.
 #ifndef CAPSTAN_WIRE_READER_H_
 #define CAPSTAN_WIRE_READER_H_
 
@@ -9,11 +9,11 @@
 
 namespace capstan::wire {
 
-// Reads `message`, which is the wire form of head's type: the partitions into `payload`, as views
+// Reads `message`, the wire format of the type of `head`: the partitions into `payload`, as views
 // into the message, and the other fields into `head`, whose own partitions stay empty. Clears both
-// first. Accepts what protobuf accepts: fields in any order, unknown fields, the last of a repeated
-// singular field, overlong varints. INVALID_ARGUMENT, with the message and the field: it is
-// malformed.
+// first. Accepts what protobuf accepts: fields in any order, unknown fields, repeated occurrences
+// of a singular field (the last one counts), overlong varints. INVALID_ARGUMENT, with the message
+// and the field: it is malformed.
 absl::Status Read(const Schema& schema, const Message& message, google::protobuf::Message& head,
                   Payload& payload);
 

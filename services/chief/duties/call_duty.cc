@@ -14,17 +14,17 @@ void CallDuty::Send(absl::Time now) {
 
 std::optional<ShardCalls::Answer> CallDuty::OnReply(uint64_t call, absl::StatusOr<ShardReply> reply,
                                                     absl::Time now) {
-  // The shard may have heard of a later chief: a write to the store finds out.
+  // The shard may know a later chief: a write to the store finds out whether there is one.
   if (absl::IsFailedPrecondition(reply.status())) job_->writer.Note();
   std::optional<ShardCalls::Answer> answer = job_->calls.OnReply(call, std::move(reply), now);
-  // Every task that ends has all shards close its stream: that tells nothing new about a shard, and
-  // to look at all members and at the balance for each of these answers would cost the square of
-  // the shards.
+  // Every task that ends makes all shards close its stream. These answers say nothing new about a
+  // shard, and examining all members and the balance after each of them would take time quadratic
+  // in the number of shards.
   const bool closed = answer && answer->reply.ok() && answer->IsTo<v1::CloseStreamsRequest>();
   if (!closed) job_->placement.heard_of_shards = true;
   if (!answer) return std::nullopt;
   const Shard* shard = job_->placement.shards.Find(answer->shard);
-  // What a process did that has been replaced since does not count.
+  // The answer of a process that was replaced since is ignored.
   const bool present = shard != nullptr && Raw(shard->incarnation) == answer->incarnation;
   return present ? std::move(answer) : std::nullopt;
 }

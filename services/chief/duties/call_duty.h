@@ -1,6 +1,6 @@
-// Sends the calls to shards that any duty has asked for (see ShardCalls), decides which answers
-// count, and fails the job when a shard keeps refusing. What follows from an answer is decided by
-// the duty that has asked.
+// Sends the calls to shards that the duties have asked for (see ShardCalls), discards answers that
+// are out of date, and fails the job when a shard keeps refusing a call. The duty that asked for a
+// call handles the answer.
 #ifndef CAPSTAN_CHIEF_DUTIES_CALL_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_CALL_DUTY_H_
 
@@ -19,16 +19,15 @@ class CallDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Sends the calls that are due, addressed by the published view.
+  // Sends the calls that are due, to the addresses in the published view.
   void Send(absl::Time now);
-  // Ends an attempt, and returns the answer for the duty that has asked. Nothing if the attempt has
-  // failed and is repeated, or if another process has come in the place of the one that has
-  // answered.
+  // Ends an attempt, and returns the answer for the duty that has asked. Returns nullopt if the
+  // attempt has failed and is repeated, or if the process that has answered was replaced.
   std::optional<ShardCalls::Answer> OnReply(uint64_t call, absl::StatusOr<ShardReply> reply,
                                             absl::Time now);
   // Fails the job if a shard keeps refusing a call.
   void CheckRefusal();
-  // Returns when calls are due that cannot wait for the next tick.
+  // Returns when the next call is due that cannot wait for the next tick.
   absl::Time NextWake() const;
 };
 

@@ -58,7 +58,7 @@ void CheckpointDuty::Advance(absl::Time now) {
     OnFailed();
   }
   // A shard that leaves must be saved with its last update: an attempt in which it does not freeze
-  // is given up, and another one begun.
+  // is given up, and another one is begun.
   for (uint32_t shard : job_->placement.ShardsToSave(now)) {
     if (job_->checkpoints.checkpointer.saving() && !job_->checkpoints.checkpointer.leaves(shard) &&
         !job_->training.end.begun()) {
@@ -84,8 +84,8 @@ void CheckpointDuty::Advance(absl::Time now) {
   Begin(now);
 }
 
-// If nothing has changed since the newest checkpoint, counts the next interval from now on: the
-// same again would take the place of an older one that is kept.
+// If nothing has changed since the newest checkpoint, skips this interval: an identical checkpoint
+// would replace an older one that is kept.
 void CheckpointDuty::LeaveIntervalOut(absl::Time now) {
   Checkpoints& checkpoints = job_->checkpoints;
   if (!job_->running() || !checkpoints.checkpointer.Due(now) || !job_->NothingSinceCheckpoint()) {
@@ -95,23 +95,23 @@ void CheckpointDuty::LeaveIntervalOut(absl::Time now) {
   checkpoints.left_out = now;
 }
 
-// Once all shards have taken the order of an attempt without `freeze`, those that an earlier
-// attempt has frozen are open again.
+// Once all shards have accepted the order of an attempt without `freeze`, those that an earlier
+// attempt has frozen are reopened.
 void CheckpointDuty::SeeOpenings() {
   if (job_->checkpoints.checkpointer.marked() && job_->checkpoints.checkpointer.leaving().empty())
     job_->checkpoints.closed = false;
 }
 
-// When a shard leaves by a checkpoint, all others return to it later, unless it recovers partially.
-// What they trained after it would be thrown away, so all of them freeze.
+// When a shard leaves by a checkpoint, all others will return to it, unless the shard recovers
+// partially. What they trained after it would be lost, so all of them freeze.
 std::set<uint32_t> CheckpointDuty::FreezingShards(absl::Time now) const {
   const std::set<uint32_t> leaving = job_->placement.ShardsToSave(now);
   if (leaving.empty() || job_->partial_recovery()) return leaving;
   return job_->placement.views.owners();
 }
 
-// Records the progress before the shards are ordered to save, so that what they save holds at least
-// all of it.
+// The progress is recorded before the shards are ordered to save, so that what they save contains
+// at least all of it.
 void CheckpointDuty::Begin(absl::Time now) {
   job_->checkpoints.begun = job_->MarkOfNow();
   job_->recovery.lost_updates.BeginCheckpoint();
@@ -173,7 +173,7 @@ void CheckpointDuty::OnManifestWritten(const std::string& uri, const absl::Statu
   job_->training.closes.log().OnCheckpointStored();
   job_->checkpoints.frozen = frozen;
   job_->checkpoints.save_again = false;
-  // An attempt that had begun before the evaluation has not saved these parameters.
+  // An attempt that began before the evaluation has not saved these parameters.
   if (job_->training.standstill.save && IsOf(facts, *job_->training.standstill.evaluation)) {
     job_->training.standstill.save = false;
     job_->outbox.Warn("best model", "");

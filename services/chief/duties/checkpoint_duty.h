@@ -1,6 +1,6 @@
-// Takes checkpoints: decides when, which shards freeze with it, who gets an answer, and which older
-// checkpoints are deleted afterwards. See Checkpointer for one attempt, CheckpointCatalog for the
-// checkpoints that there are.
+// Takes checkpoints: decides when, which shards freeze for it, who is answered, and which older
+// checkpoints are deleted afterwards. See Checkpointer for the present attempt, and
+// CheckpointCatalog for the existing checkpoints.
 #ifndef CAPSTAN_CHIEF_DUTIES_CHECKPOINT_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_CHECKPOINT_DUTY_H_
 
@@ -23,13 +23,13 @@ class CheckpointDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Asks for a checkpoint, or for the one under way. The answer is an AnswerCheckpoint, at the
-  // latest when the job has ended.
+  // Asks for a checkpoint; if one is under way, its result is the answer. The answer is an
+  // AnswerCheckpoint. It comes at the latest when the job has ended.
   void Ask(uint64_t asker);
-  // If the job has ended, answers all askers: it takes no checkpoint any more.
+  // If the job has ended, answers all askers, as no checkpoint will be taken any more.
   void AnswerIfEnded();
   void Advance(absl::Time now);
-  // Takes the answer in if a shard was to save.
+  // Handles the answer if the call was an order to save.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   void OnManifestWritten(const std::string& uri, const absl::Status& written, absl::Time now);
 
@@ -44,7 +44,7 @@ class CheckpointDuty : public Duty {
   void Answer(const absl::StatusOr<std::string>& uri);
   void Prune();
 
-  std::optional<StateWriter::Ticket> prune_;  // Superfluous checkpoints go once it is stored.
+  std::optional<StateWriter::Ticket> prune_;  // When this is stored, Prune() is called.
 };
 
 }  // namespace capstan::chief

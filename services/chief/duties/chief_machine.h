@@ -1,22 +1,25 @@
-// The chief's logic: who works on what, and what state the job is in. It knows no threads, sockets,
-// files or clocks: every method is an event at the time `now`, which never goes back. What the
-// machine wants done is collected by TakeActions. A copy of a machine behaves as the original, so
-// an explorer may fork it.
+// The chief's logic: which trainer works on what, and the state of the job. It uses no threads,
+// sockets, files or clocks: every method is an event at the time `now`, which never decreases. The
+// actions that the machine wants done are returned by TakeActions. A copy of a machine behaves like
+// the original, so a state-space explorer may fork it.
 //
 // The machine passes an event to the duties that it concerns, which share one JobContext. Each duty
-// sees the job and no other duty; what it wants of another it orders (Orders). In which order they
-// act after an event is decided by Duties.
+// sees the job and no other duty; it asks for what another duty has to do through Orders. Duties
+// decides in which order they act after an event.
 //
-// The states of the job. PENDING until as many shards as wished have registered; the map is made;
-// RESTORING: every shard loads the last checkpoint, or the initial values; RUNNING: tasks (async,
-// ssp) or lanes (a synchronous part) are leased to trainers; evaluations are leased between them
-// (in sync at a round barrier) and checkpoints taken; a shard that loses its partitions leads back
-// to RESTORING, unless its backups take over; when all is trained, or the job is stopped, the last
-// round is committed, queues are flushed, streams closed, the final evaluation made; CHECKPOINTING:
-// the model is saved; COMPLETED. FAILED from anywhere.
+// The states of the job:
+//   PENDING     until the wished number of shards have registered; then the partition map is made.
+//   RESTORING   every shard loads the last checkpoint, or the initial values.
+//   RUNNING     tasks (async, ssp) or lanes (with a synchronous part) are leased to trainers.
+//               Meanwhile evaluations are leased (in sync at a round barrier) and checkpoints
+//               taken. If a shard loses its partitions, the job returns to RESTORING, unless
+//               backups take over. When all is trained, or the job is stopped, the last round is
+//               committed, queues are flushed, streams closed, and the final evaluation is made.
+//   CHECKPOINTING  the model is saved.
+//   COMPLETED   the end; FAILED can be reached from every other state.
 //
-// The next chief goes on from the state that this one stores. Some things must be stored before
-// others hear of them, and wait for that: views (ViewGate), and the closing of streams.
+// The next chief continues from the state that this one stores. Views (see ViewGate) and the
+// closing of streams wait until the state that contains them is stored.
 #ifndef CAPSTAN_CHIEF_DUTIES_CHIEF_MACHINE_H_
 #define CAPSTAN_CHIEF_DUTIES_CHIEF_MACHINE_H_
 
@@ -41,7 +44,7 @@ namespace capstan::chief {
 // Thread-compatible: the shell calls it under one mutex.
 class ChiefMachine final {
  public:
-  // `plan` holds the job with every default filled in, and the tasks of both splits.
+  // `plan` holds the job with every default filled in, and the tasks for training and evaluation.
   ChiefMachine(const ChiefOptions& options, JobPlan plan, absl::Time now,
                const JobHistory& history = {});
   ChiefMachine(const ChiefMachine& other);
@@ -49,33 +52,34 @@ class ChiefMachine final {
 
   // ---- RPCs of chief.proto ----
 
-  // FAILED_PRECONDITION: another wire version, or an incarnation that was replaced or given up.
-  // RESOURCE_EXHAUSTED: the index is not below partition_count. INVALID_ARGUMENT: no address or
-  // incarnation, or a zone that is too long. UNAVAILABLE: ask again, for the present process of the
-  // shard is there; or the backups of the shard's partitions may yet be heard of, and are to take
-  // over before another process gets its index. `watched`: the process of ShardIncarnation() has a
-  // stream that watches the view, which ends with the process. PERMISSION_DENIED: see MaySpeak.
+  // `watched`: the process of ShardIncarnation() watches the view by a stream, which ends with the
+  // process. Errors: FAILED_PRECONDITION: another wire version, or an incarnation that was replaced
+  // or given up. RESOURCE_EXHAUSTED: the index is not below partition_count. INVALID_ARGUMENT: no
+  // address or incarnation, or a zone that is too long. UNAVAILABLE: register again later, because
+  // the present process of the shard is alive; or because backups of the shard's partitions, which
+  // may yet be heard of, have to take over before another process gets its index.
+  // PERMISSION_DENIED: see MaySpeak.
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
       const v1::RegisterShardRequest& request, absl::Time now, bool watched = false);
   // Returns the incarnation of the shard's present process; 0: there is no such shard.
   uint64_t ShardIncarnation(uint32_t index) const;
-  // Returns false if who shows `secret` (empty: none) is not the process of this incarnation of the
-  // shard, as far as the chief knows. Nobody else is heard in its name.
+  // Returns false if a caller that shows `secret` (empty: none) cannot be the process of this
+  // incarnation of the shard. Its calls are then refused.
   bool MaySpeak(uint32_t index, uint64_t incarnation, const std::string& secret) const {
     return job_.placement.shards.CheckSpeaker(index, incarnation, secret).ok();
   }
-  // Returns whether the process of a shard is believed whose certificate carries no number, by
+  // Returns true if a process whose certificate names no shard number may act for the shard, by
   // ChiefOptions.unnumbered_shards.
   bool MayBeUnnumbered(uint32_t index) const { return duties_.shards.MayBeUnnumbered(index); }
-  // The process of a shard, which has registered, has shown a certificate with the shard's number.
-  // The next chiefs know that, too.
+  // The shard's registered process has shown a certificate with the shard's number. This is stored
+  // for later chiefs.
   void NoteNumbered(uint32_t index) { duties_.shards.NoteNumbered(index); }
 
-  // A new incarnation replaces the process of the same name once that is silent or drains. `peer`
-  // is the address that the call comes from; empty: not known. FAILED_PRECONDITION: another wire
-  // version, or an incarnation that was replaced or lost. INVALID_ARGUMENT: no incarnation, or no
-  // usable name. UNAVAILABLE: the process of that name is there. RESOURCE_EXHAUSTED: the limit of
-  // workers, or of numbers for trainers, is reached.
+  // A new incarnation replaces the process of the same name once that is silent or draining. `peer`
+  // is the address from which the call comes; empty: not known. Errors: FAILED_PRECONDITION:
+  // another wire version, or an incarnation that was replaced or lost. INVALID_ARGUMENT: no
+  // incarnation, or an unusable name. UNAVAILABLE: the process of that name is alive.
+  // RESOURCE_EXHAUSTED: the limit of workers, or of trainer ids, is reached.
   [[nodiscard]] absl::StatusOr<v1::RegisterWorkerReply> RegisterWorker(
       const v1::RegisterWorkerRequest& request, absl::Time now, const std::string& peer = "");
 
@@ -84,24 +88,25 @@ class ChiefMachine final {
                                            absl::Time now);
   v1::GetStatusReply Status(absl::Time now) const;
 
-  // Ends the job early and in order: the model as trained so far is evaluated and saved.
+  // Ends the job early but properly: the model as trained so far is evaluated and saved.
   void StopJob(std::string_view reason, absl::Time now);
 
-  // Sets what the status says of differences between the job file and the running job; empty: none.
+  // Sets the text in the status about how the job file differs from the running job; empty: it does
+  // not.
   void NoteJobChange(std::string change) { duties_.watch.NoteJobChange(std::move(change)); }
 
-  // Sets how many files and connections this process has open, and how many it may have.
+  // Sets how many files and connections this process has open, and its limit of them.
   void NoteOpenFiles(int64_t open, int64_t limit) { duties_.watch.WatchOpenFiles(open, limit); }
 
-  // Sets the warning `about` something; see Outbox::Warn.
+  // Sets the warning about `about`; see Outbox::Warn.
   void NoteWarning(std::string_view about, std::string sentence) {
     job_.outbox.Warn(about, std::move(sentence));
   }
 
-  // Asks for a checkpoint now. AnswerCheckpoint follows, at the latest when the job ends.
+  // Asks for a checkpoint now. The answer is an AnswerCheckpoint, at the latest when the job ends.
   void TakeCheckpoint(uint64_t asker, absl::Time now);
 
-  // Returns the moves that would make the shards even, and begins them unless plan_only.
+  // Returns the moves that would balance the shards, and begins them unless plan_only is set.
   // FAILED_PRECONDITION: the job is not training.
   absl::StatusOr<v1::RebalanceReply> Rebalance(const v1::RebalanceRequest& request, absl::Time now);
 
@@ -109,39 +114,39 @@ class ChiefMachine final {
 
   void OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now);
   void OnStateStored(const absl::Status& stored, absl::Time now);
-  // The process of a shard was found to have ended, so that nobody has to wait for its lease. Has
-  // an effect only with replicas.
+  // The process of a shard was found to have ended, so its lease need not be waited for. Has an
+  // effect only in jobs with replicas.
   void OnShardGone(uint32_t index, uint64_t incarnation, absl::Time now);
-  // `uri` is the one of the action. Answers that are not awaited any more change nothing.
+  // `uri` is that of the action. Answers that are not awaited any more are ignored.
   void OnManifestWritten(const std::string& uri, const absl::Status& written, absl::Time now);
   void OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,
                       absl::Time now);
 
-  // Does what is due by the time alone, such as lost leases, repeated calls and points of the
-  // learning curve. Call it at least a few times a second, and when NextWake() has come.
+  // Does what becomes due by the passage of time, such as expiring leases, repeating calls and
+  // adding points to the learning curve. Must be called several times a second, and at NextWake().
   void Tick(absl::Time now) { duties_.Tick(now); }
   absl::Time NextWake() const { return duties_.calls.NextWake(); }
 
-  // Returns what is to be done, in order, since the last call.
+  // Returns the actions since the last call, in the order in which they have to be done.
   std::vector<Action> TakeActions() { return duties_.state.TakeActions(); }
 
-  // Returns true if a shard that is to leave was heard of within the last two seconds.
+  // Returns true if a leaving shard was heard of within the last two seconds.
   bool SeesShardsOff(absl::Time now) const { return duties_.shards.SeesShardsOff(now); }
 
-  // Another chief has written the state: this one must not do anything any more.
+  // Another chief has written the state: this one must not act any more.
   bool superseded() const { return job_.writer.superseded(); }
-  // The store holds all that is to be kept.
+  // Returns true if everything that has to be stored is stored.
   bool stored() const { return job_.writer.settled(); }
   const absl::Status& last_store() const { return job_.writer.last(); }
 
   const v1::View& view() const { return job_.placement.gate.published(); }
-  // How many numbers trainers were given so far; at most kMostNumbers in a term.
+  // How many trainer ids were given out so far; at most kMostNumbers in a term.
   uint64_t trainers_given() const { return job_.training.workers.trainers_given(); }
-  // The present timeline, even before others may hear of it, and the progress of training.
+  // The present timeline, even if it is not published yet, and the progress of training.
   uint64_t timeline() const { return job_.placement.timeline(); }
   v1::TaskProgress progress() const { return job_.training.ProgressOfNow(); }
-  // Returns the address of this process of a shard; empty if it is not known, or known to have
-  // ended.
+  // Returns the address of this process of a shard; empty if the process is not known, or known to
+  // have ended.
   std::string AddressOf(uint32_t index, uint64_t incarnation) const {
     return duties_.shards.AddressOf(index, incarnation);
   }
@@ -149,8 +154,7 @@ class ChiefMachine final {
   v1::JobState state() const { return job_.state; }
   v1::FailureKind failure_kind() const { return job_.failure_kind; }
   const std::string& reason() const { return job_.reason; }
-  // Returns all that the duties know together. The explorer of states (tests) tells by it which
-  // states are equal.
+  // Returns all that the duties share. The state-space explorer (tests) compares states by it.
   const JobContext& job() const { return job_; }
 
  private:

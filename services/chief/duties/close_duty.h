@@ -1,6 +1,6 @@
-// Closes the streams of tasks that are done on every shard: see StreamCloses. No close is begun
-// while partitions are about to change their owner. None is sent while a checkpoint is being taken:
-// the checkpoint must still know the streams of tasks that are not done by its own progress.
+// Has the streams of finished tasks closed on every shard: see StreamCloses. No close begins while
+// partitions are about to change their owner. None is sent while a checkpoint is being taken, as
+// that must contain the streams of the tasks that are unfinished according to its own progress.
 #ifndef CAPSTAN_CHIEF_DUTIES_CLOSE_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_CLOSE_DUTY_H_
 
@@ -15,7 +15,7 @@ class CloseDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance();
-  // Takes the answer in if shards have closed streams.
+  // Handles the answer if the call was to close streams.
   void OnAnswer(const ShardCalls::Answer& answer);
 };
 

@@ -1,4 +1,4 @@
-// All duties of the chief: in which order they act, and which one carries out an order of another.
+// All duties of the chief: the order in which they act, and which of them carries out which order.
 #ifndef CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 #define CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 
@@ -32,13 +32,13 @@
 
 namespace capstan::chief {
 
-// Duties that are assigned to keep their own JobContext; see Duty.
+// Duties can be assigned to; they keep their own JobContext then. See Duty.
 struct Duties final : Duty, private Orders {
   explicit Duties(JobContext& job) : Duty(job, *this) {}
 
-  // Lets each duty do what has become possible, after the duties that may have made it possible.
+  // Lets each duty do what has become possible, after those duties that may have made it possible.
   void Advance(absl::Time now);
-  // Does what is due by the time alone, such as finding silent workers, and then what Advance does.
+  // Does what becomes due by the passage of time, such as finding silent workers, and then Advance.
   void Tick(absl::Time now);
 
   WorkerDuty workers{*job_, *orders_};

@@ -1,5 +1,5 @@
-// What the duties of the chief have in common. Each sees the job, and no other duty. What one wants
-// of another it orders, and Duties has the other carry it out.
+// The base of the chief's duties. Each sees the job, but no other duty. What another duty has to do
+// for it, it requests through Orders, and Duties passes the request on.
 #ifndef CAPSTAN_CHIEF_DUTIES_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_DUTY_H_
 
@@ -14,21 +14,20 @@ namespace capstan::chief {
 
 class Orders {
  public:
-  // Everybody returns to the last checkpoint, or begins with the initial values. `cause` tells
-  // people why, and `shard` is the shard that it speaks of; an empty cause: the job starts.
+  // All shards return to the last checkpoint, or start with the initial values. `cause` is for
+  // people, and `shard` is the shard that it is about. An empty cause means that the job starts.
   virtual void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now) = 0;
-  // The same for a job that an earlier chief has begun, and none of whose shards holds any more
-  // what it held then: it goes on, and has lost only what had been trained after the last
-  // checkpoint.
+  // The same for a job that an earlier chief has begun, none of whose shards has kept its
+  // partitions: the job continues, and has only lost what was trained after the last checkpoint.
   virtual void GoOnFromCheckpoint(std::string_view cause, absl::Time now) = 0;
-  // One shard returns to the last checkpoint, while the others go on.
+  // One shard returns to the last checkpoint, while the others continue.
   virtual void RecoverPartially(uint32_t shard, absl::Time now) = 0;
-  // The shards that are returning alone cannot: everybody returns.
+  // The shards that are recovering alone cannot: all shards return to a checkpoint.
   virtual void GiveUpPartialRecovery(const absl::Status& why, absl::Time now) = 0;
-  // Partitions that are being moved stay where they are. `why` is CANCELLED if something else comes
-  // first, another code if the moves have failed.
+  // Partitions that are being moved stay where they are. `why` is CANCELLED if something else has
+  // priority, and another code if the moves have failed.
   virtual void CancelMoves(const absl::Status& why, absl::Time now) = 0;
-  // Makes the view anew, and publishes it as far as it may be: see StateDuty.
+  // Rebuilds the view, and publishes it if it may be published: see StateDuty.
   virtual void RefreshView(absl::Time now) = 0;
 
  protected:
@@ -41,7 +40,7 @@ class Duty {
   // `job` and `orders` must outlive the duty.
   Duty(JobContext& job, Orders& orders) : job_(&job), orders_(&orders) {}
   Duty(const Duty&) = delete;
-  // A duty that is assigned to takes over the state of the other, but keeps its own job.
+  // Assignment copies the state of the other duty, but keeps this one's job and orders.
   Duty& operator=(const Duty&) { return *this; }
 
  protected:

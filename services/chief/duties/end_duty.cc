@@ -28,7 +28,7 @@ void EndDuty::Stop(std::string_view reason) {
 }
 
 void EndDuty::Advance(absl::Time now) {
-  // Nothing is flushed or saved while partitions stand still for a move.
+  // Nothing is flushed or saved while partitions are frozen for a move.
   if (job_->training.end.begun() && job_->placement.MovesLinger()) return;
   while (!job_->ended() && job_->training.end.begun() && StepDone(now))
     EnterStep(Next(job_->training.end.step), now);
@@ -84,8 +84,8 @@ void EndDuty::EnterStep(EndStep step, absl::Time now) {
 }
 
 // Returns true if the final evaluation is over, or none is needed. If all is trained, waits for
-// workers that have gone, for they may come back. A job that is stopped early waits only for a
-// lease, after which a worker counts as lost anyway.
+// workers that have left, as they may come back. A job that is stopped early waits only for a
+// lease, after which a worker counts as lost.
 bool EndDuty::Evaluated(absl::Time now) {
   const Evaluations& evaluations = job_->training.evaluations;
   if (!evaluations.enabled() || evaluations.final_over()) return true;
@@ -97,8 +97,8 @@ bool EndDuty::Evaluated(absl::Time now) {
   return evaluations.final_over();
 }
 
-// Gives up the running evaluation. If that is one that was under way when the end began, the final
-// one follows at once.
+// Gives up the running evaluation. If that was already under way when the end began, the final one
+// follows at once.
 void EndDuty::GiveUpEvaluation() {
   const std::string why = absl::StrCat("no worker has been there for ",
                                        absl::FormatDuration(job_->worker_lease()), " to do it");
@@ -106,7 +106,7 @@ void EndDuty::GiveUpEvaluation() {
   job_->training.evaluations.GiveUp(why);
 }
 
-// Has the model saved, with one attempt after another until save_patience is over. Always returns
+// Has the model saved, in one attempt after another until save_patience is over. Always returns
 // false: the step ends by Complete() or Fail().
 bool EndDuty::SaveModel(absl::Time now) {
   if (!job_->checkpoints.checkpointer.enabled()) {
@@ -136,7 +136,7 @@ bool EndDuty::SaveModel(absl::Time now) {
 }
 
 // Returns the best checkpoint if its metric is better than that of the present parameters; null if
-// it is not, or nothing tells which is better.
+// it is not, or if they cannot be compared.
 const CheckpointFacts* EndDuty::BetterCheckpoint() const {
   const CheckpointFacts* best = job_->checkpoints.catalog.best();
   if (job_->plan.spec.train().early_stop().metric().empty() || best == nullptr ||

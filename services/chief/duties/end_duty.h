@@ -1,4 +1,4 @@
-// Leads the job to its end, step by step: see EndStep.
+// Ends the job step by step: see EndStep.
 #ifndef CAPSTAN_CHIEF_DUTIES_END_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_END_DUTY_H_
 
@@ -14,14 +14,14 @@ class EndDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Ends the job early and in order: the model as trained so far is evaluated, if a worker is there
-  // to do it, and saved. A job that has not begun fails. If its training is complete, it waits at
-  // most a lease for a worker that can evaluate it. `reason` is for people; empty: somebody has
-  // asked for it. Only the first call has an effect.
+  // Ends the job early but properly: the model as trained so far is saved, after an evaluation if a
+  // worker is present that can do it. A job that has not begun fails. If its training is complete,
+  // it waits for such a worker for a lease at most. `reason` is for people; if it is empty, the
+  // text says that somebody has asked for it. Only the first call has an effect.
   void Stop(std::string_view reason);
-  // Takes all steps that are possible, once the end has begun (JobContext::BeginEnd).
+  // Does all steps that are possible, once the end has begun (JobContext::BeginEnd).
   void Advance(absl::Time now);
-  // Completes the job if its model is stored, whatever else goes on.
+  // Completes the job if its model is stored, whatever else is under way.
   void CompleteIfSaved(absl::Time now);
 
  private:

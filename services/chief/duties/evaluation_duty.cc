@@ -12,7 +12,7 @@ void EvaluationDuty::Advance(absl::Time now) {
   if (!job_->training.EvaluationDue()) return;
   if (!job_->EvaluatesAtStandstill())
     return job_->training.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now);
-  // A switch of moved partitions that waits for the same barrier comes first.
+  // A switch of moved partitions that waits for the same barrier has priority.
   const bool switches = job_->training.work.has_lanes() && job_->placement.moves.wants_quiet();
   if (job_->training.AtStandstill() && !switches)
     job_->training.BeginEvaluation(/*at_barrier=*/true, /*final=*/false, now);

@@ -11,7 +11,7 @@
 namespace capstan::chief {
 namespace {
 
-// One lease to work on, and one to go on with at once.
+// One lease to work on, and one to continue with at once.
 constexpr size_t kLeasesPerTrainer = 2;
 
 }  // namespace
@@ -42,8 +42,8 @@ void GrantDuty::Grant(Worker& worker, absl::Time now) {
   }
 }
 
-// Returns how many trainers that may work hold none. Trainers of resting workers may hold work, and
-// are not counted among the holders.
+// Returns how many trainers that may work hold no lease. Trainers of resting workers may hold
+// leases, and are not counted among the holders.
 size_t GrantDuty::TrainersWithoutWork() const {
   const Membership& workers = job_->training.workers;
   size_t holders = job_->training.work.tasks()->holders();
@@ -64,7 +64,7 @@ void GrantDuty::AssignLanes() {
   const bool accused = !job_->training.accusations.empty();
   if (!accused && assigned_ == LaneFacts()) return;
   // A straggler is more than twice as slow, so a round is shorter if another trainer computes its
-  // lanes as well as its own. The result is the same bit by bit.
+  // lanes in addition to its own. The result is bit-equal.
   std::vector<TrainerId> all;
   std::vector<TrainerId> quick;
   std::map<TrainerId, const Worker*> workers;
@@ -77,7 +77,7 @@ void GrantDuty::AssignLanes() {
   const auto avoids = [&](TrainerId trainer, const WorkName& work) {
     return Avoids(*workers.at(trainer), work);
   };
-  // A trainer that has not accused the work yet is asked, even if it is a straggler.
+  // A trainer that has not accused the work yet gets it, even if it is a straggler.
   const auto in_place = [&](const WorkName& work, TrainerId trainer) -> std::optional<TrainerId> {
     if (!avoids(trainer, work)) return std::nullopt;
     const auto other = std::find_if(all.begin(), all.end(),
@@ -91,8 +91,8 @@ void GrantDuty::AssignLanes() {
   if (!accused) assigned_ = LaneFacts();
 }
 
-// Returns true if the worker has said that `work` cannot be done, and there is another one that has
-// not.
+// Returns true if the worker has said that `work` cannot be done, and there is another worker that
+// has not said so.
 bool GrantDuty::Avoids(const Worker& worker, const WorkName& work) const {
   if (job_->training.accusations.empty() ||
       !job_->training.accusations.Has(work, job_->training.workers.VoiceOf(worker)))

@@ -1,5 +1,5 @@
-// Leases work to trainers (tasks, lanes, evaluations), and takes it from those that are lost,
-// drain, or cannot read their data.
+// Leases work (tasks, lanes, evaluations) to trainers, and revokes the leases of those that are
+// lost, drain, or cannot read their data.
 #ifndef CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_
 
@@ -22,44 +22,46 @@ class GrantDuty : public Duty {
  public:
   GrantDuty(JobContext& job, Orders& orders) : Duty(job, orders), generations_(job.options.term) {}
 
-  // Leases work to the worker's trainers, as far as there is any that they can do now.
+  // Leases work to the worker's trainers, as far as there is some that they can do now.
   void Grant(Worker& worker, absl::Time now);
-  // Fills in the leases that the worker is to begin with, and those that it mentions and does not
+  // Fills in the leases that the worker should begin, and those that it has mentioned but does not
   // hold any more.
   void FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
                  v1::WorkerHeartbeatReply& reply);
 
-  // A draining worker gives all its leases back, but cannot mention those that it has not heard of
+  // A draining worker gives all its leases back, but cannot mention those that it does not know of
   // yet. Returns reports that give these back, too; none if the worker does not drain.
   std::vector<v1::LeaseReport> Unmentioned(const v1::WorkerHeartbeatRequest& request,
                                            const Worker& worker);
-  // Takes all leases of the worker if its data do not come, and notes whether it still holds leases
-  // that were taken back.
+  // Revokes all leases of the worker if it waits for its data for too long, and records whether it
+  // still holds revoked leases.
   void Hear(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
-  // Takes the leases of workers that have been silent for longer than their lease.
+  // Revokes the leases of workers that have been silent for longer than their lease.
   void ReleaseSilent(absl::Time now);
   void Release(const std::vector<TrainerId>& trainers);
 
-  // How many leases were taken because their worker was lost, replaced, or could not read its data.
+  // How many leases were revoked because their worker was lost, replaced, or could not read its
+  // data.
   uint64_t expirations() const { return expirations_; }
 
  private:
   size_t TrainersWithoutWork() const;
-  // Assigns the lanes; does nothing if nothing has changed since the last call.
+  // Assigns the lanes, if anything has changed since the last call.
   void AssignLanes();
   void SeeDraining(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
   bool Avoids(const Worker& worker, const WorkName& work) const;
-  // Without seals, each of which is a MAC: they are for those that are sent.
+  // Returns the leases without seals. Computing a seal takes a MAC, so it is done for those leases
+  // only that are sent.
   std::vector<v1::Lease> LeasesOf(const Worker& worker);
   uint64_t SealOf(const v1::Lease& lease) const;
 
-  // Numbers that change when other trainers may be given lanes, others are stragglers, or lanes
-  // have other holders.
+  // Numbers that change whenever the trainers that may be given lanes, the stragglers, or the
+  // holders of lanes change.
   std::array<uint64_t, 3> LaneFacts() const;
 
   Generations generations_;
   uint64_t expirations_ = 0;
-  std::optional<std::array<uint64_t, 3>> assigned_;  // LaneFacts when lanes were assigned last.
+  std::optional<std::array<uint64_t, 3>> assigned_;  // LaneFacts at the last assignment of lanes.
 };
 
 }  // namespace capstan::chief

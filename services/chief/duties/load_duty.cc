@@ -21,8 +21,8 @@ void LoadDuty::Send() {
   }
 }
 
-// Returns true if the shard is to load, has not been asked, and can be called by the published
-// view.
+// Returns true if the shard has to load, has not been asked, and can be called according to the
+// published view.
 bool LoadDuty::IsDue(uint32_t index) const {
   const Shard* shard = job_->placement.shards.Find(index);
   if (!job_->recovery.restoration.Awaits(index) ||
@@ -36,7 +36,7 @@ void LoadDuty::SendTo(uint32_t shard, absl::Time due) {
   const bool coordinator =
       job_->training.work.has_lanes() && shard == job_->placement.views.coordinator();
   v1::LoadPartitionsRequest request = job_->recovery.restoration.RequestTo(partitions, coordinator);
-  // If a job that had ended goes on for more epochs, its lanes that had ended go on, too.
+  // If a job that had ended continues for more epochs, its ended lanes continue, too.
   if (job_->recovery.restoration.manifest().job().train().epochs() <
       job_->plan.spec.train().epochs()) {
     v1::TaskProgress progress;
@@ -48,7 +48,7 @@ void LoadDuty::SendTo(uint32_t shard, absl::Time due) {
   }
   if (job_->recovery.partial.contains(shard)) {
     *request.mutable_partial() = PartialRecoveryStart();
-    job_->training.work.AdoptOnlyBegun();  // The shard is told of these alone.
+    job_->training.work.AdoptOnlyBegun();  // Only these are sent to the shard.
   }
   job_->calls.Send(shard, std::move(request),
                    {.deadline = job_->options.call_deadline, .due = due, .may_be_refused = true});

@@ -1,5 +1,5 @@
-// Has the shards of a recovery load. Each is called once a published view names it, and asked until
-// it is done.
+// Has the shards load in a recovery. Each is called once a published view names it, and then polled
+// until it is done.
 #ifndef CAPSTAN_CHIEF_DUTIES_LOAD_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_LOAD_DUTY_H_
 
@@ -17,9 +17,9 @@ class LoadDuty : public Duty {
   using Duty::Duty;
 
   void Send();
-  // Takes the answer in if a shard was to load for a recovery. Returns true if the shard has now
-  // loaded all that it was to load. If the shard has found the checkpoint damaged, the one before
-  // is tried.
+  // Handles the answer if the call was to load for a recovery. Returns true if the shard has now
+  // loaded all that it had to. If the shard has found the checkpoint damaged, the recovery tries
+  // the one before.
   bool OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
 
  private:

@@ -13,12 +13,12 @@ constexpr absl::Duration kJoinPoll = absl::Milliseconds(50);
 
 constexpr absl::Duration kJoinAgain = absl::Seconds(1);
 
-// A shard that was to leave and is lost is given up after so many worker leases of silence.
+// A leaving shard that is lost is given up after it has been silent for this many worker leases.
 constexpr int kLeasesForLeaver = 3;
 
 }  // namespace
 
-// Shards that own nothing come and go without any effect on training.
+// Shards that own nothing come and leave without any effect on training.
 void MemberDuty::Advance(absl::Time now) {
   std::vector<uint32_t> gone;
   for (const auto& [index, shard] : job_->placement.shards.shards()) {
@@ -44,7 +44,7 @@ void MemberDuty::Advance(absl::Time now) {
 }
 
 // Returns true if the shard owns and backs up nothing, in the current and in the published view,
-// and no move concerns it.
+// and no move involves it.
 bool MemberDuty::IsFree(uint32_t shard) const {
   const v1::View& known = job_->placement.gate.published();
   const auto backed = [shard](const v1::PartitionPair& pair) { return pair.backup() == shard; };
@@ -54,8 +54,8 @@ bool MemberDuty::IsFree(uint32_t shard) const {
          std::none_of(known.pairs().begin(), known.pairs().end(), backed);
 }
 
-// Tells the shard the timeline, by a load of nothing. Once it knows that, adds it to the members,
-// so that others may call it.
+// Tells the shard the timeline, by a load without partitions. Once it knows that, adds it to the
+// members, so that others may call it.
 void MemberDuty::Admit(const Shard& shard) {
   if (job_->placement.gate.published().timeline() != job_->placement.timeline()) return;
   if (shard.loaded_timeline == job_->placement.timeline()) {
@@ -92,9 +92,9 @@ void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   TellTimeline(answer.shard, now + (answer.reply.ok() ? kJoinPoll : kJoinAgain));
 }
 
-// Returns the shards that were to leave, own partitions, and may never come back: they have been
+// Returns the shards that were leaving, own partitions, and may never come back: they have been
 // lost for kLeasesForLeaver leases. Such a shard was ended before it had handed over all it had, or
-// left when nobody could take its partitions.
+// left when no shard could take its partitions.
 std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
   std::set<uint32_t> gone = job_->placement.LeavingShards();
   std::erase_if(gone, [&](uint32_t index) {

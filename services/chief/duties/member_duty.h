@@ -1,5 +1,5 @@
-// Lets shards join and leave, and decides what becomes of the partitions of a shard that was to
-// leave and has not come back.
+// Lets shards join and leave, and decides what happens to the partitions of a shard that was about
+// to leave and has not come back.
 #ifndef CAPSTAN_CHIEF_DUTIES_MEMBER_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_MEMBER_DUTY_H_
 
@@ -16,19 +16,19 @@ class MemberDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Has shards that own nothing join. Removes them from the members when they are lost or may
+  // Lets shards that own nothing join. Removes them from the members when they are lost or may
   // leave, and forgets those that are lost.
   void Advance(absl::Time now);
-  // Takes the answer in if a shard that is to join has been told the timeline.
+  // Handles the answer if the call told a joining shard the timeline.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
 
-  // If shards that own partitions were to leave and have not come back, the others return to a
-  // checkpoint without them.
+  // If shards that own partitions were about to leave and have not come back, the others return to
+  // a checkpoint without them.
   void GiveUpThoseThatLeft(absl::Time now);
-  // The same for a job that is RESTORING: it goes to the checkpoint with all shards that are there.
+  // The same for a job that is RESTORING: it restores with all shards that are present.
   void RestoreWithoutThoseThatLeft(absl::Time now);
 
-  // Returns true if the shard may end: nothing is lost with it.
+  // Returns true if the shard may end, because nothing would be lost.
   bool MayLeave(uint32_t shard, absl::Time now) const;
 
  private:

@@ -9,8 +9,8 @@
 namespace capstan::chief {
 namespace {
 
-// How long a shard must lack its partitions before all load: shards that come within it load
-// together, and a late heartbeat has no effect.
+// How long a shard must lack its partitions before all load: shards that come back within this time
+// load together, and a late heartbeat has no effect.
 constexpr absl::Duration kSettling = absl::Seconds(3);
 constexpr absl::Duration kModelPoll = absl::Milliseconds(50);
 constexpr absl::Duration kModelAgain = absl::Seconds(1);
@@ -43,7 +43,7 @@ bool ModelDuty::Serves() const {
          job_->writer.IsStored(job_->completion);
 }
 
-// Returns the shards that are there and have not loaded the partitions that they own.
+// Returns the present shards that have not loaded the partitions that they own.
 std::vector<uint32_t> ModelDuty::Lacking() const {
   std::vector<uint32_t> lacking;
   for (uint32_t index : job_->placement.views.owners()) {
@@ -53,8 +53,8 @@ std::vector<uint32_t> ModelDuty::Lacking() const {
   return lacking;
 }
 
-// All shards load the model, for what the others still serve may be later than the model, if that
-// is an earlier checkpoint that was the best.
+// All shards load the model, because what the others still serve may be later than the model, if
+// that is an earlier checkpoint that was the best.
 void ModelDuty::BeginTimeline(absl::Time now) {
   job_->calls.CancelAll();
   job_->recovery.restoration.End();
@@ -73,7 +73,7 @@ void ModelDuty::BeginTimeline(absl::Time now) {
   orders_->RefreshView(now);
 }
 
-// Orders a load of the parameters alone, as nobody trains any more.
+// Orders to load the parameters only, as there is no more training.
 void ModelDuty::SendTo(uint32_t shard, absl::Time due) {
   v1::LoadPartitionsRequest request;
   request.set_uri(job_->model_uri);

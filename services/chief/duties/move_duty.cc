@@ -21,7 +21,8 @@ void MoveDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   job_->placement.moves.OnAnswer(answer.shard, answer.reply, now, job_->calls);
 }
 
-// Cancels the batch under way if it cannot go on, or something comes first. Returns true if it did.
+// Cancels the batch under way if it cannot continue, or something has priority. Returns true if it
+// did.
 bool MoveDuty::CancelIfHindered(absl::Time now) {
   if (!job_->placement.moves.under_way() ||
       job_->placement.moves.phase() == PartitionMoves::Phase::kSwitched) {
@@ -34,7 +35,7 @@ bool MoveDuty::CancelIfHindered(absl::Time now) {
   return true;
 }
 
-// CANCELLED: what comes before the batch under way.
+// Returns CANCELLED if something has priority over the batch under way, with the reason.
 absl::Status MoveDuty::WhatComesFirst(absl::Time now) const {
   if (job_->training.end.begun()) return absl::CancelledError("the job ends");
   if (job_->training.standstill.save)
@@ -72,7 +73,7 @@ absl::Status MoveDuty::Failure(absl::Time now) const {
 }
 
 // Takes one step. Returns true if the view has changed: there may be more to do once it is
-// published. `plans`: something may have changed about the shards, so a new plan may be due.
+// published. `plans`: shards may have changed, so a new plan may be due.
 bool MoveDuty::Step(bool plans, absl::Time now) {
   if (job_->placement.moves.OnView(job_->placement.gate.published(), now, job_->calls)) {
     OnSwitched(now);
@@ -99,8 +100,8 @@ void MoveDuty::FinishIfPossible(absl::Time now) {
 }
 
 // Returns true if nothing is under way that a switch would disturb. A stream that is closed on the
-// source and not yet on the target would be open again after the switch; the gradients of an open
-// round are staged where its partitions were.
+// source but not yet on the target would be open again after the switch; the gradients of an open
+// round are staged at the former owners.
 bool MoveDuty::MaySwitch() const {
   const bool at_rest = job_->training.work.has_lanes()
                            ? job_->training.barrier.reached()
@@ -118,13 +119,13 @@ void MoveDuty::OnSwitched(absl::Time now) {
                     {"given a backup so far", absl::StrCat(status.paired())},
                     {"stood still for", absl::StrFormat("%.3f s", status.seconds())}});
   if (!job_->placement.moves.planned()) planner_.OnCarriedOut();
-  // Releases the rounds, at the coordinator that there is after the switch.
+  // Releases the rounds, at the coordinator as of after the switch.
   if (job_->training.work.has_lanes()) job_->Resume();
   planner_.See(now);
 }
 
 // Returns true if a batch may begin. Checkpoints, evaluations that need a standstill, and the end
-// of the job come first; but they wait for a batch that is under way, as batches are small.
+// of the job have priority; but they wait for a batch that is under way, as batches are small.
 bool MoveDuty::MayMove(absl::Time now) const {
   const v1::View& published = job_->placement.gate.published();
   const bool stands_still =
@@ -152,8 +153,8 @@ void MoveDuty::Order(absl::Time now) {
     move.set_replica(planned.replica);
     move.set_hand_over(HandsOver(planned));
   }
-  // A shard never has two copies of a partition: a backup to which its partition moves as a whole
-  // is dropped first. A backup that another one is to replace stays the backup until then
+  // A shard never has two copies of a partition: a backup that is to receive its partition by a
+  // whole copy is dropped first. A backup that is to be replaced stays the backup until then
   // (docs/spec, rule 32).
   job_->placement.views.DropPairs([&moves](const v1::PartitionPair& pair) {
     return std::any_of(moves.begin(), moves.end(), [&pair](const v1::PartitionMove& move) {

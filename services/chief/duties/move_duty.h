@@ -1,5 +1,5 @@
-// Partitions move between shards, and are given backups, a batch at a time: a view orders the
-// batch, its sources copy, stand still, and another view names the new owners. See PartitionMoves.
+// Moves partitions between shards and gives them backups, a batch at a time: a view orders the
+// batch, its sources copy, freeze, and another view names the new owners. See PartitionMoves.
 #ifndef CAPSTAN_CHIEF_DUTIES_MOVE_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_MOVE_DUTY_H_
 
@@ -16,11 +16,11 @@ class MoveDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Cancels the batch under way if it cannot go on, or something else comes first. Otherwise goes
-  // on with it, or begins another, as far as the published view allows. Makes a new plan only if
-  // something was heard of shards.
+  // Cancels the batch under way if it cannot continue, or something else has priority. Otherwise
+  // continues it or begins another, as far as the published view allows. Makes a new plan only if
+  // shards were heard of since the last call.
   void Advance(absl::Time now);
-  // Takes the answer in if a shard was to move partitions.
+  // Handles the answer if the call was to move partitions.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   // See Orders::CancelMoves.
   void Cancel(const absl::Status& why, absl::Time now);

@@ -8,9 +8,10 @@
 namespace capstan::chief {
 namespace {
 
-// Partitions lack a backup for a short while whenever a shard has gone. Only a longer time is odd.
+// Partitions lack a backup for a short time whenever a shard has gone. Only a longer time is
+// unusual.
 constexpr absl::Duration kUnpairedIsOdd = absl::Minutes(1);
-// An automatic plan makes only so many moves.
+// The most moves of an automatic plan.
 constexpr size_t kAutomaticMoves = 4;
 
 }  // namespace
@@ -55,7 +56,7 @@ void MovePlanner::Plan(absl::Time now) {
   PlanReplicas(now);
 }
 
-// Forgets a plan that is not possible any more, as shards may have come and gone since the last
+// Drops a plan that is not possible any more, as shards may have come and gone since the last
 // batch, and makes a new one if there is a reason.
 void MovePlanner::PlanMoves(absl::Time now) {
   const auto possible = [&](const PlannedMove& move) {
@@ -96,7 +97,7 @@ ReplicaQuestion MovePlanner::ReplicaQuestionOf() const {
   return question;
 }
 
-// Plans that balance or empty shards come first, as they would undo pairs.
+// Plans that balance or empty shards have priority, as they would undo pairs.
 void MovePlanner::PlanReplicas(absl::Time now) {
   if (!job_->replicas() || job_->placement.moves.planned()) return;
   if (!pairing_.Due(now) || balance_.AwaitsOthers(now)) return;
@@ -149,7 +150,7 @@ void MovePlanner::WatchReplicas(absl::Time now) {
   const size_t unpaired = job_->state == v1::JOB_STATE_RUNNING ? job_->placement.Unpaired() : 0;
   const auto partitions = static_cast<size_t>(job_->placement.views.current().owners_size());
   unpaired_since_ = unpaired > 0 ? std::min(unpaired_since_, now) : absl::InfiniteFuture();
-  // Where no shard is there at all, the status says what is waited for.
+  // If no shard is present at all, the status already says what is waited for.
   const auto& shards = job_->placement.shards.shards();
   const bool any_shard = std::any_of(shards.begin(), shards.end(), [this, now](const auto& shard) {
     return shard.second.present && !job_->placement.hearing.IsSilent(shard.second, now);

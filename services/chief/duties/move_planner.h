@@ -1,5 +1,5 @@
-// Decides which partitions are to move, and which are to be given a backup: makes the plan that
-// PartitionMoves carries out. See Balance, Pairing, PlanMoves and PlanReplicas. A part of MoveDuty.
+// Decides which partitions move, and which are given a backup: makes the plan that PartitionMoves
+// carries out. Used by MoveDuty alone. See Balance, Pairing, PlanMoves and PlanReplicas.
 #ifndef CAPSTAN_CHIEF_DUTIES_MOVE_PLANNER_H_
 #define CAPSTAN_CHIEF_DUTIES_MOVE_PLANNER_H_
 
@@ -21,7 +21,7 @@ class MovePlanner : public Duty {
  public:
   MovePlanner(JobContext& job, Orders& orders);
 
-  // Takes in which shards are there.
+  // Takes in which shards are present.
   void See(absl::Time now);
   // Makes a plan if there is a reason for one. REQUIRES: no batch is under way.
   void Plan(absl::Time now);
@@ -32,11 +32,11 @@ class MovePlanner : public Duty {
     pairing_.SpreadAnew();
   }
 
-  // Returns the moves that would make the shards even, and asks for them unless plan_only.
+  // Returns the moves that would balance the shards, and requests them unless plan_only is set.
   // FAILED_PRECONDITION: the job is not training.
   absl::StatusOr<v1::RebalanceReply> Rebalance(const v1::RebalanceRequest& request, absl::Time now);
 
-  // Warns if partitions have had no backup for long.
+  // Warns if partitions have been without a backup for long.
   void WatchReplicas(absl::Time now);
 
  private:

@@ -6,7 +6,7 @@
 #include "capstan/placement/view_epoch.h"
 
 namespace capstan::chief {
-// The owners of dropped pairs answer nobody until the view is published that drops them.
+// The owners of dropped pairs acknowledge nothing until a view without the pairs is published.
 void PairDuty::Drop(absl::Time now) {
   if (!job_->placement.heard_of_shards || !job_->serving()) return;
   const size_t dropped = job_->placement.views.DropPairs(
@@ -18,7 +18,7 @@ void PairDuty::Drop(absl::Time now) {
                    {{"partitions", absl::StrCat(dropped)}});
 }
 
-// Returns true if the pair is over. A shard that leaves stays a backup for as long as it has
+// Returns true if the pair cannot go on. A shard that leaves remains a backup for as long as it has
 // partitions of its own to hand over.
 bool PairDuty::IsOver(const v1::PartitionPair& pair, absl::Time now) const {
   const Shard* backup = job_->placement.shards.Find(pair.backup());

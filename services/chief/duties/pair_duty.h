@@ -1,5 +1,5 @@
-// Drops backups that are over: their shard is lost, leaves, or has found that it is out of step
-// with the owner. The owner goes on alone once a view says so; until then it acknowledges nothing.
+// Ends pairs whose backup cannot go on: its shard is lost, leaves, or has found that it is out of
+// step with the owner. Until a view without the pair is published the owner acknowledges nothing.
 #ifndef CAPSTAN_CHIEF_DUTIES_PAIR_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_PAIR_DUTY_H_
 
@@ -16,10 +16,10 @@ class PairDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Drops the pairs that the shard, which is their backup, has found broken.
+  // Drops the pairs that the shard, which is their backup, has reported as broken.
   void Hear(const Shard& shard);
-  // Drops the pairs that are over, if the shards serve and something was heard of them. REQUIRES:
-  // the job's ShardHearing has listened.
+  // Drops the pairs that cannot go on, if the shards serve and were heard of. REQUIRES:
+  // PromotionDuty::Listen was called.
   void Drop(absl::Time now);
 
   // Does nothing in a job without replicas.
@@ -29,7 +29,7 @@ class PairDuty : public Duty {
   bool IsOver(const v1::PartitionPair& pair, absl::Time now) const;
 
   uint64_t dropped_ = 0;
-  uint64_t broken_ = 0;  // How many of those were broken.
+  uint64_t broken_ = 0;  // How many of dropped_ were reported as broken.
 };
 
 }  // namespace capstan::chief

@@ -75,12 +75,12 @@ void PartialRecoveryDuty::Advance(absl::Time now) {
   if (!job_->recovery.partial.empty()) GiveUp(absl::ResourceExhaustedError(why), now);
 }
 
-// The shard finds more batches missing when runners of open streams push again, or when these are
-// closed: also after all have returned to a checkpoint that was taken meanwhile. A return that an
-// earlier chief had not stored when it ended is known to the shard alone.
+// The shard finds more missing batches when runners of open streams push again, or when these are
+// closed, even after all shards have returned to a checkpoint taken meanwhile. If an earlier chief
+// had not stored the recovery before it ended, only the shard knows of it.
 void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {
   if (job_->recovery.partial.contains(shard)) return;
-  std::optional<uint64_t> told;  // Counted before everybody returned to a checkpoint.
+  std::optional<uint64_t> told;  // Counted before all shards returned to a checkpoint.
   bool rolled_back = false;
   for (auto loss = job_->recovery.losses.rbegin(); loss != job_->recovery.losses.rend(); ++loss) {
     rolled_back = rolled_back || loss->recovery() == v1::RECOVERY_ROLLBACK;

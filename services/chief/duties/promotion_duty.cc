@@ -12,11 +12,12 @@
 namespace capstan::chief {
 
 // Only the present process of a shard gets a lease, and only if the published view names it. A
-// chief that another one has superseded may not know it yet: what it grants ends before the other
-// one, which waits, has backups take over. Who says that it serves another timeline gets none:
-// there a backup may have taken over under another chief. Who says none is about to load one.
-// Where the job has ended nobody takes over any more, so who says that it serves the timeline of
-// that end needs no proof that this chief's term stands, and nothing is written for it.
+// chief that another one has superseded may not know that yet: what it grants ends before the other
+// one, which waits, has backups take over. A process that reports another timeline gets none: there
+// a backup may have taken over under another chief. A process that reports no timeline is about to
+// load one. Once the job has ended no backup takes over any more, so a process that reports the
+// timeline of the end needs no proof that this chief's term is valid, and nothing is written for
+// it.
 double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now) {
   if (!job_->replicas() || job_->writer.superseded()) return 0;
   const Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
@@ -42,7 +43,7 @@ void PromotionDuty::OnShardGone(uint32_t index, uint64_t incarnation, absl::Time
   job_->placement.heard_of_shards = true;
 }
 
-// OK if the backup can take over. UNAVAILABLE: not now. FAILED_PRECONDITION: it cannot.
+// Returns OK if the backup can take over. UNAVAILABLE: not now. FAILED_PRECONDITION: it cannot.
 absl::Status PromotionDuty::CheckBackup(const v1::PartitionPair& pair, absl::Time now) const {
   const Shard* backup = job_->placement.shards.Find(pair.backup());
   if (backup == nullptr || backup->gone || Raw(backup->incarnation) != pair.backup_incarnation()) {
@@ -60,7 +61,7 @@ absl::Status PromotionDuty::CheckBackup(const v1::PartitionPair& pair, absl::Tim
   return absl::OkStatus();
 }
 
-// A FAILED_PRECONDITION of one backup goes before an UNAVAILABLE of others.
+// A FAILED_PRECONDITION of one backup has precedence over an UNAVAILABLE of others.
 absl::Status PromotionDuty::MayBeReplaced(uint32_t shard, absl::Time now) const {
   if (!job_->replicas()) return absl::FailedPreconditionError("partitions have no backups");
   if (job_->checkpoints.frozen)
@@ -80,9 +81,10 @@ absl::Status PromotionDuty::MayBeReplaced(uint32_t shard, absl::Time now) const 
   return possible;
 }
 
-// If the shard's process is lost, the chief never listens to it again.
+// If the shard's process is lost, the chief refuses it from now on.
 void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time now) {
-  // CANCELLED, as neither the moves nor their other shards have failed: they can be planned again.
+  // CANCELLED, because neither the moves nor their other shards have failed: they can be planned
+  // again.
   const absl::Status why = absl::CancelledError(absl::StrCat("shard ", shard, " is lost"));
   if (job_->placement.moves.phase() != PartitionMoves::Phase::kSwitched)
     orders_->CancelMoves(why, now);
@@ -104,8 +106,8 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
   const auto& owners = job_->placement.views.current().owners();
   const auto partitions = std::count(owners.begin(), owners.end(), shard);
   job_->placement.views.Promote({shard});
-  // A lost process may believe that it is the owner until it hears of the view. If another process
-  // has registered in its place, that one stays.
+  // A lost process may believe that it is the owner until it gets the view. If another process has
+  // registered in its place, that one is kept.
   if (job_->placement.hearing.IsLost(*job_->placement.shards.Find(shard), now))
     job_->placement.shards.GiveUp(shard);
   ++promotions_;
@@ -116,8 +118,8 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
                     {"partitions", absl::StrCat(partitions)}});
 }
 
-// Asked before the new process is registered, so that no view names it as the owner of what its
-// predecessor had: backups would forget what they have from that one.
+// Called before the new process is registered, so that no view names it as the owner of what its
+// predecessor had: backups would then drop what they have from that one.
 absl::Status PromotionDuty::MayTakePlace(uint32_t shard, absl::Time now) {
   if (!job_->serving() || !job_->placement.views.Owns(shard)) return absl::OkStatus();
   const absl::Status replaceable = MayBeReplaced(shard, now);
@@ -127,7 +129,7 @@ absl::Status PromotionDuty::MayTakePlace(uint32_t shard, absl::Time now) {
   }
   const absl::Duration patience = job_->placement.hearing.patience();
   auto [wait, begins] = waits_.try_emplace(shard, now + patience);
-  if (now > wait->second + patience) {  // The last request is long ago: this is another wait.
+  if (now > wait->second + patience) {  // The last request was long ago: this is a new wait.
     wait->second = now + patience;
     begins = true;
   }
@@ -175,8 +177,8 @@ void PromotionDuty::Listen(absl::Time now) {
   job_->placement.hearing.Listen(job_->placement.shards, now);
 }
 
-// If a partition of a lost shard has no backup that can take over, all wait for the shard, or for
-// another process in its place, with which they return to a checkpoint.
+// If a partition of a lost shard has no backup that can take over, everybody waits for the shard,
+// or for another process in its place, with which all return to a checkpoint.
 void PromotionDuty::ReplaceLost(absl::Time now) {
   if (!job_->replicas() || !job_->placement.heard_of_shards || !job_->serving()) return;
   const std::set<uint32_t> owners = job_->placement.views.owners();
@@ -222,7 +224,7 @@ void PromotionDuty::OnView(absl::Time now) {
   if (job_->placement.gate.published().epoch().n() >= promotion_->view) OnPromoted(now);
 }
 
-// The view with the new owners is published: what was asked of the old ones is asked of the new
+// The view with the new owners is published: repeats to the new owners what was asked of the old
 // ones.
 void PromotionDuty::OnPromoted(absl::Time now) {
   const Promotion promotion = *std::exchange(promotion_, std::nullopt);

@@ -1,6 +1,7 @@
-// With replicas two shards hold each partition. The backups of all partitions of a lost shard take
-// over, in one view and in the same timeline: nobody returns to a checkpoint, and workers keep
-// their leases. See ShardHearing, and the rules 15, 18 and 29 to 32 of docs/spec.
+// Promotes backups in jobs with replicas, where two shards hold each partition. The backups of all
+// partitions of a lost shard take over, by one view and in the same timeline: nothing returns to a
+// checkpoint, and workers keep their leases. See ShardHearing, and the rules 15, 18 and 29 to 32 of
+// docs/spec.
 #ifndef CAPSTAN_CHIEF_DUTIES_PROMOTION_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_PROMOTION_DUTY_H_
 
@@ -21,43 +22,44 @@ class PromotionDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Grants the process a lease in the timeline of the published view, and returns its seconds,
-  // which the process counts from when it has asked. 0: none. Has the state written where this
-  // chief has not done so for a while, as leases rest on that until the end of the job is stored.
+  // Grants the process a lease in the timeline of the published view, and returns its length in
+  // seconds, which the process counts from when it sent the request; 0: none. Requests a write of
+  // the state if this chief has not written for a while: until the end of the job is stored, leases
+  // depend on a proof that the term is valid.
   double LeaseOf(uint32_t shard, uint64_t incarnation, absl::Time now);
-  // The process was found to have ended, so that nobody has to wait for its lease.
+  // The process was found to have ended, so its lease need not be waited for.
   void OnShardGone(uint32_t shard, uint64_t incarnation, absl::Time now);
 
-  // OK if the backups of all that the shard owns can take over. UNAVAILABLE: they cannot now, but
-  // perhaps later. FAILED_PRECONDITION: they cannot.
+  // Returns OK if the backups of all partitions that the shard owns can take over. UNAVAILABLE:
+  // they cannot now, but perhaps later. FAILED_PRECONDITION: they cannot.
   absl::Status MayBeReplaced(uint32_t shard, absl::Time now) const;
-  // Has these backups take over. `cause` is for people. REQUIRES: MayBeReplaced.
+  // Has these backups take over. `cause` is for people. REQUIRES: MayBeReplaced returns OK.
   void Promote(uint32_t shard, std::string_view cause, absl::Time now);
-  // OK if another process may register as this shard. UNAVAILABLE: it is to ask again, for the
-  // shard's backups are to take over first, and may yet be heard of; that lasts as long as a
-  // shard's lease at most. REQUIRES: Listen.
+  // Returns OK if another process may register as this shard. UNAVAILABLE: it must try again later,
+  // because the shard's backups have to take over first, and may yet be heard of; that lasts for a
+  // shard's lease at most. REQUIRES: Listen was called.
   absl::Status MayTakePlace(uint32_t shard, absl::Time now);
   // Another process has registered as the shard. Partitions that were moving to or from it stay
-  // where they are, unless the view with the new owners is made. If the shard owned partitions,
-  // backups take over; if they cannot, the shard returns to a checkpoint alone, if the job may do
-  // so, or everybody returns. REQUIRES: MayTakePlace.
+  // where they are, unless the view with the new owners is already made. If the shard owned
+  // partitions, backups take over. If they cannot, the shard recovers alone if the job allows it,
+  // and otherwise all shards return to a checkpoint. REQUIRES: MayTakePlace returns OK.
   void OnReplaced(uint32_t shard, absl::Time now);
-  // Has the job's ShardHearing listen.
+  // Updates the job's ShardHearing.
   void Listen(absl::Time now);
-  // Has backups take over for all lost shards, if shards serve and something was heard of them.
-  // REQUIRES: Listen.
+  // Has backups take over for all lost shards, if shards serve and were heard of. REQUIRES: Listen
+  // was called.
   void ReplaceLost(absl::Time now);
   // The same, while the job is RUNNING, for shards that an earlier chief left at work and that are
-  // lost or have come back without what they had. Returns true while backups take over, or backups
-  // that are to do so may yet be heard of.
+  // lost or have come back without what they had. Returns true while backups are taking over, or
+  // backups that should take over may yet be heard of.
   bool ReplaceThoseThatDidNotComeBack(absl::Time now);
 
-  // Backups take over, and the view that says so is not published yet: all else waits.
+  // Backups are taking over, and the view that says so is not published yet: all else waits.
   bool under_way() const { return promotion_.has_value(); }
-  // To be called after the view was made anew. Ends the promotion once its view is published.
+  // Must be called after the view was rebuilt. Ends the promotion once its view is published.
   // REQUIRES: under_way().
   void OnView(absl::Time now);
-  // Gives the promotion up: everybody returns to a checkpoint instead.
+  // Abandons the promotion, because all shards return to a checkpoint instead.
   void Forget() { promotion_.reset(); }
 
   // Does nothing in a job without replicas.
@@ -65,9 +67,9 @@ class PromotionDuty : public Duty {
 
  private:
   struct Promotion {
-    uint64_t view = 0;         // The number of its view; 0: not made yet.
-    bool coordinator = false;  // The coordinator is another shard now.
-    bool flushes = false;      // A flush was under way, and is to be repeated.
+    uint64_t view = 0;         // The number of the view with the new owners; 0: not made yet.
+    bool coordinator = false;  // Another shard becomes the coordinator.
+    bool flushes = false;      // A flush was under way, and has to be repeated.
     absl::Time begun;
   };
 
@@ -76,10 +78,10 @@ class PromotionDuty : public Duty {
   void OnPromoted(absl::Time now);
 
   std::optional<Promotion> promotion_;
-  // By shard: until when another process that wants to register as it is told to ask again.
+  // By shard: until when processes that want to register as it have to wait.
   std::map<uint32_t, absl::Time> waits_;
-  uint64_t promotions_ = 0;  // Shards that were replaced by their backups,
-  uint64_t promoted_ = 0;    // and partitions that were.
+  uint64_t promotions_ = 0;  // How many shards were replaced by their backups,
+  uint64_t promoted_ = 0;    // and how many partitions these had.
 };
 
 }  // namespace capstan::chief

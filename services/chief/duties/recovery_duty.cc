@@ -92,8 +92,8 @@ void RecoveryDuty::OnManifestRead(const std::string& uri, absl::StatusOr<v1::Man
   }
 }
 
-// Begins the new timeline: the progress is that of the checkpoint, and shards are to load. Others
-// hear of it only once it is stored.
+// Begins the new timeline: the progress is that of the checkpoint, and shards have to load. Others
+// learn of it only once it is stored.
 void RecoveryDuty::EnterTimeline(absl::Time now) {
   const v1::Manifest& manifest = job_->recovery.restoration.manifest();
   const bool own = !job_->recovery.restoration.source().id.empty();
@@ -107,7 +107,7 @@ void RecoveryDuty::EnterTimeline(absl::Time now) {
   // A new map is made only with a new timeline.
   if (!job_->placement.views.has_map()) {
     const std::set<uint32_t> shards = job_->ShardsOfNextMap(now);
-    // A job that has trained before fits.
+    // A job that has trained before is known to fit.
     if (absl::Status fits = own ? absl::OkStatus() : CheckFit(shards); !fits.ok()) {
       return job_->Fail(v1::FAILURE_KIND_BAD_INPUT, std::string(fits.message()));
     }
@@ -162,7 +162,7 @@ void RecoveryDuty::End(absl::Time now) {
   loss_.set_timeline(job_->placement.timeline());
   loss_.set_checkpoint(uri);
   loss_.set_seconds(absl::ToDoubleSeconds(took));
-  // A job that was stopped in order, and goes on from where it was saved, has not recovered.
+  // A job that was stopped regularly, and continues from where it was saved, has not recovered.
   const bool lost_nothing = goes_on_ && loss_.examples() == 0 && loss_.tables().empty();
   if (!lost_nothing) job_->recovery.losses.push_back(loss_);
   const auto level = lost_nothing ? LogEvent::Level::kInfo : LogEvent::Level::kWarning;

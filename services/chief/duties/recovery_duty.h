@@ -1,5 +1,5 @@
-// Has everybody return to a checkpoint, in a new timeline, and go on from there. The start of a job
-// is such a return to the initial values. See Recovery; LoadDuty has the shards load.
+// Returns all shards to a checkpoint, in a new timeline, from which the job continues. The start of
+// a job is a recovery, too: to the initial values. See Recovery; LoadDuty has the shards load.
 #ifndef CAPSTAN_CHIEF_DUTIES_RECOVERY_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_RECOVERY_DUTY_H_
 
@@ -21,12 +21,12 @@ class RecoveryDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Once the shards of the next map are there, orders the return to a checkpoint or to the initial
-  // values. REQUIRES: the job is PENDING.
+  // Once the shards of the next map are present, begins the recovery to a checkpoint or to the
+  // initial values. REQUIRES: the job is PENDING.
   void Start(absl::Time now);
   // See Orders::ReturnToCheckpoint. REQUIRES: no partition is moving, and no backup is taking over.
   void Return(std::string_view cause, uint32_t shard, absl::Time now);
-  // The return that has just begun is that of Orders::GoOnFromCheckpoint.
+  // The recovery that has just begun is one of Orders::GoOnFromCheckpoint.
   void GoesOn() { goes_on_ = true; }
   void Advance(absl::Time now);
   void OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,
@@ -38,8 +38,8 @@ class RecoveryDuty : public Duty {
   void RestoreProgress(const v1::Manifest& manifest, absl::Time now);
   void End(absl::Time now);
 
-  v1::RecoveryLoss loss_;  // What the return under way has lost.
-  bool goes_on_ = false;   // It is one of a job that goes on after all of it had ended.
+  v1::RecoveryLoss loss_;  // What the recovery under way has lost.
+  bool goes_on_ = false;   // The job continues after all of its processes had ended.
 };
 
 }  // namespace capstan::chief

@@ -20,13 +20,13 @@ bool IsNonfinite(const v1::LeaseReport& report) {
   return report.nonfinite_loss() || !std::isfinite(report.loss_sum());
 }
 
-// The name by which a place in the user's program is accused: a program that fails there fails
-// again at whatever batch.
+// The work name for accusations of a place in the user's program: a program that fails there fails
+// again with any batch.
 WorkName PlaceOf(const v1::UserCodeError& error) {
   return {.number = HashText(absl::StrCat(error.type(), " ", error.place()))};
 }
 
-// The name by which the program's failures at a piece of work are accused: a program that hangs
+// The work name for accusations of the program's failures at a piece of work: a program that hangs
 // does not fail twice at the same place.
 WorkName OfProgram(const WorkName& work) {
   return {.number = HashText(absl::StrCat("program ", work.kind, " ", work.number, " ", work.part)),
@@ -49,7 +49,7 @@ void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& told) {
   const std::optional<v1::LeaseReport> shortened = Shortened(told);
   const v1::LeaseReport& said = shortened ? *shortened : told;
   const std::vector<TrainerId> trainers = worker.trainer_ids();
-  // The updates of another timeline have been thrown away.
+  // The updates of another timeline have been discarded.
   if (said.timeline() != job_->placement.timeline()) return;
   const std::optional<v1::LeaseReport> doubted = Doubted(worker, said);
   const v1::LeaseReport& report = doubted ? *doubted : said;
@@ -69,9 +69,8 @@ void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& told) {
   if (result.failure) OnFailure(worker, result, said);
 }
 
-// Returns the report as it is to be taken in, if `said` would end the job by the word of one
-// worker: changed so that the work is given to another one first. Nothing: `said` may be taken in
-// as it is.
+// If `said` would end the job on the report of one worker, returns it changed so that the work is
+// given to another worker first. Returns nullopt if `said` can be taken in as it is.
 std::optional<v1::LeaseReport> ReportDuty::Doubted(const Worker& worker,
                                                    const v1::LeaseReport& said) {
   if (IsNonfinite(said)) {
@@ -118,7 +117,7 @@ std::optional<v1::LeaseReport> ReportDuty::Doubted(const Worker& worker,
   return std::nullopt;
 }
 
-// Notes that a worker says that `work` cannot be done. Returns true if that stands; see
+// Records that a worker says that `work` cannot be done. Returns true if that is now accepted; see
 // Accusations.
 bool ReportDuty::Accuse(const Worker& worker, const WorkName& work) {
   const std::string voice = job_->training.workers.VoiceOf(worker);
@@ -153,8 +152,8 @@ void ReportDuty::OnFailure(const Worker& worker, const ReportResult& result,
   job_->Fail(failure.bad_data ? v1::FAILURE_KIND_BAD_INPUT : v1::FAILURE_KIND_ERROR, reason);
 }
 
-// Returns true if the report is of a lease that an earlier chief of this job has granted, which its
-// seal shows, to one of `trainers`, and the job may train.
+// Returns true if the report is of a lease that an earlier chief of this job has granted to one of
+// `trainers`, which its seal proves, and the job may train.
 bool ReportDuty::Adopts(const std::vector<TrainerId>& trainers,
                         const v1::LeaseReport& report) const {
   SealedLease sealed{.trainer = TrainerId{report.trainer()},
@@ -176,7 +175,7 @@ void ReportDuty::CheckBadRecords() {
                           examples.empty() ? "" : absl::StrCat("; the first: ", examples.front())));
 }
 
-// The job goes on, or to its end, without these metrics: the model is worth more than they are.
+// The job continues, or ends, without these metrics: the model is more important than they are.
 void ReportDuty::GiveUpEvaluation(const std::string& why) {
   job_->outbox.Warn("evaluation",
                     absl::StrCat("the evaluation after ", job_->training.progress.examples(),

@@ -1,6 +1,6 @@
-// Takes in what workers report of their leases. Progress is counted; work that cannot be done is
-// given to others, or fails the job. No job fails by the word of one worker while there is another
-// one to ask.
+// Takes in what workers report of their leases. It counts the progress. Work that a worker cannot
+// do is given to others, or fails the job, but never on the report of one worker while there is
+// another one to ask.
 #ifndef CAPSTAN_CHIEF_DUTIES_REPORT_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_REPORT_DUTY_H_
 
@@ -22,7 +22,7 @@ class ReportDuty : public Duty {
   using Duty::Duty;
 
   // Takes in one report. Ignores reports of another timeline, or of a lease that the worker does
-  // not hold. Adopts a lease that an earlier chief has granted.
+  // not hold; but adopts a lease that an earlier chief has granted.
   void Take(const Worker& worker, const v1::LeaseReport& told);
 
   // How many leases failed or were given back.

@@ -12,9 +12,9 @@ namespace capstan::chief {
 namespace {
 
 constexpr size_t kMostSpareShards = 64;
-// A spare shard asks every second; after this time without a question it is gone.
+// A spare shard tries to register every second; after this time without an attempt it is gone.
 constexpr absl::Duration kSpareShardIsThere = absl::Seconds(15);
-// Shards that wait to leave send five heartbeats a second.
+// Shards that wait to leave send five heartbeats per second.
 constexpr absl::Duration kLeftAfter = absl::Seconds(2);
 
 }  // namespace
@@ -39,7 +39,7 @@ bool ShardDuty::Replaces(const v1::RegisterShardRequest& request) const {
 
 absl::Status ShardDuty::CheckFree(uint32_t index, bool watched, absl::Time now) const {
   const Shard& shard = *job_->placement.shards.Find(index);
-  // Who only says that it leaves is not free to be replaced: what it owns would be lost.
+  // A shard that has only announced to leave may not be replaced: what it owns would be lost.
   const bool has_left = shard.draining && !job_->placement.views.Owns(index);
   if (!watched || has_left || job_->placement.hearing.IsSilent(shard, now)) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
@@ -101,7 +101,7 @@ bool ShardDuty::SeesShardsOff(absl::Time now) const {
   });
 }
 
-// A shard with an index for which there is no partition has asked to register.
+// A shard with an index for which there is no partition has tried to register.
 void ShardDuty::NoteSpare(uint32_t index, absl::Time now) {
   if (spare_shards_.size() < kMostSpareShards || spare_shards_.contains(index)) {
     spare_shards_[index] = now;

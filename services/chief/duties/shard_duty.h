@@ -1,5 +1,5 @@
-// Registers shards, and takes in what they say of themselves. What becomes of their partitions when
-// they come, leave or are lost is decided by other duties: MemberDuty, PromotionDuty and so on.
+// Registers shards, and takes in what they report of themselves. Other duties (MemberDuty,
+// PromotionDuty and so on) decide what happens to partitions when shards come, leave or are lost.
 #ifndef CAPSTAN_CHIEF_DUTIES_SHARD_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_SHARD_DUTY_H_
 
@@ -25,35 +25,35 @@ class ShardDuty : public Duty {
                                                absl::Time now);
   // Returns true if Register would return kReplaced.
   bool Replaces(const v1::RegisterShardRequest& request) const;
-  // UNAVAILABLE: no other process may register as this shard now, for the present one is there: it
-  // is `watched` (see ChiefMachine::RegisterShard), and not silent. One that leaves and owns
-  // nothing any more may be replaced. REQUIRES: there is such a shard, and the job's ShardHearing
-  // listens.
+  // Returns UNAVAILABLE if no other process may register as this shard now, because the present one
+  // is alive: it is `watched` (see ChiefMachine::RegisterShard) and not silent. A process that is
+  // leaving and owns nothing any more may be replaced. REQUIRES: there is such a shard, and
+  // PromotionDuty::Listen was called.
   absl::Status CheckFree(uint32_t index, bool watched, absl::Time now) const;
   // Returns the reply to a shard that has registered.
   v1::RegisterShardReply Welcome() const;
-  // Takes in a heartbeat, and returns its shard. Null: the process is not known, and is to
-  // register, or it does not show its secret.
+  // Takes in a heartbeat, and returns its shard. Returns null if the process is not known and has
+  // to register, or if it does not show its secret.
   const Shard* Hear(const v1::ShardHeartbeatRequest& request, absl::Time now);
 
   // Remembers, for this chief and all later ones, that a certificate with the shard's number was
-  // shown for it.
+  // shown.
   void NoteNumbered(uint32_t index);
   // See ChiefMachine.
   bool MayBeUnnumbered(uint32_t index) const;
 
-  // Returns the address of this process of a shard; empty if it is not known, or known to have
-  // ended.
+  // Returns the address of this process of a shard; empty if the process is not known, or known to
+  // have ended.
   std::string AddressOf(uint32_t index, uint64_t incarnation) const;
-  // Returns true if a shard that is to leave was heard of within the last two seconds.
+  // Returns true if a leaving shard was heard of within the last two seconds.
   bool SeesShardsOff(absl::Time now) const;
-  // Warns of shards for which there is no partition, while they keep asking to register.
+  // Warns of shards for which there is no partition, while they keep trying to register.
   void WatchSpares(absl::Time now);
 
  private:
   void NoteSpare(uint32_t index, absl::Time now);
 
-  std::map<uint32_t, absl::Time> spare_shards_;  // By index: when it asked last.
+  std::map<uint32_t, absl::Time> spare_shards_;  // By index: when it last tried to register.
 };
 
 }  // namespace capstan::chief

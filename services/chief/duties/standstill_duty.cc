@@ -24,7 +24,7 @@ void StandstillDuty::Advance(absl::Time now) {
 }
 
 // Returns true if workers say that the last round of max_steps is closed. A worker may be wrong, or
-// lie, so training stands still to hear it from the coordinator.
+// lie, so training stands still to ask the coordinator.
 bool StandstillDuty::LastRoundIsTold() const {
   const uint64_t max_steps = job_->plan.spec.train().max_steps();
   return max_steps > 0 && job_->training.work.has_lanes() && !job_->training.AtStandstill() &&
@@ -42,7 +42,8 @@ void StandstillDuty::SeeBarrier() {
     job_->training.work.lanes()->TakeCursors(job_->training.barrier.held());
 }
 
-// If the store is away for long, goes on training without having saved the best parameters.
+// If the store is unavailable for long, continues training without having saved the best
+// parameters.
 void StandstillDuty::GiveUpBest(absl::Time now) {
   if (!job_->training.standstill.save || job_->checkpoints.checkpointer.running() ||
       now < job_->training.standstill.save_until ||

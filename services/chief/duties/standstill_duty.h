@@ -1,7 +1,7 @@
-// Has training stand still, and go on. Lanes stand still for an evaluation, while partitions change
-// their owner, until a checkpoint is marked everywhere, and to see whether the last round of
-// max_steps is closed. Tasks stand still for an evaluation that decides which parameters are the
-// result. Both stand still until the best parameters so far are saved.
+// Stops and resumes training. A job with lanes stands still for an evaluation, while partitions
+// change their owner, until a checkpoint is marked everywhere, and to find out whether the last
+// round of max_steps is closed. A job with tasks stands still for an evaluation that decides which
+// parameters are the result. Both stand still until the best parameters so far are saved.
 #ifndef CAPSTAN_CHIEF_DUTIES_STANDSTILL_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_STANDSTILL_DUTY_H_
 
@@ -17,10 +17,10 @@ class StandstillDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance(absl::Time now);
-  // Takes the answer in if the coordinator was to hold rounds back.
+  // Handles the answer if the call was to hold rounds.
   void OnAnswer(const ShardCalls::Answer& answer);
-  // To be called after answers of shards. When a round barrier has just been reached, the cursors
-  // of the lanes become what the coordinator says.
+  // Must be called after answers of shards. When a round barrier has just been reached, sets the
+  // cursors of the lanes to those of the coordinator.
   void SeeBarrier();
 
  private:

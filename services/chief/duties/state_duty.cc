@@ -12,17 +12,17 @@
 namespace capstan::chief {
 namespace {
 
-// Where the view names the trainers, making one takes as long as they are many. At the end of an
-// epoch thousands cease to train, one worker's after another's: so one view is made for all that do
-// so within this time. Whoever they keep waiting meanwhile has waited longer for their worker's
-// heartbeat.
+// If the view names the trainers, making one takes time proportional to their number. At the end of
+// an epoch thousands stop training, one worker's after another's: so one view is made for all that
+// do so within this time. Trainers that have to wait for them meanwhile have already waited longer
+// for the heartbeats of their workers.
 constexpr absl::Duration kLeavesGather = absl::Milliseconds(100);
 
 }  // namespace
 
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   InheritClaim(state);
-  // Whatever the job goes on from: a predecessor that does not know of this chief grants leases.
+  // Whatever the state is: a predecessor that does not know of this chief goes on granting leases.
   if (job_->options.term > 1) job_->placement.hearing.lease().Inherit(now);
   job_->recovery.losses.assign(state.losses().begin(), state.losses().end());
   job_->training.progress.Start(now, absl::Seconds(state.elapsed_seconds()));
@@ -34,14 +34,14 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   if (state.state() == v1::JOB_STATE_COMPLETED) return InheritEnd(state, now);
   const bool runs =
       state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
-  // The reason of a job that has failed says why it failed, not why it is to stop.
+  // The reason of a failed job is why it failed, not why it should stop.
   if (state.state() != v1::JOB_STATE_FAILED) job_->stop = state.reason();
   if (!runs || !same_data) return InheritShards(state);
   InheritRun(state, now);
 }
 
-// What is fixed when a chief claims the job: where its timelines begin, the checkpoint it comes
-// from, its key, and the fields that every state repeats.
+// What is fixed when a chief claims the job: where its timelines begin, the checkpoint with which
+// it began, its key, and the fields that are the same in every state.
 void StateDuty::InheritClaim(const v1::ChiefState& state) {
   job_->recovery.first_timeline = state.first_timeline();
   job_->recovery.next_timeline =
@@ -60,7 +60,7 @@ void StateDuty::InheritClaim(const v1::ChiefState& state) {
   job_->checkpoints.catalog.GoOnFrom(state.opened_from(), state.opened_after());
 }
 
-// The tasks that are done mean something only where the data are cut as they were.
+// The numbers of finished tasks only have a meaning if the data are cut as before.
 void StateDuty::InheritProgress(const v1::ChiefState& state, bool same_data, absl::Time now) {
   const v1::TaskProgress& progress = state.progress();
   if (same_data) {
@@ -76,7 +76,7 @@ void StateDuty::InheritProgress(const v1::ChiefState& state, bool same_data, abs
   job_->training.progress.Restore(progress.examples(), progress.steps(), now);
 }
 
-// The job has been completed under an earlier chief, and only its model is served.
+// The job was completed under an earlier chief, and only its model is served.
 void StateDuty::InheritEnd(const v1::ChiefState& state, absl::Time now) {
   job_->state = v1::JOB_STATE_COMPLETED;
   job_->placement.views.Inherit(state.view());
@@ -93,7 +93,7 @@ void StateDuty::InheritEnd(const v1::ChiefState& state, absl::Time now) {
                    {{"model", job_->model_uri}});
 }
 
-// The job runs, and goes on with the shards and workers of the chief before.
+// The job is running, and continues with the shards and workers of the previous chief.
 void StateDuty::InheritRun(const v1::ChiefState& state, absl::Time now) {
   job_->state = v1::JOB_STATE_RUNNING;
   for (const v1::StreamClose& close : state.closes()) job_->training.closes.Inherit(close);
@@ -119,16 +119,16 @@ void StateDuty::InheritEvaluations(const v1::ChiefState& state) {
                    "best so far, and early stopping counts from there");
 }
 
-// The job begins anew from a checkpoint, with a new map. It is made over the shards of the stored
-// map, or over those that were to be in the next one, as far as they come.
+// The job continues from a checkpoint, with a new map. It is made over the shards of the stored
+// map, or over those that were planned for the next one, as far as they come.
 void StateDuty::InheritShards(const v1::ChiefState& state) {
   const auto& shards = state.next_map().empty() ? state.view().owners() : state.next_map();
   job_->placement.next_map = {shards.begin(), shards.end()};
 }
 
-// Counts the time to the next checkpoint from the last one of an earlier chief, or, if there is
-// none, from the beginning of training. Otherwise a chief that is restarted again and again would
-// never save.
+// Counts the time to the next checkpoint from the last one of an earlier chief or, if there is
+// none, from the beginning of training. Otherwise a chief that is restarted repeatedly would never
+// save.
 void StateDuty::StartCheckpointClock(absl::Time now) {
   const CheckpointFacts* newest = job_->checkpoints.catalog.newest();
   const bool own = newest != nullptr && newest->timeline >= job_->recovery.first_timeline;
@@ -145,8 +145,8 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   state.set_seal_key(job_->training.sealer.key());
   *state.mutable_job() = job_->plan.spec;
   *state.mutable_view() = job_->placement.views.ToStore(job_->training.workers);
-  // Also stores timelines that were begun and that no view names yet, so that the next chief begins
-  // none of them again.
+  // Also stores timelines that were begun and that no view names yet, so that the next chief does
+  // not begin them again.
   state.mutable_view()->set_timeline(job_->recovery.next_timeline - 1);
   const std::set<uint32_t>& next_map = job_->placement.next_map;
   state.mutable_next_map()->Assign(next_map.begin(), next_map.end());
@@ -178,7 +178,7 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   return state;
 }
 
-// Returns true if the trainer is to begin or to cease training.
+// Returns true if the trainer should begin or stop training.
 bool StateDuty::BeginsOrEnds(const Trainer& trainer) const {
   return job_->training.work.Holds(trainer.id) != trainer.training;
 }
@@ -217,7 +217,7 @@ void StateDuty::BeginAndEndTraining(absl::Time now) {
   }
   const uint64_t slowest = any_begins ? workers.SlowestClock(now) : 0;
   for (Trainer* trainer : changed) {
-    if (!BeginsOrEnds(*trainer)) continue;  // It is named twice, or has work again.
+    if (!BeginsOrEnds(*trainer)) continue;  // It is listed twice, or has work again.
     const bool begins = !trainer->training;
     if (!begins) next_leave_ = now + kLeavesGather;
     workers.SetTraining(*trainer, begins,
@@ -267,7 +267,8 @@ void StateDuty::OnStored(const absl::Status& stored, absl::Time now) {
   }
   if (stored.ok() && failing)
     job_->outbox.Log(LogEvent::Level::kInfo, "the chief's state is stored again");
-  job_->placement.heard_of_shards = true;  // A view may be published now by which moves go on.
+  job_->placement.heard_of_shards =
+      true;  // A view may have been published that lets moves continue.
 }
 
 std::vector<Action> StateDuty::TakeActions() {

@@ -1,5 +1,5 @@
-// Stores the state, from which the next chief goes on, and publishes the views. Some views must be
-// stored before they are published (ViewGate).
+// Stores the state, from which the next chief continues, and publishes the views. Some views must
+// be stored before they are published (see ViewGate).
 #ifndef CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
 
@@ -20,23 +20,23 @@ class StateDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Goes on from `state`, as this chief has claimed it.
+  // Continues from `state`, which is as this chief has claimed it.
   void Inherit(const v1::ChiefState& state, absl::Time now);
 
-  // Makes the view anew. Stores the state if that is due, and publishes the view if it may be.
+  // Rebuilds the view. Stores the state if that is due, and publishes the view if it may be.
   void RefreshView(absl::Time now);
-  // The same if nothing has changed but the leases of `worker`: cheap if none of its trainers
-  // begins or ceases to train.
+  // The same if nothing but the leases of `worker` has changed. It is cheap unless one of its
+  // trainers begins or stops training.
   void RefreshViewOf(const Worker& worker, absl::Time now);
   void OnStored(const absl::Status& stored, absl::Time now);
-  // Returns what is to be done, in order, since the last call. A chief that another one has
-  // superseded does nothing any more but log.
+  // Returns the actions since the last call, in order. A chief that was superseded by another one
+  // only logs.
   std::vector<Action> TakeActions();
 
  private:
-  // Has the trainers that hold work, and no others, count as training; under ssp, those that hold
-  // none any more perhaps a moment longer. Looks only at trainers whose
-  // work has changed since the last call, or at all if a worker has registered.
+  // Marks exactly the trainers that hold work as training; under ssp, those that hold none any more
+  // may stay marked for a moment. Examines only trainers whose work has changed since the last
+  // call, or all trainers if a worker has registered.
   void BeginAndEndTraining(absl::Time now);
   std::vector<Trainer*> ThoseWhoBeginOrEnd();
   void StoreAndPublish(absl::Time now);
@@ -50,12 +50,12 @@ class StateDuty : public Duty {
   void InheritEvaluations(const v1::ChiefState& state);
   v1::ChiefState State(absl::Time now) const;
 
-  // ssp: trainers that are to leave the quorum with the next view that is made because trainers
-  // come or go; and from when on one is made for those that go, though none comes.
+  // Under ssp: the trainers that leave the quorum with the next view that is made because trainers
+  // come or go. Before `next_leave_` no view is made only because trainers go.
   std::vector<TrainerId> leaving_;
   absl::Time next_leave_ = absl::InfinitePast();
-  uint64_t seen_ = 0;  // How many workers had registered when ThoseWhoBeginOrEnd was called last.
-  v1::ChiefState claim_;  // The fields that are stored as this chief has claimed them.
+  uint64_t seen_ = 0;     // How many workers had registered at the last ThoseWhoBeginOrEnd.
+  v1::ChiefState claim_;  // The fields that are always stored as this chief has claimed them.
 };
 
 }  // namespace capstan::chief

@@ -22,7 +22,7 @@ std::string StuckOn(const Worker& worker) {
 }
 
 // Returns by how many steps the worker's slowest trainer in the quorum is behind the fastest
-// trainer of all.
+// trainer of all workers.
 uint64_t LagOf(const Worker& worker, uint64_t fastest) {
   uint64_t lag = 0;
   for (const Trainer& trainer : worker.trainers) {
@@ -38,8 +38,8 @@ uint64_t RoundedToThreeDigits(uint64_t number) {
   return (number + unit / 2) / unit * unit;
 }
 
-// Returns how many examples the whole job has. If nobody has counted the records, the number is an
-// estimate until an epoch is over, and is rounded to three digits so that it does not flicker.
+// Returns how many examples the whole job has. If the records have not been counted, the number is
+// an estimate until an epoch is over, and is rounded to three digits so that it does not flicker.
 uint64_t ExpectedExamples(const JobContext& job) {
   uint64_t expected = job.training.work.ExpectedExamples();
   const bool counted = job.training.work.totals().epochs_done > 0 || job.training.work.counted();

@@ -8,7 +8,7 @@
 
 namespace capstan::chief {
 
-// Returns the status, without what single duties count themselves.
+// Returns the status, except for what single duties count.
 v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now);
 
 }  // namespace capstan::chief

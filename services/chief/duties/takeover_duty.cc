@@ -33,23 +33,23 @@ void TakeoverDuty::Advance(absl::Time now) {
   if (AnotherMapMayCome(now)) return;
   const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
   if (job_->MayRecoverPartially() && !awaited.empty()) return;
-  // If all shards come back without what they had, everybody returns: what is lost is trained
-  // again.
+  // If all shards come back without what they had, all return to a checkpoint: what is lost is
+  // trained again.
   const std::set<uint32_t> changed = job_->takeover.Changed(job_->placement.shards);
   constexpr char kAnew[] = "chief and shards were started anew";
   if (job_->takeover.AllChanged(job_->placement.shards))
     return orders_->GoOnFromCheckpoint(kAnew, now);
   if (!job_->MayRecoverPartially()) return orders_->ReturnToCheckpoint(kAnew, 0, now);
-  // A shard that recovers partially is told how far the tasks are, which workers report.
+  // A shard that recovers partially is sent the progress of the tasks, which workers report.
   if (!job_->takeover.complete(now)) return;
   job_->takeover.Settle();
   for (uint32_t shard : changed) orders_->RecoverPartially(shard, now);
 }
 
-// Returns true if the job was started again with another number of shards, so that everybody
-// returns to a checkpoint over a map of the shards that are wished. These must all be there. If
-// there are fewer than before, the others must have had a worker's lease to come back; if there are
-// more, all shards of the old map must have come back without what they had.
+// Returns true if the job was restarted with another number of shards, so that all return to a
+// checkpoint with a map over the wished shards. These must all be present. If there are fewer than
+// before, the others must have had a worker's lease to come back; if there are more, all shards of
+// the old map must have come back without what they had.
 bool TakeoverDuty::MapIsOver(absl::Time now) const {
   if (!job_->placement.shards.complete()) return false;
   const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
@@ -61,7 +61,7 @@ bool TakeoverDuty::MapIsOver(absl::Time now) const {
 }
 
 // Returns true while shards may still come with which MapIsOver() would be true. If they do not
-// come in time, the old map stays: the number of shards was changed by hand while the job ran.
+// come in time, the old map is kept: the number of shards was changed by hand while the job ran.
 bool TakeoverDuty::AnotherMapMayCome(absl::Time now) const {
   const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
   if (!awaited.empty() && *awaited.rbegin() >= job_->options.shards) return true;

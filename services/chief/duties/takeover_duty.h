@@ -1,4 +1,4 @@
-// For a chief that goes on with a running job: waits for the shards that its predecessor left at
+// For a chief that takes over a running job: waits for the shards that its predecessor left at
 // work, and decides what happens if some come back without what they had. See Takeover.
 #ifndef CAPSTAN_CHIEF_DUTIES_TAKEOVER_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_TAKEOVER_DUTY_H_
@@ -12,8 +12,8 @@ class TakeoverDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Does nothing unless the job is RUNNING. Makes it PENDING if the map is over and another one is
-  // to be made.
+  // Does nothing unless the job is RUNNING. Makes it PENDING if the present map cannot be used any
+  // more and another one has to be made.
   void Advance(absl::Time now);
 
  private:

@@ -29,9 +29,9 @@ void TrainingDuty::Advance(absl::Time now) {
   if (max_steps > 0 && steps >= max_steps && SureSteps(steps) >= max_steps) job_->BeginEnd("");
 }
 
-// Returns how many of the `steps` that workers tell of have been done by the word of others. In a
-// job with lanes only the coordinator's word counts. It is asked once workers say that the last
-// round is closed: see StandstillDuty. In other jobs shards tell in their heartbeats what they have
+// Returns how many of the `steps` that workers report are confirmed by others. In a job with lanes
+// only the coordinator confirms them. It is asked once workers report that the last round is
+// closed: see StandstillDuty. In other jobs shards report in their heartbeats what they have
 // applied.
 uint64_t TrainingDuty::SureSteps(uint64_t steps) const {
   if (job_->training.work.has_lanes()) return job_->training.barrier.round();

@@ -1,5 +1,5 @@
-// Notes how far training is, and begins the end of the job when all is trained, max_steps are done,
-// or a person or an evaluation has stopped the job.
+// Records the progress of training, and begins the end of the job when all is trained, max_steps
+// are done, or a person or an evaluation has stopped the job.
 #ifndef CAPSTAN_CHIEF_DUTIES_TRAINING_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_TRAINING_DUTY_H_
 
@@ -16,7 +16,7 @@ class TrainingDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance(absl::Time now);
-  // Adds a point to the learning curve if one is due (Progress::TakeCurveDue) and there is a loss.
+  // Adds a point to the learning curve if one is due (Progress::TakeCurveDue) and a loss is known.
   void DrawCurve(absl::Time now);
 
  private:

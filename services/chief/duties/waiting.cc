@@ -28,7 +28,7 @@ std::string EndWaitsFor(const JobContext& job) {
   return absl::StrCat(what, because(job.checkpoints.checkpointer.last_failure()));
 }
 
-// If all workers wait for data, returns by file which ones do; empty if one can work.
+// If all workers wait for data, returns which ones do, by file; empty if at least one can work.
 std::string AwaitedData(const JobContext& job) {
   if (!job.training.workers.AllStuck()) return "";
   std::map<std::string, std::vector<std::string>> waiting;
@@ -42,7 +42,7 @@ std::string AwaitedData(const JobContext& job) {
 }
 
 // Returns true if the final evaluation needs a worker, and there is none. Workers that wait for
-// data are told by AwaitedData.
+// data are reported by AwaitedData.
 bool AwaitsWorker(const JobContext& job) {
   const Evaluations& evaluations = job.training.evaluations;
   return job.training.end.step == EndStep::kEvaluate && evaluations.enabled() &&

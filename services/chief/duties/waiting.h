@@ -1,4 +1,4 @@
-// Tells people what the job waits for.
+// What the job waits for, in words.
 #ifndef CAPSTAN_CHIEF_DUTIES_WAITING_H_
 #define CAPSTAN_CHIEF_DUTIES_WAITING_H_
 
@@ -9,7 +9,8 @@
 
 namespace capstan::chief {
 
-// Returns what the job waits for, like "shard 2; the object store, for s3://..."; empty: nothing.
+// Returns what the job waits for, such as "shard 2; the object store, for s3://..."; empty if it
+// does not wait.
 std::string WaitingFor(const JobContext& job, absl::Time now);
 
 }  // namespace capstan::chief

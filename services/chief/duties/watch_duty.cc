@@ -30,7 +30,7 @@ void WatchDuty::NoteJobChange(std::string change) {
                    {{"change", job_change_}});
 }
 
-// Warns of workers that have waited for data too long, for as long as they wait.
+// Warns of workers that have waited for data for too long, for as long as they wait.
 void WatchDuty::WatchData() {
   const absl::Duration patience = absl::Seconds(job_->plan.spec.lease().data_stall_seconds());
   for (const auto& [name, worker] : job_->training.workers.live()) {
@@ -87,8 +87,8 @@ void WatchDuty::WatchMemory(absl::Time now) {
 
 void WatchDuty::WatchOpenFiles(int64_t open, int64_t limit) {
   const int64_t room = RoomForConnections(limit);
-  // The warning ends when a fifth of the room is free, so that connections that come and go do not
-  // make it come and go as well.
+  // The warning ends when a fifth of the limit is free, so that connections that come and go do not
+  // switch it on and off.
   const bool lasts = short_of_files_ && open > room - room / 5;
   short_of_files_ = !job_->ended() && (IsNearlyFull(open, room) || lasts);
   std::string sentence;

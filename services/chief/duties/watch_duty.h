@@ -1,5 +1,5 @@
-// Warns people of odd things about workers, data and memory, and logs now and then what the job
-// waits for.
+// Warns people of unusual conditions of workers, data and memory, and logs at intervals what the
+// job waits for.
 #ifndef CAPSTAN_CHIEF_DUTIES_WATCH_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_WATCH_DUTY_H_
 
@@ -21,12 +21,12 @@ class WatchDuty : public Duty {
   void NoteJobChange(std::string change);
   void WatchData();
   void WatchIdleWorkers();
-  // Warns of shards that turn requests away because a share of their memory is full.
+  // Warns of shards that refuse requests because a share of their memory is full.
   void WatchMemory(absl::Time now);
-  // Warns if the chief has nearly as many files and connections open as `limit` lets it have.
+  // Warns if the number of files and connections that the chief has open is close to `limit`.
   void WatchOpenFiles(int64_t open, int64_t limit);
-  // Warns of shards that may not have as many files and connections open as they will have once all
-  // workers that have registered are connected.
+  // Warns of shards whose limit of open files and connections is too low for all registered workers
+  // to connect to them.
   void WatchOpenFilesOfShards();
   void WatchStragglers(absl::Time now);
   void LogWaiting(absl::Time now);
@@ -35,9 +35,9 @@ class WatchDuty : public Duty {
 
  private:
   std::string job_change_;
-  std::set<std::string> full_;                   // What WatchMemory warns of.
+  std::set<std::string> full_;                   // The shares of memory that WatchMemory warns of.
   bool short_of_files_ = false;                  // WatchOpenFiles warns.
-  absl::Time looked_at_ = absl::InfinitePast();  // When LogWaiting last looked.
+  absl::Time looked_at_ = absl::InfinitePast();  // When LogWaiting last checked.
 };
 
 }  // namespace capstan::chief

@@ -1,4 +1,4 @@
-// The checkpoints of the job, the attempt to make the next one, and who waits for it.
+// The checkpoints of the job, the attempt to take the next one, and who waits for it.
 #ifndef CAPSTAN_CHIEF_JOB_CHECKPOINTS_H_
 #define CAPSTAN_CHIEF_JOB_CHECKPOINTS_H_
 
@@ -16,15 +16,15 @@
 
 namespace capstan::chief {
 
-// What changes whenever the parameters or the progress do, as far as the chief has heard: as long
-// as it is the same, another checkpoint would be the same.
+// Changes whenever the parameters or the progress change, as far as the chief has heard. While it
+// is unchanged, another checkpoint would have the same content as the last.
 struct SavedMark {
   uint64_t timeline = 0;
   uint64_t examples = 0;
   uint64_t steps = 0;
   uint64_t tasks_done = 0;
-  // By shard that owns partitions: its process, and the pushes that this has applied. Sessions push
-  // without examples.
+  // For each shard that owns partitions: its process, and how many pushes this has applied. Counted
+  // as well as examples, for sessions push without examples.
   std::map<uint32_t, std::pair<Incarnation, uint64_t>> pushes;
 
   bool operator==(const SavedMark&) const = default;
@@ -37,14 +37,14 @@ struct Checkpoints {
   Checkpointer checkpointer;
   CheckpointCatalog catalog;
   std::vector<uint64_t> askers;  // Answered when the next checkpoint is stored, or has failed.
-  // Its shards are frozen since the last checkpoint, so that one holds all updates.
+  // The shards have been frozen since the last checkpoint, so it holds all updates.
   bool frozen = false;
-  bool closed = false;  // Shards were ordered to freeze, and were not opened again since.
-  SavedMark begun;      // As the last attempt began.
-  std::optional<SavedMark> newest;  // As the newest checkpoint of this chief began.
-  // When an interval was last left out, as nothing had changed since the newest checkpoint.
+  bool closed = false;  // Shards were ordered to freeze, and have not been reopened since.
+  SavedMark begun;      // The mark at the beginning of the last attempt.
+  std::optional<SavedMark> newest;  // The same for the newest checkpoint that this chief has taken.
+  // When a checkpoint was last skipped because nothing had changed since the newest one.
   absl::Time left_out = absl::InfinitePast();
-  // Another attempt is due: the last one was abandoned as a shard was lost.
+  // The last attempt was abandoned because a shard was lost: another one is due.
   bool save_again = false;
 };
 

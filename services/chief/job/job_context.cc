@@ -42,8 +42,8 @@ bool JobContext::CheckpointDue(absl::Time now) const {
   if (!checkpoints.askers.empty()) return true;
   if (checkpointer.Due(now) && !NothingSinceCheckpoint()) return true;
   if (training.standstill.save || checkpoints.save_again) return true;
-  // A checkpoint that freezes the shards, or, if it has failed and no shard leaves any more, one
-  // that opens them again.
+  // A checkpoint that freezes the shards or, if that has failed and no shard leaves any more, one
+  // that reopens them.
   return !checkpoints.frozen && (checkpoints.closed || !placement.ShardsToSave(now).empty());
 }
 

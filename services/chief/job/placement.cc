@@ -5,7 +5,7 @@
 namespace capstan::chief {
 namespace {
 
-// A shard that leaves is saved instead when so many batches of its moves have failed.
+// A leaving shard is saved instead when this many batches of its moves have failed.
 constexpr int kMovesMayFail = 2;
 
 MoveOptions MovesOf(const ChiefOptions& options, const v1::JobSpec& spec) {

@@ -1,5 +1,5 @@
-// Where the job's partitions are, which shards have them or could take them, and what the view
-// tells others of that.
+// Where the job's partitions are, which shards have them or could take them, and the views that
+// tell others of it.
 #ifndef CAPSTAN_CHIEF_JOB_PLACEMENT_H_
 #define CAPSTAN_CHIEF_JOB_PLACEMENT_H_
 
@@ -24,31 +24,31 @@ namespace capstan::chief {
 
 // Thread-compatible.
 struct Placement {
-  // `stored` is the view that the store holds; it has no owners in a job that begins.
+  // `stored` is the view in the object store; it has no owners if the job is new.
   Placement(const ChiefOptions& options, const v1::JobSpec& spec, const v1::View& stored);
 
   uint64_t timeline() const { return views.current().timeline(); }
   // Returns the shards that own partitions.
   std::vector<uint32_t> Owners() const { return {views.owners().begin(), views.owners().end()}; }
 
-  // Returns true if the shard can take partitions: it is there, and neither silent nor about to
+  // Returns true if the shard can take partitions: it is present, not silent, and not about to
   // leave.
   bool MayTake(uint32_t shard, absl::Time now) const;
   // Returns the shards that are to leave and own partitions.
   std::set<uint32_t> LeavingShards() const;
-  // Returns the leaving shards that have to be saved, as nobody can take their partitions, or moves
-  // of these have failed several times.
+  // Returns the leaving shards whose partitions have to be saved, because no shard can take them or
+  // because moving them has failed several times.
   std::set<uint32_t> ShardsToSave(absl::Time now) const;
   // Returns the partitions that the shard owns, in order.
   std::vector<uint32_t> PartitionsOf(uint32_t shard) const;
-  // Returns true if the shard's process is there, and has not loaded the partitions that the shard
-  // owns.
+  // Returns true if the shard's process is present, and has not loaded the partitions that the
+  // shard owns.
   bool Lacks(const Shard& shard) const;
-  // The shard's process has loaded the present timeline, as its answer says that comes just now.
+  // The shard's process has just answered that it has loaded the present timeline.
   void OnLoaded(Shard& shard, absl::Time now);
   // Returns true if the published view names this process of the shard, so that others can call it.
   bool IsPublished(const Shard& shard) const;
-  // Returns the backup of each partition, or nothing.
+  // Returns the backup of each partition, or nullopt.
   std::vector<std::optional<uint32_t>> Backups() const;
   // Returns how many partitions have no backup.
   size_t Unpaired() const;
@@ -61,11 +61,11 @@ struct Placement {
   PartitionMoves moves;
   ViewBuilder views;
   ViewGate gate;
-  // Something was heard of shards, or time has passed, since members and balance were last looked
-  // at. The heartbeats of workers, which are many, do not set it.
+  // True if shards were heard of, or time has passed, since members and balance were last examined.
+  // The heartbeats of workers, which are many, do not set it.
   bool heard_of_shards = true;
-  // The shards of the next map, if one is to be made. While the job is PENDING, the shards of the
-  // map before. Empty: the shards 0 to options.shards - 1. See JobContext::ShardsOfNextMap.
+  // The shards of the next map if one is to be made: while the job is PENDING those of the previous
+  // map. Empty: the shards 0 to options.shards - 1. See JobContext::ShardsOfNextMap.
   std::set<uint32_t> next_map;
 };
 

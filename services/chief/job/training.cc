@@ -6,9 +6,9 @@
 namespace capstan::chief {
 namespace {
 
-// The loss is shown as a mean over about so many batches.
+// The loss is shown as a mean over about this many batches.
 constexpr uint64_t kLossBatches = 50;
-// A worker that has missed so many heartbeats may be gone.
+// A worker that has missed this many heartbeats may be gone.
 constexpr int kBeatsMissed = 3;
 
 MembershipOptions MembershipOf(const ChiefOptions& options, const v1::JobSpec& spec) {

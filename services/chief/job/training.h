@@ -28,23 +28,23 @@ namespace capstan::chief {
 struct Training {
   Training(const ChiefOptions& options, const JobPlan& plan, absl::Time now);
 
-  // Returns true while leases of training are taken back and none is granted: at the job's end,
-  // and, in jobs without lanes, at a standstill or on the way to one.
+  // Returns true while training leases are revoked and none is granted: at the job's end and, in
+  // jobs without lanes, at a standstill or on the way to one.
   bool LeasesTakenBack() const;
-  // Returns true if training stands still: at a round barrier, or, without lanes, once queues are
-  // emptied.
+  // Returns true if training stands still: at a round barrier or, without lanes, once aggregation
+  // queues are flushed.
   bool AtStandstill() const;
   bool EvaluationDue() const;
   v1::TaskProgress ProgressOfNow() const;
 
   // Begins an evaluation of the present parameters. REQUIRES: no evaluation is running.
   void BeginEvaluation(bool at_barrier, bool final, absl::Time now);
-  // The job goes on at `examples` (Evaluations::Restore): early stopping goes by the evaluations of
-  // `history` that are left and have measured the held-out records of now.
+  // The job continues at `examples` (see Evaluations::Restore). Early stopping is computed again
+  // from the evaluations in `history` that remain and have measured the present held-out records.
   void RestoreEvaluations(std::vector<v1::Evaluation> history,
                           std::optional<v1::Evaluation> given_up, uint64_t examples);
-  // Takes all leases of training back. Until JobContext::Drained() a worker may still push by one
-  // of them.
+  // Revokes all training leases. Until JobContext::Drained() a worker may still push under one of
+  // them.
   void TakeLeasesBack();
 
   Sealer sealer;

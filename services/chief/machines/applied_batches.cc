@@ -7,8 +7,8 @@
 namespace capstan::chief {
 namespace {
 
-constexpr uint64_t kMost = uint64_t{1} << 60;  // Higher counts count as this.
-// A queue holds at most so many times the gradients that one update takes.
+constexpr uint64_t kMost = uint64_t{1} << 60;  // Higher counts are limited to this.
+// A queue holds at most this many times the gradients that one update takes.
 constexpr uint64_t kUpdatesInQueue = 2;
 
 uint64_t Times(uint64_t count, uint64_t factor) { return std::min(count, kMost / factor) * factor; }
@@ -19,8 +19,8 @@ bool HasTensorsThatChange(const v1::JobSpec& spec) {
       [](const v1::TensorSpec& tensor) { return tensor.role() != v1::TENSOR_ROLE_FROZEN; });
 }
 
-// Returns the most batches that any one of the shard's partitions can have been sent. A partition
-// that has returned to a checkpoint alone lacks the updates of the batches that it counts as lost.
+// Returns the most batches that can have been sent to any one of the shard's partitions. A
+// partition that has recovered alone lacks the updates of the batches that it counts as lost.
 uint64_t MostOfAPartition(const v1::ShardReport& report, uint64_t aggregate) {
   const uint64_t waiting = aggregate > 1 ? kUpdatesInQueue : 0;
   const uint64_t updates = std::min(report.version(), kMost) + waiting;
@@ -31,16 +31,16 @@ uint64_t Plus(uint64_t count, uint64_t more) {
   return std::min(std::min(count, kMost) + std::min(more, kMost), kMost);
 }
 
-// Returns true if the shard is of a release that counts batches. One that has no updates may be.
+// Returns true if the shard runs a version that counts batches. One without updates may.
 bool CountsBatches(const v1::ShardReport& report) {
   return report.version() == 0 ||
          std::any_of(report.partitions().begin(), report.partitions().end(),
                      [](const v1::PartitionLoad& load) { return load.has_batches(); });
 }
 
-// Returns how many batches the owners of the partitions have counted, and lost, in a job of tables
-// alone. A partition that has just changed its owner is left out until the new one tells of it.
-// Nothing: a shard does not count them.
+// Returns how many batches the owners of the partitions have counted, and lost, in a job with
+// tables only. A partition that has just changed its owner is omitted until the new owner reports
+// it. Returns nullopt if a shard does not count them.
 std::optional<uint64_t> BatchesCounted(const ShardTable& shards, const v1::View& view) {
   const auto partitions = static_cast<uint32_t>(view.owners_size());
   uint64_t counted = 0;

@@ -1,5 +1,5 @@
-// How many batches a job without synchronous parts can have trained, by the word of its shards: a
-// worker may tell of batches that it has not pushed.
+// The most batches that a job without synchronous parts can have trained, as counted by its shards.
+// Workers' reports are not used: a worker may report batches that it has not pushed.
 #ifndef CAPSTAN_CHIEF_MACHINES_APPLIED_BATCHES_H_
 #define CAPSTAN_CHIEF_MACHINES_APPLIED_BATCHES_H_
 
@@ -12,19 +12,19 @@
 
 namespace capstan::chief {
 
-// Returns the most batches that can have been applied by the time of the shards' last heartbeats.
-// Partitions count their updates and batches, and keep the counts when they move, or return to a
-// checkpoint, so the result is as right after that as before.
+// Returns an upper bound of the batches that were applied by the time of the shards' last
+// heartbeats. Partitions count their updates and batches, and the counts are kept in moves and in
+// checkpoints, so the result is still right after these.
 //
-// Where the job has tensors that change, each batch comes to every partition that has some of them,
-// and the result is about the number of batches. Where it has only tables, a batch may come to any
-// partitions, and the first of them counts it, as the worker says (PushRequest.counted_in); the
-// result is the sum of what the owners of the partitions say in `view`. What honest workers have
-// pushed is in it once; a worker that lies can have its own pushes counted by each partition that
-// they come to, and those of no other worker. While a shard is of a release that does not count
-// batches, the result is up to partition_count times the number.
+// If the job has trained dense tensors, each batch updates every partition that has some of them,
+// and the result is close to the number of batches. If it has only tables, a batch may update any
+// subset of the partitions, and is counted by the first of these, which the worker names
+// (PushRequest.counted_in); the result is the sum over the owners of the partitions in `view`. It
+// contains each batch of an honest worker once. A worker that lies can have its own pushes counted
+// by every partition that they update, but cannot affect those of other workers. As long as a shard
+// runs a version that does not count batches, the result is up to partition_count times too large.
 //
-// Nothing: the counts do not tell, as partitions drop stale gradients.
+// Returns nullopt if the counts are no bound, because partitions drop stale gradients.
 std::optional<uint64_t> MostBatchesApplied(const v1::JobSpec& spec, const ShardTable& shards,
                                            const v1::View& view);
 

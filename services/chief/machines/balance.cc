@@ -37,8 +37,8 @@ void Balance::See(const Counts& stay, const std::set<uint32_t>& leave, double lo
 
 std::set<uint32_t> Balance::takers() const { return KeysOf(stay_); }
 
-// Returns the shards that have less than half of an even share, and that no plan has given anything
-// yet.
+// Returns the shards that have less than half of an equal share, and that no plan has given
+// partitions yet.
 std::set<uint32_t> Balance::Newcomers() const {
   uint64_t partitions = 0;
   for (const auto& [shard, count] : stay_) partitions += count;
@@ -71,8 +71,8 @@ std::optional<Balance::Reason> Balance::TakeReason(absl::Time now) {
   if (!reason) return std::nullopt;
   planned_ = true;
   planned_for_ = takers();
-  // The new plan replaces one that is under way. If somebody has asked for that one, the new plan
-  // has to do it, or it stays asked for.
+  // The new plan replaces the one under way. If a person has asked for that one, the new plan has
+  // to fulfil the request, or it remains open.
   const bool asked = asked_ || (reason_ && reason_->asked);
   const bool fulfils = reason->even && !reason->automatic;
   reason->asked = asked && fulfils;
@@ -86,7 +86,7 @@ bool Balance::AwaitsOthers(absl::Time now) const {
 }
 
 void Balance::OnCarriedOut() {
-  // Shards that have joined since the plan was made were given nothing by it.
+  // Shards that have joined since the plan was made have got nothing by it.
   if (reason_ && reason_->even) settled_ = planned_for_;
   reason_.reset();
 }

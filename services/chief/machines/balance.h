@@ -1,5 +1,5 @@
 // Decides when partitions should be moved, and why: shards leave, have joined, are much busier than
-// others, or somebody has asked for it. Which partitions go where is decided by PlanMoves.
+// others, or a person has asked for it. PlanMoves decides which partitions go where.
 #ifndef CAPSTAN_CHIEF_MACHINES_BALANCE_H_
 #define CAPSTAN_CHIEF_MACHINES_BALANCE_H_
 
@@ -14,8 +14,8 @@
 namespace capstan::chief {
 
 struct BalanceOptions {
-  bool automatic = false;         // Hot partitions are moved without being asked for.
-  absl::Duration join_settling;   // Shards that join within it get one plan.
+  bool automatic = false;         // Overloaded shards are relieved without a request.
+  absl::Duration join_settling;   // Shards that join within this time get one plan.
   absl::Duration leave_settling;  // The same for shards that leave.
   // If `automatic`: partitions are moved when the busiest shard has had at least `hot` times the
   // mean load for `hot_for`, and at most once in `hot_every`. A plan brings the load within kEven
@@ -30,31 +30,32 @@ class Balance {
  public:
   explicit Balance(const BalanceOptions& options) : options_(options) {}
 
-  // Takes in the shards as they are: those that `stay`, each with how many partitions it has; those
-  // that `leave` and still have some; and the load of the busiest shard against the mean.
+  // Takes in the present shards: those that `stay`, with the number of partitions of each; those
+  // that `leave` and still have some; and the load of the busiest shard divided by the mean.
   using Counts = std::map<uint32_t, uint32_t>;
   void See(const Counts& stay, const std::set<uint32_t>& leave, double load_skew, absl::Time now);
   // Returns the shards that stay, as of the last See.
   std::set<uint32_t> takers() const;
 
+  // A person asks for a plan.
   void Ask() { asked_ = true; }
 
   struct Reason {
     std::string why;         // "shard 2 has joined"
-    bool even = false;       // The plan makes the shards that stay even.
-    bool automatic = false;  // Nobody has asked for the plan, or waits for it.
-    bool asked = false;      // The plan does what an Ask() wants, whatever else it is made for.
+    bool even = false;       // The plan balances the shards that stay.
+    bool automatic = false;  // The plan was not requested, and nobody waits for it.
+    bool asked = false;      // The plan also fulfils the request of an Ask().
   };
-  // Returns why a plan is to be made now, or nothing if none is. The same reason is not returned
-  // again until the shards change, or OnGivenUp is called.
+  // Returns why a plan should be made now; nullopt if none should. The same reason is not returned
+  // again until the shards change or OnGivenUp is called.
   std::optional<Reason> TakeReason(absl::Time now);
 
-  // Returns true while a shard has joined, and the plan for it still waits for others to join.
+  // Returns true while a shard has joined and the plan for it waits for more shards to join.
   bool AwaitsOthers(absl::Time now) const;
 
-  // The plan that TakeReason asked for has been carried out, or was empty.
+  // The plan that TakeReason requested has been carried out, or was empty.
   void OnCarriedOut();
-  // The plan has not been carried out: TakeReason will ask for it again, also if it was made for an
+  // The plan has not been carried out: TakeReason will request it again, even if it was made for an
   // Ask().
   void OnGivenUp();
 
@@ -64,7 +65,7 @@ class Balance {
   BalanceOptions options_;
   Counts stay_;
   std::set<uint32_t> leave_;
-  std::set<uint32_t> settled_;  // Shards of stay_ that a plan has given what it could.
+  std::set<uint32_t> settled_;  // Shards of stay_ for which a plan has been carried out.
   absl::Time changed_at_ = absl::InfinitePast();
   absl::Time hot_since_ = absl::InfiniteFuture();
   absl::Time last_hot_ = absl::InfinitePast();

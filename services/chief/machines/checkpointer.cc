@@ -24,8 +24,8 @@ bool Checkpointer::Due(absl::Time now) const {
   return now >= last_begun_ + options_.every;
 }
 
-// Ids sort by step, term and attempt. The last digits tell apart the checkpoints of chiefs with the
-// same term: the state was lost between them.
+// Ids sort by step, term and attempt. The last digits distinguish the checkpoints of chiefs with
+// the same term, between which the state was lost.
 std::string Checkpointer::NextId(uint64_t step) {
   return absl::StrFormat("%012d-%04x%04x%04x", step, options_.term & 0xFFFF, ++attempts_ & 0xFFFF,
                          options_.run_id & 0xFFFF);
@@ -96,7 +96,7 @@ std::optional<v1::Manifest> Checkpointer::OnManifestWritten(const absl::Status& 
   CAPSTAN_CHECK(running() && attempt_->writing);
   if (!written.ok()) {
     CountFailure(written, now);
-    // The manifest may have been stored nevertheless: then the checkpoint stays, but nobody counts
+    // The manifest may have been stored nevertheless: then the checkpoint exists, but nobody relies
     // on it.
     garbage_.uncertain.push_back(attempt_->id);
     attempt_.reset();
@@ -124,7 +124,8 @@ void Checkpointer::Abandon(const absl::Status& why, absl::Time now, ShardCalls& 
   if (!running()) return;
   // CANCELLED: the attempt itself has not failed, and another one may follow at once.
   if (!absl::IsCancelled(why)) CountFailure(why, now);
-  // If its manifest is being written, the attempt may still become a checkpoint: its files stay.
+  // If its manifest is being written, the attempt may still become a checkpoint: its files are
+  // kept.
   if (!attempt_->writing) GiveUp(attempt_->id);
   attempt_.reset();
   calls.Cancel<v1::SavePartitionsRequest>();

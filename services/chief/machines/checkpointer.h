@@ -1,6 +1,6 @@
-// Makes one checkpoint after another: knows when one is due, and how far the present attempt is. In
+// Takes one checkpoint after another: decides when one is due, and follows the present attempt. In
 // an attempt every shard is ordered to save. Once each has answered, all partitions are marked, and
-// rounds may go on. Once each has saved, the manifest is written. An attempt that fails is given
+// rounds may continue. Once each has saved, the manifest is written. An attempt that fails is given
 // up; another one follows when it is due.
 #ifndef CAPSTAN_CHIEF_MACHINES_CHECKPOINTER_H_
 #define CAPSTAN_CHIEF_MACHINES_CHECKPOINTER_H_
@@ -28,7 +28,8 @@ struct CheckpointerOptions {
   uint64_t run_id = 0;                          // Random.
   absl::Duration every = absl::ZeroDuration();  // Zero: only when asked.
   absl::Duration call_deadline = absl::Seconds(10);
-  // An attempt that makes no progress for longer is given up. With progress it may take any time.
+  // An attempt that makes no progress for this long is given up. With progress it may take any
+  // time.
   absl::Duration patience = absl::Hours(1);
 };
 
@@ -50,9 +51,9 @@ class Checkpointer {
   // What an attempt is to save. `manifest` is complete but for its id, parent and files.
   struct Order {
     v1::Manifest manifest;
-    std::string parent;            // Shards save deltas of it where they can; empty: all in full.
-    std::vector<uint32_t> shards;  // All shards that hold partitions.
-    std::set<uint32_t> leaving;    // Those that freeze what they have saved.
+    std::string parent;            // The base of deltas, where possible; empty: save all in full.
+    std::vector<uint32_t> shards;  // All shards that own partitions.
+    std::set<uint32_t> leaving;    // Those of them that freeze the partitions that they have saved.
   };
   // Begins an attempt: orders the shards to save. REQUIRES: not running().
   void Begin(Order order, absl::Time now, ShardCalls& calls);
@@ -60,40 +61,40 @@ class Checkpointer {
   bool running() const { return attempt_.has_value(); }
   // Returns true while shards are still saving, before the manifest is written.
   bool saving() const { return running() && !attempt_->writing; }
-  // Returns true once every shard has taken the order. In a job with a synchronous part, no update
-  // that is applied from then on is in this checkpoint.
+  // Returns true once every shard has accepted the order. In a job with a synchronous part, updates
+  // that are applied after that are not in this checkpoint.
   bool marked() const {
     return running() && attempt_->marked.size() == attempt_->order.shards.size();
   }
   bool leaves(uint32_t shard) const { return running() && attempt_->order.leaving.contains(shard); }
   const std::set<uint32_t>& leaving() const { return attempt_->order.leaving; }
 
-  // Takes in a shard's answer to the order; asks the shard again later while it is not done.
+  // Takes in a shard's answer to the order. If the shard is not done, asks it again later.
   void OnSaved(uint32_t shard, const v1::SavePartitionsReply& reply, absl::Time now,
                ShardCalls& calls);
-  // Returns the manifest to write, once, when every shard is done; otherwise nothing.
+  // Returns the manifest to be written, once, when every shard is done; otherwise nullopt.
   std::optional<WriteManifest> TakeManifest();
   // Returns true if the attempt under way waits for its manifest to be written to the folder `uri`.
   // False for a manifest of an attempt that was given up meanwhile.
   bool AwaitsManifestOf(const std::string& uri) const {
     return running() && attempt_->writing && uri == UriOf(attempt_->id);
   }
-  // Ends the attempt. Returns its manifest, or nothing if `written` is an error. REQUIRES:
+  // Ends the attempt. Returns its manifest, or nullopt if `written` is an error. REQUIRES:
   // AwaitsManifestOf its folder.
   std::optional<v1::Manifest> OnManifestWritten(const absl::Status& written, absl::Time now);
 
   // Gives the attempt up, if one is running. CANCELLED does not count as a failure of the attempt.
   void Abandon(const absl::Status& why, absl::Time now, ShardCalls& calls);
-  // Returns true if, for longer than `patience`, no shard has taken the order, saved another
-  // partition or finished. Progress within a partition is seen by the shard alone, which gives up
+  // Returns true if for longer than `patience` no shard has accepted the order, saved another
+  // partition or finished. Only the shard itself sees progress within a partition, and it gives up
   // by itself when there is none.
   bool Overdue(absl::Time now) const;
 
-  // Returns the attempts that were given up, whose files are to be deleted now; nothing if there
-  // are none. As a shard may go on writing for a while, the attempt given up last is returned once
-  // more after another attempt has ended.
+  // Returns the attempts that were given up, whose files must be deleted now; nullopt if there are
+  // none. As a shard may go on writing for a while, the last such attempt is returned once more
+  // after another attempt has ended.
   std::optional<DeleteCheckpoints> TakeGarbage();
-  // Takes over checkpoints that earlier chiefs were to delete.
+  // Adds checkpoints that earlier chiefs had to delete.
   void AddGarbage(std::vector<std::string> ids);
   // Returns the shards of the attempt under way that have not said yet that they are done.
   std::vector<uint32_t> Unsaved() const;
@@ -118,7 +119,7 @@ class Checkpointer {
     std::map<uint32_t, uint64_t> saved;  // How many partitions, by shard.
     absl::Time moved;                    // When the attempt last made progress.
     std::vector<v1::SavedFile> files;
-    // The manifest is being written. False at first, as emplace() zeroes all members.
+    // The manifest is being written. emplace() value-initializes it to false.
     bool writing;
     absl::Duration pause;  // Before a shard is asked again.
   };
@@ -139,7 +140,7 @@ class Checkpointer {
   absl::Time again_ = absl::InfinitePast();
   absl::Duration last_took_;
   DeleteCheckpoints garbage_;
-  std::string last_given_up_;  // An id; a shard may still write to it.
+  std::string last_given_up_;  // The id of the last attempt given up; shards may still write to it.
 };
 
 }  // namespace capstan::chief

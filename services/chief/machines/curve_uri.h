@@ -10,7 +10,7 @@
 
 namespace capstan::chief {
 
-// Returns the uri of the curve; empty if the job has no checkpoint uri, and so no curve.
+// Returns the uri of the curve; empty if the job has no checkpoint uri, and therefore no curve.
 inline std::string CurveUri(const v1::JobSpec& spec) {
   const std::string& uri = spec.checkpoint().uri();
   if (uri.empty()) return "";

@@ -11,7 +11,7 @@
 
 namespace capstan::chief {
 
-// Takes in evaluations of the same held-out records only. Thread-compatible.
+// All evaluations passed to it must have measured the same held-out records. Thread-compatible.
 class EarlyStopper {
  public:
   explicit EarlyStopper(v1::EarlyStop options) : options_(std::move(options)) {}
@@ -19,12 +19,12 @@ class EarlyStopper {
   // Forgets all evaluations.
   void Reset() { *this = EarlyStopper(std::move(options_)); }
 
-  // Takes in an evaluation. Returns why the job should stop, or nothing. A metric that is not
+  // Takes in an evaluation. Returns why the job should stop, or nullopt. A metric that is not
   // finite counts as no improvement. An evaluation without the metric is ignored.
   std::optional<std::string> Add(const v1::Evaluation& evaluation);
 
-  // Returns a sentence for people if the evaluation lacks the metric; empty: it has it, or the job
-  // does not stop early.
+  // Returns a sentence for people if the evaluation lacks the metric; empty if it has it, or if the
+  // job has no early stopping.
   std::string Lack(const v1::Evaluation& evaluation) const;
 
  private:

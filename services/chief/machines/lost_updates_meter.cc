@@ -58,7 +58,7 @@ std::vector<v1::TableLoss> LostUpdatesMeter::LossOf(const std::set<uint32_t>& sh
     const auto saved = saved_.find(shard);
     for (size_t i = 0; i < names_.size(); ++i) {
       const v1::TableReport& now = held->second.tables[i];
-      v1::TableReport then;  // Each process counts its own updates: a new one from 0.
+      v1::TableReport then;  // Each process counts its own updates from 0.
       if (saved != saved_.end()) {
         then.set_rows(saved->second.tables[i].rows());
         const bool same = saved->second.incarnation == held->second.incarnation;
@@ -75,7 +75,7 @@ std::vector<v1::TableLoss> LostUpdatesMeter::LossOf(const std::set<uint32_t>& sh
   return losses;
 }
 
-// The shards have the rows of the checkpoint again, but go on counting updates from where they are.
+// The shards have the rows of the checkpoint again, but their counts of updates are not reset.
 void LostUpdatesMeter::OnReturned(const std::set<uint32_t>& shards) {
   for (uint32_t shard : shards) {
     const auto held = heard_.find(shard);

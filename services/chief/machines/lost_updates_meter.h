@@ -1,5 +1,5 @@
-// What the job would lose by a return to its last checkpoint: updates, rows and states of hot rows
-// of each table, as far as the shards' heartbeats have told.
+// What the job would lose if it returned to its last checkpoint: updates, rows and hot rows of each
+// table, according to the shards' heartbeats.
 #ifndef CAPSTAN_CHIEF_MACHINES_LOST_UPDATES_METER_H_
 #define CAPSTAN_CHIEF_MACHINES_LOST_UPDATES_METER_H_
 
@@ -21,13 +21,13 @@ class LostUpdatesMeter {
 
   void Hear(uint32_t shard, uint64_t incarnation, const v1::ShardReport& report);
 
-  // A checkpoint is begun. It will hold at least what shards have reported by now; that counts as
+  // A checkpoint begins. It will hold at least what shards have reported so far; this counts as
   // saved once OnCheckpointStored is called.
   void BeginCheckpoint();
   void OnCheckpointStored();
 
-  // Returns, by table, what `shards` hold and the last stored checkpoint does not. Tables that
-  // would lose nothing are left out.
+  // Returns for each table what `shards` hold and the last stored checkpoint does not. Tables that
+  // would lose nothing are omitted.
   std::vector<v1::TableLoss> LossOf(const std::set<uint32_t>& shards) const;
 
   // `shards` have returned to the last stored checkpoint.
@@ -42,13 +42,13 @@ class LostUpdatesMeter {
   uint64_t HotRowsLost(uint32_t shard, size_t table) const;
 
   std::vector<std::string> names_;
-  std::map<uint32_t, Held> heard_;  // What each shard's newest process has reported last,
-  std::map<uint32_t, Held> begun_;  // had reported when the last checkpoint was begun,
-  std::map<uint32_t, Held> saved_;  // and when the last one that is stored was begun.
-  bool open_ = false;               // The checkpoint begun last is under way, or has failed.
+  std::map<uint32_t, Held> heard_;  // The last report of each shard's newest process.
+  std::map<uint32_t, Held> begun_;  // The reports when the last checkpoint was begun.
+  std::map<uint32_t, Held> saved_;  // The reports when the last stored checkpoint was begun.
+  bool open_ = false;               // The last checkpoint that was begun has not been stored.
 };
 
-// "clicks: 1200 updates, 30 rows, 12 of 40 hot rows", for the log.
+// Returns a text for the log, such as "clicks: 1200 updates, 30 rows, 12 of 40 hot rows".
 std::string TextOf(const v1::RecoveryLoss& loss);
 
 }  // namespace capstan::chief

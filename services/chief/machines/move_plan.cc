@@ -7,17 +7,17 @@
 namespace capstan::chief {
 namespace {
 
-// What a shard or a partition has, in multiples of the mean of the shards that stay: a shard has 1
-// of each where all have the same.
+// The size of a shard or a partition, in multiples of the mean of the shards that stay: a shard has
+// 1 of each if all are equal.
 struct Share {
   double bytes = 0;
   double load = 0;
-  double count = 0;  // Decides between equal bytes and load.
+  double count = 0;  // Breaks ties of bytes and load.
 };
 
 constexpr double kCountMatters = 1e-3;
 constexpr double kNoGain = 1e-9;
-// A move has to lower the cost of the two shards by at least this part of the squares of the
+// A move has to lower the cost of the two shards by at least this fraction of the square of the
 // partition's share: with less, the shards would only swap their roles.
 constexpr double kWorthwhile = 0.25;
 
@@ -29,7 +29,7 @@ Share operator-(const Share& a, const Share& b) {
 }
 double Weight(const Share& share) { return share.bytes + share.load + kCountMatters * share.count; }
 double Square(double x) { return x * x; }
-// Returns how far from even a shard is.
+// Returns how far a shard is from the mean.
 double Cost(const Share& share) {
   return Square(share.bytes - 1) + Square(share.load - 1) + kCountMatters * Square(share.count - 1);
 }
@@ -55,14 +55,14 @@ class Planner {
   struct Leaving {
     uint32_t partition = 0;
     uint32_t owner = 0;
-    std::optional<uint32_t> backup;  // If it stays.
+    std::optional<uint32_t> backup;  // If that stays.
   };
 
   uint32_t Lightest() const;
   bool AllEven() const;
   std::vector<uint32_t> HeaviestFirst() const;
   std::optional<PlannedMove> BestMove() const;
-  // Returns the move that makes the two shards most even; nothing if none makes them more even.
+  // Returns the move that balances the two shards best; nullopt if none improves the balance.
   std::optional<PlannedMove> BestBetween(uint32_t from, uint32_t to) const;
   void Give(uint32_t partition, uint32_t from, uint32_t to);
 
@@ -87,8 +87,8 @@ Planner::Planner(const MoveQuestion& question) : moved_(question.owners.size()) 
         i < question.weights.size() ? question.weights[i] : PartitionWeight();
     const double of_bytes = static_cast<double>(weight.bytes) * shards / bytes;
     const double of_load = weight.load * shards / load;
-    // Where all bytes or all loads are unknown (zero), the other, or else the count, stands for
-    // them.
+    // If all bytes or all loads are unknown (zero), the other one, or else the count, is used
+    // instead.
     shares_.push_back({bytes > 0  ? of_bytes
                        : load > 0 ? of_load
                                   : each,

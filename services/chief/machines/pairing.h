@@ -1,7 +1,7 @@
-// Decides when partitions without a backup are to be given one, and when backups are to be spread
-// over shards that have joined: some time (`settling`) after the shards have changed or more
-// partitions lack a backup, so that shards that join together are part of one plan; and once after
-// owners have been balanced.
+// Decides when partitions without a backup are given one, and when existing backups are spread over
+// shards that have joined. This happens some time (`settling`) after the shards have changed or
+// more partitions lack a backup, so that shards that join together are part of one plan. Backups
+// are also spread once after the owners have been balanced.
 #ifndef CAPSTAN_CHIEF_MACHINES_PAIRING_H_
 #define CAPSTAN_CHIEF_MACHINES_PAIRING_H_
 
@@ -27,15 +27,15 @@ class Pairing {
 
   // Returns true if there are too few shards for any backup.
   bool alone() const { return takers_.size() < 2; }
-  // Returns true if the shards are not those over which backups were last spread, or after
-  // SpreadAnew.
+  // Returns true if the shards have changed since backups were last spread, or SpreadAnew was
+  // called since.
   bool spreads() const { return takers_ != spread_over_; }
   bool Due(absl::Time now) const {
     return (unpaired_ > 0 || spreads()) && !alone() && now >= changed_at_ + settling_;
   }
   void OnPlanned() { spread_over_ = takers_; }
-  // Makes the next plan look at every pair: the last plan was not carried out to its end, or shards
-  // that hand partitions over become their backups, whatever their zone.
+  // Makes the next plan reconsider every pair: the last plan was not completed, or owners that
+  // handed partitions over have become their backups, regardless of zones.
   void SpreadAnew() { spread_over_.clear(); }
 
  private:

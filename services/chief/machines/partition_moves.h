@@ -1,20 +1,21 @@
 // Moves partitions between shards, a batch at a time. The source of a partition goes on serving
-// while it sends the copy, and then what has changed meanwhile. It stands still only while it sends
-// the little that is left and everybody is told of the new owner. See the rules 14 to 17 of
+// while it sends the copy, and then what has changed meanwhile. It is frozen only while it sends
+// the small remainder and all shards and workers learn of the new owner. See the rules 14 to 17 of
 // docs/spec.
 //
 //   kIdle -> kOrdered: a view names the batch's moves; it is stored, and published
-//         -> kCopying: each source is asked until its copies are at the targets
-//         -> kCatchingUp: each source is asked until it has sent what has changed since it was last
-//            asked: some were done with their copies long before others
+//         -> kCopying: each source is polled until its copies are at the targets
+//         -> kCatchingUp: each source is polled until it has sent what has changed since it was
+//         last
+//            asked, as some sources finished their copies long before others
 //         -> kCopied: until nothing is under way that the switch would disturb: the closing of
 //            streams, a checkpoint, a round. Where that takes a while, back to kCatchingUp
-//         -> kFinishing: each source stands still, and is asked until the targets have all
-//         -> kSwitched: a view names the new owners, or the new backups where the moves make
-//         replicas;
+//         -> kFinishing: each source is frozen, and is polled until the targets have everything
+//         -> kSwitched: a view names the new owners, or the new backups if the moves make replicas;
 //            it is stored, and published
 //         -> kIdle
-//   Cancel() leads back to kIdle from all but kSwitched: a view without the moves lets the sources
+//   Cancel() leads back to kIdle from every phase but kSwitched: a view without the moves unfreezes
+//   the sources.
 //   go on.
 #ifndef CAPSTAN_CHIEF_MACHINES_PARTITION_MOVES_H_
 #define CAPSTAN_CHIEF_MACHINES_PARTITION_MOVES_H_
@@ -40,24 +41,26 @@
 namespace capstan::chief {
 
 struct MoveOptions {
-  // Bounds of a batch, all of which is switched at once, and for which a checkpoint may have to
-  // wait.
+  // Limits of a batch. All of a batch is switched at once, and a checkpoint may have to wait for
+  // it.
   size_t batch_partitions = 16;
   uint64_t batch_bytes = uint64_t{256} << 20;  // A single partition may be larger.
-  uint64_t bytes_per_second = 0;               // What a shard may send; 0: no bound.
+  uint64_t bytes_per_second = 0;               // The rate at which a shard may send; 0: unlimited.
   absl::Duration call_deadline = absl::Seconds(10);
-  // A batch is given up after so long without progress,
+  // A batch is given up after this long without progress,
   absl::Duration patience = absl::Seconds(30);
-  absl::Duration finish_patience = absl::Seconds(3);  // after so long while partitions stand still,
-  absl::Duration switch_patience = absl::Minutes(5);  // or if no switch is possible for so long.
-  // How often a source is asked while it copies;
+  absl::Duration finish_patience =
+      absl::Seconds(3);  // after this long while partitions are frozen,
+  absl::Duration switch_patience = absl::Minutes(5);  // or if no switch is possible for this long.
+  // How often a source is polled while it copies;
   absl::Duration copy_poll = absl::Milliseconds(50);
   absl::Duration catch_up_poll = absl::Milliseconds(10);  // while it catches up.
-  // Sources that wait for the switch catch up again after this pause, or after four times what
-  // catching up took, if that is longer: so they do it for a fifth of the time at most.
+  // Sources that wait for the switch catch up again after this pause, or after four times as long
+  // as catching up took, if that is longer: they spend at most a fifth of the time on it. catching
+  // up took, if that is longer: so they do it for a fifth of the time at most.
   absl::Duration catch_up_pause = absl::Milliseconds(200);
-  absl::Duration finish_poll = absl::Milliseconds(3);  // While it stands still.
-  // How long to wait after a batch that was given up.
+  absl::Duration finish_poll = absl::Milliseconds(3);  // How often a frozen source is polled.
+  // How long to wait after a batch that was given up: doubled each time.
   absl::Duration first_pause = absl::Seconds(1);
   absl::Duration longest_pause = absl::Minutes(1);
 };
@@ -72,58 +75,59 @@ class PartitionMoves {
 
   // ---- the plan ----
 
-  // Replaces what is left of the plan before; the batch under way goes on. `why` is for people:
-  // "shard 2 has joined".
+  // Replaces the rest of the previous plan; the batch under way continues. `why` is for people,
+  // such as "shard 2 has joined".
   void Plan(std::vector<PlannedMove> moves, std::string why);
   bool planned() const { return !plan_.empty(); }
-  // Forgets what is left of the plan, and returns true, if one of its moves is not `possible` any
-  // more.
+  // If `possible` returns false for a move that is left in the plan, forgets the rest of the plan
+  // and returns true.
   bool ForgetPlanUnless(absl::FunctionRef<bool(const PlannedMove&)> possible);
 
   // ---- the batch under way ----
 
   bool under_way() const { return phase_ != Phase::kIdle; }
-  // Returns true from when all is copied for the first time until the switch: nothing may begin
-  // that the switch would disturb.
+  // Returns true from the first time that everything is copied until the switch: in this time
+  // nothing may begin that the switch would disturb.
   bool wants_quiet() const { return quiet_since_.has_value(); }
   bool copied() const { return phase_ == Phase::kCopied; }
   bool done() const { return phase_ == Phase::kFinishing && awaited_.empty(); }
   // Returns true if the shard is the source or the target of a move of the batch under way.
   bool Concerns(uint32_t shard) const;
 
-  // Returns true if no batch is under way, and none was given up just now.
+  // Returns true if no batch is under way, and the pause after one that was given up is over.
   bool MayBegin(absl::Time now) const { return !under_way() && now >= again_; }
-  // Begins a batch with the next moves of the plan, and returns them: a view is to name them.
-  // `bytes_of` tells how many bytes a move has to copy. REQUIRES: planned(), not under_way().
+  // Begins a batch with the next moves of the plan, and returns them. The caller must make a view
+  // that names them. `bytes_of` returns how many bytes a move has to copy. REQUIRES: planned(), not
+  // under_way().
   std::vector<PlannedMove> Begin(absl::FunctionRef<uint64_t(const PlannedMove&)> bytes_of,
                                  absl::Time now);
 
-  // Takes in a view that has been published. Returns true if it is that of the switch: the batch is
-  // over.
+  // Takes in a view that has been published. Returns true if it is the view of the switch, which
+  // ends the batch.
   bool OnView(const v1::View& published, absl::Time now, ShardCalls& calls);
 
-  // Takes in the answer of a source, or its refusal.
+  // Takes in the reply of a source, or its refusal.
   void OnAnswer(uint32_t shard, const absl::StatusOr<ShardReply>& reply, absl::Time now,
                 ShardCalls& calls);
 
-  // Call it while the switch has to wait: has the sources catch up when it is time for that.
-  // REQUIRES: copied().
+  // Must be called repeatedly while the switch has to wait: has the sources catch up when that is
+  // due. REQUIRES: copied().
   void CatchUpIfDue(absl::Time now, ShardCalls& calls);
-  // Has the sources stand still and send the rest. REQUIRES: copied().
+  // Has the sources freeze and send the rest. REQUIRES: copied().
   void Finish(absl::Time now, ShardCalls& calls);
-  // Call it when the view is made that names the new owners and backups. REQUIRES: done().
+  // Must be called when the view with the new owners and backups is made. REQUIRES: done().
   void Switch();
 
-  // Returns why the batch has to be given up; OK if it need not.
+  // Returns why the batch must be given up; OK if it need not.
   [[nodiscard]] absl::Status Failure(absl::Time now) const;
-  // Gives the batch and the plan up. `failed`: the batch itself has failed; false: something else
-  // comes first.
+  // Gives up the batch and the plan. `failed` is true if the batch itself has failed, and false if
+  // something else has priority.
   void Cancel(bool failed, absl::Time now, ShardCalls& calls);
   // Returns how many batches in a row have failed with this shard as a source or a target. Moves
   // that make replicas do not count.
   int FailuresOf(uint32_t shard) const;
 
-  // Returns the status for people. Its `seconds` and counts stay when a batch is over.
+  // Returns the status for people. Its `seconds` and counts are kept after a batch.
   v1::MoveStatus Status() const;
 
  private:
@@ -151,7 +155,7 @@ class PartitionMoves {
   std::vector<PlannedMove> batch_;
   v1::ViewEpoch id_;  // The view that has ordered the batch; known from kCopying on.
   std::map<uint32_t, Source> sources_;
-  std::set<uint32_t> awaited_;  // Sources that are not done with the phase.
+  std::set<uint32_t> awaited_;  // Sources that have not finished the phase.
   absl::Status refused_;
   absl::Time progress_at_;
   absl::Time asked_at_;     // When all sources were asked for the present phase.

@@ -1,9 +1,9 @@
-// A return to a checkpoint: which one it is, and which shards have loaded their share of it. The
-// start of a job is a return, too: to the initial values.
+// A return to a checkpoint: finds out which one can be used, and which shards have loaded their
+// share of it. The start of a job is also a recovery: it returns to the initial values.
 //
-//   kIdle -> kReading: the manifest is read; a damaged one is passed over for the one before
-//         -> kLoading: in a timeline of its own, every shard loads; one that finds damage sends
-//            everybody back to kReading, for the checkpoint before
+//   kIdle -> kReading: the manifest is read; if it is damaged, the previous checkpoint is tried
+//         -> kLoading: in a new timeline, every shard loads; if one finds damage, the recovery
+//            returns to kReading with the previous checkpoint
 //         -> kIdle
 #ifndef CAPSTAN_CHIEF_MACHINES_RECOVERY_H_
 #define CAPSTAN_CHIEF_MACHINES_RECOVERY_H_
@@ -26,8 +26,8 @@ namespace capstan::chief {
 // Where a recovery looks for parameters.
 struct RecoverySource {
   std::string uri;               // Folder of the checkpoint; empty: the initial values.
-  std::string id;                // The id of this job's checkpoint.
-  bool parameters_only = false;  // It is another job's checkpoint.
+  std::string id;                // Its id, if it is a checkpoint of this job.
+  bool parameters_only = false;  // It is a checkpoint of another job.
 };
 
 // Thread-compatible.
@@ -35,8 +35,8 @@ class Recovery {
  public:
   enum class Phase { kIdle, kReading, kLoading };
 
-  // Begins a recovery, in place of one that is under way. `sources` are tried one after the other
-  // from the last, which is the best. REQUIRES: there is at least one.
+  // Begins a recovery, and abandons the one under way, if any. `sources` are tried from the last,
+  // which is the best, to the first. REQUIRES: there is at least one.
   void Begin(std::vector<RecoverySource> sources, absl::Time now);
 
   Phase phase() const { return phase_; }
@@ -45,24 +45,24 @@ class Recovery {
 
   // ---- kReading ----
 
-  // Returns the folder whose manifest is to be read now, and notes it as asked for; nothing if none
-  // is.
+  // Returns the folder whose manifest has to be read now, and remembers that the read was begun;
+  // nullopt if none has to be read.
   std::optional<std::string> TakeRead(absl::Time now);
-  // Returns true if the answer to a read of the folder `uri` is awaited. False for a read of a
-  // checkpoint that was passed over meanwhile.
+  // Returns true if a read of the manifest in the folder `uri` is under way and its result is still
+  // needed. False if that checkpoint has been skipped since.
   bool AwaitsManifestOf(const std::string& uri) const {
     return phase_ == Phase::kReading && asked_ && uri == source().uri;
   }
-  // Takes in what the read of source() has found. If the manifest is damaged or gone, the source
-  // before is tried; DATA_LOSS: there is none. If the store is away, it is asked again later.
-  // REQUIRES: AwaitsManifestOf(source().uri).
+  // Takes in the result of reading the manifest of source(). If it is damaged or missing, the
+  // source before is tried; DATA_LOSS if there is none. If the store is unavailable, it is read
+  // again later. REQUIRES: AwaitsManifestOf(source().uri).
   absl::Status OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
-  // Returns true if `status` says that a checkpoint is damaged or gone, and not that the store is
-  // away.
+  // Returns true if `status` says that a checkpoint is damaged or missing, rather than that the
+  // store is unavailable.
   static bool IsDamage(const absl::Status& status);
   // Returns true if the manifest has been read, or none is needed.
   bool found() const { return phase_ == Phase::kReading && found_; }
-  const v1::Manifest& manifest() const { return manifest_; }  // Empty: the initial values.
+  const v1::Manifest& manifest() const { return manifest_; }  // Empty for the initial values.
 
   // ---- kLoading ----
 
@@ -74,16 +74,16 @@ class Recovery {
     return phase_ == Phase::kLoading && loading_.contains(shard);
   }
   void OnLoaded(uint32_t shard, const v1::LoadPartitionsReply& reply);
-  // Another process has come in the place of the shard's: that one has to load, too.
+  // The process of the shard was replaced: the new one has to load, too.
   void OnReplaced(uint32_t shard);
-  // A shard cannot load the checkpoint: tries the source before. DATA_LOSS: there is none.
+  // A shard cannot load the checkpoint: tries the source before. DATA_LOSS if there is none.
   absl::Status OnDamaged(const absl::Status& why, absl::Time now);
   bool loaded() const { return phase_ == Phase::kLoading && loading_.empty(); }
   uint64_t rows() const { return rows_; }
 
   void End() { phase_ = Phase::kIdle; }
 
-  // Returns why the last source was passed over, or cannot be read yet.
+  // Returns why the last source was skipped, or cannot be read yet.
   const absl::Status& last() const { return last_; }
 
  private:

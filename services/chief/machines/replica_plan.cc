@@ -17,11 +17,11 @@ class ReplicaPlanner {
  private:
   void PairTheUnpaired();
   void LeaveZonesOfOwners();
-  // Gives one backup from a shard that holds much to one that holds little. Returns false if the
-  // shards are as even as they can be made.
+  // Moves one backup from a shard that holds much to one that holds little. Returns false if the
+  // shards are balanced as well as possible.
   bool GiveOne();
-  // Returns the partition whose backup `from` should give to `to`; nothing if none makes them more
-  // even.
+  // Returns the partition whose backup should move from `from` to `to`; nullopt if none improves
+  // the balance.
   std::optional<uint32_t> BestBetween(uint32_t from, uint32_t to) const;
   void Order(uint32_t partition, uint32_t backup);
   uint64_t HeldBy(uint32_t shard) const;
@@ -34,10 +34,11 @@ class ReplicaPlanner {
   std::vector<uint32_t> UnpairedHeaviestFirst() const;
 
   const ReplicaQuestion& question_;
-  std::vector<uint64_t> bytes_;                                  // By partition.
-  std::map<uint32_t, uint64_t> held_;                            // By shard: owned and backed up.
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> backed_up_;  // What a backup holds of an owner.
-  std::vector<bool> ordered_;                                    // By partition.
+  std::vector<uint64_t> bytes_;        // By partition.
+  std::map<uint32_t, uint64_t> held_;  // By shard: owned and backed up.
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t>
+      backed_up_;              // Bytes that a backup holds of an owner.
+  std::vector<bool> ordered_;  // By partition.
   std::vector<PlannedMove> moves_;
 };
 

@@ -18,29 +18,29 @@ class RoundBarrier {
   enum class State { kNone, kHolding, kCommitting, kReached };
 
   // Asks the coordinator for a barrier, unless one is asked for or reached already. Does nothing
-  // while the coordinator has not answered the last release, as the two calls might overtake each
-  // other: call Seek again until the barrier is reached.
+  // while a release has not been answered, as the two calls might overtake each other: the caller
+  // must call Seek again until the barrier is reached.
   void Seek(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls);
 
-  // Backups have taken over from a shard that is lost: a barrier that was asked for or reached is
-  // asked for anew, of the present `coordinator`. `replaced`: this is another shard than before,
-  // and may hold rounds back by an order that the one before has got; if no barrier is wanted it is
-  // released.
+  // Backups have taken over from a lost shard: a barrier that was asked for or reached is asked for
+  // again, of the present `coordinator`. `replaced` says that this is another shard than before. It
+  // may hold rounds back by an order that its predecessor has received; if no barrier is wanted, it
+  // is released.
   void AskAnew(uint32_t coordinator, bool replaced, absl::Duration deadline, ShardCalls& calls);
 
-  // Takes in what the coordinator has answered. After a release there is nothing to do. After a
-  // hold it has stopped: sends its last round commit to `shards`, which are all that hold
+  // Takes in the coordinator's answer. After a release there is nothing to do. After a hold no
+  // round opens any more: sends the last round commit to `shards`, which are all that own
   // partitions.
   void OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
               absl::Duration deadline, ShardCalls& calls);
   // Returns true, once, when every shard has answered: the barrier is reached.
   bool OnCommitted(const ShardCalls& calls);
 
-  // Lets rounds open again, also those that an earlier chief holds back.
+  // Lets rounds open again, even if an earlier chief held them back.
   void Release(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls);
 
-  // The job has returned to an earlier round: nothing is held or awaited, and the last round is not
-  // known.
+  // The job has returned to an earlier round: no barrier is asked for or reached, and the last
+  // round is not known.
   void Reset() {
     state_ = State::kNone;
     held_.Clear();
@@ -48,9 +48,9 @@ class RoundBarrier {
 
   State state() const { return state_; }
   bool reached() const { return state_ == State::kReached; }
-  // The last closed round, as the coordinator said it last; 0: not known.
+  // The last closed round that the coordinator has reported; 0: not known.
   uint64_t round() const { return held_.last().round(); }
-  // What the coordinator said at the last barrier. REQUIRES: reached().
+  // The coordinator's answer at the last barrier. REQUIRES: reached().
   const v1::HoldRoundsReply& held() const { return held_; }
 
  private:

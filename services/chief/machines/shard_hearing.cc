@@ -7,9 +7,10 @@
 namespace capstan::chief {
 namespace {
 
-// A process that has not called Listen for 1/kSleptShare of its patience counts as having slept.
+// A process that has not called Listen for 1/kSleptShare of its patience counts as having been
+// suspended.
 constexpr int kSleptShare = 4;
-// Shards send four heartbeats a lease (HeartbeatOf). A chief that has heard of no shard for
+// Shards send four heartbeats per lease (HeartbeatOf). A chief that has heard of no shard for
 // 1/kDeafShare of its patience is cut off itself.
 constexpr int kDeafShare = 2;
 

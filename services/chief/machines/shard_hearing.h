@@ -1,7 +1,7 @@
-// Tells the silence of a shard from a chief that hears nothing. A shard is silent when the chief
-// has not heard of it for its lease; it is lost when, in addition, its process cannot believe any
-// more that it may serve. A chief that has slept, or that hears of no shard, is cut off itself, and
-// concludes nothing.
+// Distinguishes a silent shard from a chief that is cut off. A shard is silent when the chief has
+// not heard of it for the length of its lease. It is lost when, in addition, its process cannot
+// believe any more that its lease is valid. A chief whose process was suspended, or that hears of
+// no shard at all, is cut off itself, and declares no shard lost.
 #ifndef CAPSTAN_CHIEF_MACHINES_SHARD_HEARING_H_
 #define CAPSTAN_CHIEF_MACHINES_SHARD_HEARING_H_
 
@@ -17,21 +17,21 @@ class ShardHearing {
  public:
   explicit ShardHearing(const v1::JobSpec& spec);
 
-  // Finds out whether this process has slept, or hears of no shard. Call it several times a lease,
-  // as a long time without a call counts as sleep.
+  // Detects whether this process was suspended, or hears of no shard. Must be called several times
+  // per lease, as a long time without a call counts as suspension.
   void Listen(const ShardTable& shards, absl::Time now);
 
   // Returns true if the shard has not been heard of for longer than patience(), not counting the
-  // time before this process awoke; or if the shard's process is known to have ended.
+  // time before this process resumed; or if the shard's process is known to have ended.
   bool IsSilent(const Shard& shard, absl::Time now) const;
-  // Returns true if this chief was not cut off within patience(): every live shard has had time to
-  // be heard of, so silence tells of the shard.
+  // Returns true if this chief was not cut off within the last patience(): every live shard has had
+  // time to be heard of, so that a silent one can be judged.
   bool Hears(absl::Time now) const { return now > deaf_until_ + patience_; }
   // Returns true if the shard's process is known to have ended; or if the chief Hears(), and the
   // shard is silent and its lease over.
   bool IsLost(const Shard& shard, absl::Time now) const;
 
-  // A shard not heard of for longer than this is silent.
+  // A shard that is not heard of for longer than this is silent.
   absl::Duration patience() const { return patience_; }
   ShardLease& lease() { return lease_; }
 
@@ -39,8 +39,8 @@ class ShardHearing {
   ShardLease lease_;
   absl::Duration patience_;
   absl::Time looked_at_ = absl::InfinitePast();    // When Listen was called last.
-  absl::Time awake_since_ = absl::InfinitePast();  // Before this, this process may have slept;
-  absl::Time deaf_until_ = absl::InfinitePast();   // before this, it heard of no shard.
+  absl::Time awake_since_ = absl::InfinitePast();  // This process may have been suspended before;
+  absl::Time deaf_until_ = absl::InfinitePast();   // it heard of no shard until this time.
 };
 
 }  // namespace capstan::chief

@@ -15,7 +15,8 @@ double ShardLease::Grant(uint64_t incarnation, absl::Time stood_at, absl::Time n
   return absl::ToDoubleSeconds(granted);
 }
 
-// What the predecessor may yet grant the process, which may speak to it again, ends later perhaps.
+// A lease that the predecessor may yet grant to the process, which may talk to it again, may end
+// later.
 void ShardLease::Await(uint64_t incarnation, absl::Time now) {
   if (lease_ <= absl::ZeroDuration()) return;
   ForgetThoseOver(now);
@@ -27,8 +28,8 @@ bool ShardLease::IsOver(uint64_t incarnation, absl::Time now) const {
   const auto found = until_.find(incarnation);
   return now >= (found == until_.end() ? inherited_until_ : found->second);
 }
-
-// While leases of a predecessor are waited for, whom this forgot would be waited for again.
+// While leases of a predecessor have to be waited for, a process that was forgotten here would be
+// waited for again. count as one of the predecessor's again.
 void ShardLease::ForgetThoseOver(absl::Time now) {
   if (now < inherited_until_) return;
   std::erase_if(until_, [now](const auto& lease) { return now >= lease.second; });

@@ -1,6 +1,6 @@
-// The streams of tasks that are done, on their way to be closed on every shard. A stream is closed
-// only after the state is stored that says that its task is done: otherwise the next chief, which
-// goes on from what is stored, would have the task trained again.
+// The streams of finished tasks, until they are closed on every shard. A stream is closed only
+// after the state is stored that says that its task is done. Otherwise the next chief, which
+// continues from the stored state, would have the task trained again.
 #ifndef CAPSTAN_CHIEF_MACHINES_STREAM_CLOSES_H_
 #define CAPSTAN_CHIEF_MACHINES_STREAM_CLOSES_H_
 
@@ -24,31 +24,32 @@ namespace capstan::chief {
 // Thread-compatible.
 class StreamCloses {
  public:
-  // If no part of the job uses streams, nothing is ever closed. Only jobs whose shards recover
-  // partially keep the log().
+  // If no part of the job uses streams, nothing is ever closed. The log() is kept only in jobs with
+  // partial recovery.
   explicit StreamCloses(const v1::JobSpec& spec);
 
-  // A task is done. Asks `writer` to store the state, after which the stream of the task is closed.
+  // A task is done. Requests that `writer` stores the state; the stream is closed after that.
   void Add(v1::StreamClose close, StateWriter& writer);
-  // An earlier chief has stored that the task is done. It may have closed the stream already; to
-  // close it again changes nothing.
+  // An earlier chief has stored that the task is done. The stream may be closed already; closing it
+  // again has no effect.
   void Inherit(const v1::StreamClose& close);
-  // The job has returned to the checkpoint of `manifest`; `done` tells whether a task is done by
-  // its progress, and so stored as done. The streams of such tasks that a partition of the
-  // checkpoint may hold open are closed once more, for only a close tells what a partition that had
-  // come back alone lacks (docs/spec, rule 37). These are the streams that the manifest names, and
-  // those that this chief knows, as a checkpoint of an older Capstan names none.
+  // The job has returned to the checkpoint of `manifest`. `done` returns true if the checkpoint's
+  // progress, which is stored, says that the task of a stream is done. The streams of such tasks
+  // that may be open in a partition of the checkpoint are closed once more: only by a close does a
+  // partition that came back by partial recovery learn how many batches it lacks (docs/spec, rule
+  // 37). These streams are the ones that the manifest names and, as checkpoints of older versions
+  // name none, those that this chief knows.
   void ReturnTo(const v1::Manifest& manifest, absl::FunctionRef<bool(const v1::StreamClose&)> done);
 
-  // Passes on the closes whose tasks are stored as done, so that Send sends them. Passes on none if
-  // `quiet`: partitions are about to change their owner.
+  // Passes the closes whose tasks are stored as done on to Send. Passes on none if `quiet`, which
+  // means that partitions are about to change their owner.
   void PassOn(bool quiet, const StateWriter& writer);
   // Has each of `shards`, which are all that hold partitions, close what it has not closed.
   void Send(const std::set<uint32_t>& shards, absl::Duration deadline, ShardCalls& calls) {
     closer_.Advance(shards, deadline, calls);
   }
   void OnClosed(uint32_t shard) { closer_.OnClosed(shard); }
-  // Has the closes that some shard has not confirmed sent to all shards again.
+  // Sends the closes that at least one shard has not confirmed to all shards again.
   void SendAnew();
 
   // Returns true if every shard has closed all streams that were passed on.
@@ -58,7 +59,7 @@ class StreamCloses {
   // Returns the closes that some shard has not confirmed.
   std::deque<v1::StreamClose> Unconfirmed() const;
 
-  // What a shard that returns to the last checkpoint alone is told.
+  // The closes that a shard is sent when it returns to the last checkpoint alone.
   CloseLog& log() { return log_; }
   const CloseLog& log() const { return log_; }
   // Returns the closes to be stored for the next chief.

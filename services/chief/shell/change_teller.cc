@@ -12,7 +12,7 @@ constexpr absl::Duration kLookAtFile = absl::Seconds(2);
 void ChangeTeller::Glance(absl::Time now) {
   if (now < next_) return;
   next_ = now + kLookAtFile;
-  (void)thread_.Post([this] { Look(); });  // False: earlier looks take long.
+  (void)thread_.Post([this] { Look(); });  // Fails only if earlier checks take long.
 }
 
 void ChangeTeller::Look() {

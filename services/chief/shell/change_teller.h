@@ -1,5 +1,5 @@
-// Tells people how the job file differs from the running job. It looks at the file every two
-// seconds, on a thread of its own, as a look may have to wait for the store of the job's data.
+// Tells people how the job file differs from the running job. It checks the file every two seconds,
+// on a thread of its own, as a check may have to wait for the store of the job's data.
 #ifndef CAPSTAN_CHIEF_SHELL_CHANGE_TELLER_H_
 #define CAPSTAN_CHIEF_SHELL_CHANGE_TELLER_H_
 
@@ -13,16 +13,15 @@
 
 namespace capstan::chief {
 
-// To be used by one thread. The destructor waits for a look that is under way.
+// Must be used by one thread. The destructor waits for a check that is under way.
 class ChangeTeller {
  public:
-  // Is called on the teller's thread with what JobWatch::Look has found; empty: there is no
-  // difference.
+  // Called on the teller's thread with the result of JobWatch::Look; empty: there is no difference.
   using Tell = std::function<void(std::string change)>;
   ChangeTeller(JobWatch watch, Tell tell) : watch_(std::move(watch)), tell_(std::move(tell)) {}
 
-  // Has the file looked at, if two seconds have passed since that was last asked for. Call it
-  // often. While a look goes on, at most one more waits.
+  // Starts a check of the file, if two seconds have passed since the last one was started. Must be
+  // called often. While a check is under way, at most one more is queued.
   void Glance(absl::Time now);
 
  private:

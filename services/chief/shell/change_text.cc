@@ -32,7 +32,7 @@ using google::protobuf::util::MessageDifferencer;
 
 constexpr int kMostValues = 8;  // How many values of a list are shown.
 
-// Fields that are made of what a key names, and have no key of their own.
+// Fields that are derived from what a key sets, and have no key of their own.
 constexpr std::pair<const char*, const char*> kDerived[] = {
     {"data.binarize_label", "data.label_threshold (whether it is given)"},
     {"data.features[].vocabulary.crc32c", "data.features.<name>.file (its checksum)"},
@@ -42,9 +42,9 @@ constexpr std::pair<const char*, const char*> kDerived[] = {
     {"data.numeric[].file_crc32c", "data.schema.numeric[].file (its checksum)"},
 };
 
-// An element of a list, on the way to a field.
+// An element of a list, on the path to a field.
 struct ListElement {
-  std::string name;  // What its user calls it; if it has no name, its place.
+  std::string name;  // The name given by the user, or the index.
   int place = 0;
 };
 
@@ -55,7 +55,7 @@ ListElement ElementOf(const Message& message, int place) {
   return {.name = text.empty() ? absl::StrCat(place) : std::move(text), .place = place};
 }
 
-// A field of a message, with [] for the elements of lists on the way to it.
+// A field of a message, with [] for the elements of lists on the path to it.
 struct FieldPlace {
   std::string field;
   std::vector<ListElement> elements;
@@ -68,7 +68,7 @@ FieldPlace PlaceOf(const Message& root,
   for (size_t i = 0; i < path.size(); ++i) {
     const FieldDescriptor& field = *path[i].field;
     absl::StrAppend(&place.field, i == 0 ? "" : ".", field.name());
-    if (i + 1 == path.size()) break;  // A list is meant as a whole.
+    if (i + 1 == path.size()) break;  // A list is compared as a whole.
     const google::protobuf::Reflection& reflection = *at->GetReflection();
     at = field.is_repeated() ? &reflection.GetRepeatedMessage(*at, &field, path[i].index)
                              : &reflection.GetMessage(*at, &field);
@@ -86,7 +86,7 @@ std::string KeyOf(const std::string& field) {
   return KeyOfField(field);
 }
 
-// Returns a key with these elements in the places of <name> and [].
+// Returns a key in which <name> and [] are replaced by these elements.
 std::string WithElements(const std::string& key, const std::vector<ListElement>& elements) {
   constexpr absl::string_view kName = "<name>";
   constexpr absl::string_view kPlace = "[]";
@@ -103,15 +103,15 @@ std::string WithElements(const std::string& key, const std::vector<ListElement>&
   return absl::StrCat(text, left);
 }
 
-// Returns how job.yaml calls a value of an enumeration: `adam` for OPTIMIZER_KIND_ADAM, without the
-// prefix that all its values have.
+// Returns the name in job.yaml of a value of an enumeration: `adam` for OPTIMIZER_KIND_ADAM,
+// without the prefix that all its values have.
 std::string EnumText(const FieldDescriptor& field, std::string text) {
   const std::string unspecified = field.enum_type()->value(0)->name();
   const absl::string_view common = absl::StripSuffix(unspecified, "UNSPECIFIED");
   return absl::AsciiStrToLower(absl::StripPrefix(text, common));
 }
 
-// Returns the text of a value as a job would write it. `key` is the one that it is read from.
+// Returns the text of a value as a job would write it. `key` is the key from which it is read.
 std::string InJob(const JobKey& key, const FieldDescriptor& field, std::string text) {
   double number = 0;
   if (key.unit != KeyUnit::kNone && absl::SimpleAtod(text, &number)) {
@@ -137,8 +137,8 @@ std::string OneValue(const JobKey& key, const Message& of, const FieldDescriptor
   return InJob(key, field, std::move(text));
 }
 
-// Returns the text of a field. A list is told as a whole; of messages only whether, or how many,
-// are given.
+// Returns the text of a field. A list is shown as a whole; of messages only whether, or how many,
+// are set.
 std::string ValueText(const JobKey& key, const Message& of, const FieldDescriptor& field) {
   const google::protobuf::Reflection& reflection = *of.GetReflection();
   const bool message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;

@@ -1,4 +1,4 @@
-// Tells in what two jobs differ, in the words of job.yaml.
+// Describes the differences between two jobs in the terms of job.yaml.
 #ifndef CAPSTAN_CHIEF_SHELL_CHANGE_TEXT_H_
 #define CAPSTAN_CHIEF_SHELL_CHANGE_TEXT_H_
 
@@ -8,8 +8,8 @@
 
 namespace capstan::chief {
 
-// Returns a line for each key that differs, like "train.batch_size: 128 -> 256"; empty: the jobs
-// are the same. Leaves out what only follows from another difference, such as the tables and
+// Returns a line for each key that differs, such as "train.batch_size: 128 -> 256"; empty if the
+// jobs are the same. Omits differences that merely follow from another one, such as the tables and
 // tensors of another model, or the towers of another preset. A pure function.
 std::string ChangeText(v1::JobSpec before, v1::JobSpec now);
 

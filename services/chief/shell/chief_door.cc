@@ -36,12 +36,13 @@ absl::Status ChiefDoor::WhyNotOpen() {
 
 // ---- shards ----
 
-// Returns true if the caller's certificate is of this shard alone.
+// Returns true if the caller's certificate is restricted to this shard.
 bool ChiefDoor::ShowsNumber(const ChiefCaller& caller, uint32_t shard) const {
   return caller.names && IsOfShard(*caller.names, parts_.job, shard);
 }
 
-// Null: the chief has no job yet, and does not know which shards have shown their numbers.
+// `chief` is null if the chief has no job yet, and does not know which shards have shown their
+// numbers.
 ChiefDoor::Lack ChiefDoor::CertificateLacks(const ChiefCaller& caller, uint32_t shard,
                                             const ChiefMachine* chief) const {
   if (!caller.names) return Lack::kNothing;
@@ -154,7 +155,7 @@ absl::StatusOr<v1::RegisterWorkerReply> ChiefDoor::RegisterWorker(
         if (!registrations_.Has(caller.host, parts_.clock.Now())) return TooOften(caller);
         const uint64_t before = chief.trainers_given();
         auto reply = chief.RegisterWorker(request, now, caller.host);
-        // Counts only registrations that have taken new numbers.
+        // Counts only registrations that have used up new ids.
         if (chief.trainers_given() != before) {
           registrations_.Takes(caller.host, parts_.clock.Now());
         }
@@ -170,7 +171,7 @@ absl::StatusOr<v1::WorkerHeartbeatReply> ChiefDoor::WorkerHeartbeat(
   MachineAccess* const machine = machine_.load();
   if (machine == nullptr) {
     if (!parts_.models.WantsModel()) return WhyNotOpen();
-    // A worker of the run before has to register, or it would never declare the model.
+    // A worker of an earlier run has to register, or it would never declare the model.
     return v1::WorkerHeartbeatReply();
   }
   v1::WorkerHeartbeatReply reply = machine->Run(

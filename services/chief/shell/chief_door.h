@@ -1,5 +1,5 @@
-// The calls of the chief, apart from how they arrive: each is checked as far as that needs who
-// calls, and passed to the machine. A process serves them by gRPC (chief_service).
+// The calls of the chief, independent of the transport: checks whether the caller may make the
+// call, and passes it to the machine. ChiefService serves the calls by gRPC.
 #ifndef CAPSTAN_CHIEF_SHELL_CHIEF_DOOR_H_
 #define CAPSTAN_CHIEF_SHELL_CHIEF_DOOR_H_
 
@@ -28,44 +28,45 @@
 
 namespace capstan::chief {
 
-// Who makes a call. Its role may make it: servers check that before.
+// The peer that makes a call. The server has already checked that its role may make it.
 struct ChiefCaller {
   std::string host;  // Its address without the port.
   std::string text;  // For the log: the names in its certificate, and its address.
-  // The names in its certificate; nullopt: without TLS there are none, and everybody may act for
-  // every shard.
+  // The names in its certificate; nullopt: the connection is without TLS, so every caller may act
+  // for every shard.
   std::optional<std::vector<std::string>> names = {};
 };
 
-// Serves before the chief has its job, so that a process that finds the job claimed can reach its
-// chief. Until Open, Status returns what was last passed to Tell,
-// WatchView works, and RegisterWorker as far as ModelIntake answers it; all other calls return
-// UNAVAILABLE and the reason. Thread-safe.
+// Serves even before the chief has its job, so that a process that finds the job claimed can reach
+// its chief. Until Open is called, Status returns what was last passed to Tell, WatchView works,
+// and RegisterWorker works as far as ModelIntake answers it; all other calls return UNAVAILABLE
+// with the reason. Thread-safe.
 class ChiefDoor {
  public:
   struct Parts {
     ViewFeed& views;
     ModelIntake& models;
     const Clock& clock;
-    std::string job = {};  // That certificates are to be of.
-    // Each host may take so many numbers for trainers at once, of which the chief has only so many,
-    // or report so many programs that fail, and then one a second.
+    std::string job = {};  // The job that certificates must name.
+    // The chief has a limited number of trainer ids. Each host may take this many of them, or
+    // report this many failed programs, at once, and one a second after that.
     double registrations_at_once = 1024;
   };
   // The parts must outlive this object.
   explicit ChiefDoor(const Parts& parts)
       : parts_(parts), registrations_(parts.registrations_at_once, absl::Seconds(1)) {}
 
-  // Sets what Status returns until Open: why there is no job yet. Before the first Tell it is
-  // UNAVAILABLE.
+  // Sets what Status returns until Open: why there is no job yet. Before the first Tell, Status
+  // returns UNAVAILABLE.
   void Tell(const v1::GetStatusReply& status);
-  // Returns how calls end that come before Open.
+  // Returns the error of calls that come before Open.
   absl::Status WhyNotOpen();
-  // Passes calls to the machine from now on. To be called once. `machine` must outlive every call.
+  // Passes calls to the machine from now on. Must be called only once. `machine` must outlive every
+  // call.
   void Open(MachineAccess& machine) { machine_.store(&machine); }
 
-  // ---- shards. PERMISSION_DENIED: the caller may not act for the shard, by its certificate or by
-  // the secret that it shows. The log says who it was. ----
+  // ---- shards. PERMISSION_DENIED: the caller may not act for the shard, according to its
+  // certificate or the secret that it shows. The log names the caller. ----
 
   absl::StatusOr<v1::RegisterShardReply> RegisterShard(const ChiefCaller& caller,
                                                        const v1::RegisterShardRequest& request);
@@ -74,28 +75,28 @@ class ChiefDoor {
 
   // ---- workers ----
 
-  // RESOURCE_EXHAUSTED: the host takes numbers for trainers too often.
+  // RESOURCE_EXHAUSTED: the host takes trainer ids too often.
   absl::StatusOr<v1::RegisterWorkerReply> RegisterWorker(const ChiefCaller& caller,
                                                          const v1::RegisterWorkerRequest& request);
   absl::StatusOr<v1::WorkerHeartbeatReply> WorkerHeartbeat(
       const v1::WorkerHeartbeatRequest& request);
 
-  // Returns the stream of a watcher. Who says that it is a shard, and may not act for it, watches
-  // as one who is none.
+  // Returns the stream of a watcher. A caller that claims to be a shard, but may not act for it, is
+  // treated like a watcher that is not a shard.
   grpc::ServerWriteReactor<v1::View>* WatchView(const ChiefCaller& caller,
                                                 const v1::WatchViewRequest& request);
 
-  // ---- people. The log says who has given an order. ----
+  // ---- people. The log names the caller of each order. ----
 
   absl::StatusOr<v1::GetStatusReply> Status();
   absl::Status StopJob(const ChiefCaller& caller, const v1::StopJobRequest& request);
-  // `done` gets the checkpoint's folder, or an error, perhaps within the call.
+  // `done` gets the checkpoint's folder or an error; it may be called before this returns.
   void TakeCheckpoint(const ChiefCaller& caller, MachineAccess::OnCheckpoint done);
   absl::StatusOr<v1::RebalanceReply> Rebalance(const ChiefCaller& caller,
                                                const v1::RebalanceRequest& request);
 
  private:
-  // What somebody who acts for a shard lacks.
+  // Which proof a caller that acts for a shard has not given.
   enum class Lack { kNothing, kShard, kNumber, kSecret };
 
   bool ShowsNumber(const ChiefCaller& caller, uint32_t shard) const;
@@ -111,7 +112,7 @@ class ChiefDoor {
   ProgramFailures failures_;
   OddWorkers odd_workers_;
   absl::Mutex mu_;
-  v1::GetStatusReply told_ ABSL_GUARDED_BY(mu_);  // State UNSPECIFIED: nothing was told.
+  v1::GetStatusReply told_ ABSL_GUARDED_BY(mu_);  // Set by Tell; state UNSPECIFIED before.
 };
 
 }  // namespace capstan::chief

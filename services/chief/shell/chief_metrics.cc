@@ -248,7 +248,7 @@ void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
   Set(metric::kCheckpointLastBytes, static_cast<double>(checkpoint.bytes()));
 }
 
-// The status lists the loss of a recovery only when that is over.
+// The status reports the loss of a recovery only when the recovery is over.
 void ChiefMetrics::UpdateRecoveries(const v1::GetStatusReply& status, absl::Time now) {
   RaiseTo(metric::kRestores, static_cast<double>(status.checkpoint().restores()));
   double lost = 0;

@@ -1,5 +1,5 @@
-// The chief's /metrics, updated from its status once a second. chief_metric_declarations.h explains
-// each.
+// The chief's /metrics, updated from its status once a second. See chief_metric_declarations.h for
+// the meaning of each metric.
 #ifndef CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_
 #define CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_
 
@@ -18,12 +18,13 @@
 
 namespace capstan::chief {
 
-// The counters count what happens in this chief's term, from 0. (If they told totals of the job, a
-// stored total that is a little older than what an earlier chief had told would look like a counter
-// that was reset, and the whole total like an increase.) Confined to the control loop's thread.
+// Counters start at 0 in each chief's term. (If they were totals of the job, a new chief whose
+// stored total is a little lower than what its predecessor had exported would look like a counter
+// reset, so that monitoring would add the whole total.) Confined to the control loop's thread.
 class ChiefMetrics {
  public:
-  // `registry` must outlive this object. The job waits for so many `shards` at its beginning.
+  // `registry` must outlive this object. `shards` is the number that the job waits for at its
+  // start.
   ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec, uint32_t shards);
 
   void Update(const v1::GetStatusReply& status);
@@ -38,7 +39,7 @@ class ChiefMetrics {
   void UpdateWorkers(const v1::GetStatusReply& status);
   void UpdateShards(const v1::GetStatusReply& status);
   void UpdatePartitions(const v1::GetStatusReply& status);
-  // Removes the series that are not `present` any more.
+  // Removes the series in `before` that are not `present` any more.
   void Replace(SeriesByShard present, SeriesByShard& before);
   void UpdateReplicas(const v1::GetStatusReply& status);
   void UpdateLearningRates(uint64_t examples);
@@ -49,7 +50,7 @@ class ChiefMetrics {
   void Set(const metrics::GaugeDeclaration& metric, double value,
            const metrics::Labels& labels = {});
   void SetTime(const metrics::GaugeDeclaration& metric, absl::Time at);
-  // Raises a counter to what `total`, a total of the whole job, has grown by since the first call.
+  // Raises a counter to the growth since the first call of `total`, a total of the whole job.
   void RaiseTo(const metrics::CounterDeclaration& metric, double total,
                const metrics::Labels& labels = {});
 
@@ -62,17 +63,17 @@ class ChiefMetrics {
 
   metrics::Registry& registry_;
   const v1::JobSpec spec_;
-  bool has_bound_ = false;  // A part is ssp.
+  bool has_bound_ = false;  // A part is ssp, so lag is exported.
   std::map<std::string, WorkerSeries> workers_;
   SeriesByShard partitions_;
   SeriesByShard loads_;  // Shards that serve, or own something.
   std::map<std::pair<std::string, metrics::Labels>, double> before_;  // Totals when the term began.
   std::optional<std::set<std::string>> crew_;                         // Workers that are not lost.
-  std::string checkpoint_;                                            // The newest one, which was
-  uint64_t checkpoints_taken_ = 0;              // the checkpoints_taken_-th of this term.
-  std::optional<uint64_t> checkpoints_failed_;  // As told last.
+  std::string checkpoint_;                                            // The newest checkpoint,
+  uint64_t checkpoints_taken_ = 0;              // and how many this term had when it was taken.
+  std::optional<uint64_t> checkpoints_failed_;  // The number in the last status.
   std::optional<int> recoveries_;
-  bool loss_known_ = false;  // The training loss is known; it is 0 in the status before.
+  bool loss_known_ = false;  // The training loss is known; before that the status has 0.
 };
 
 }  // namespace capstan::chief

@@ -78,7 +78,7 @@ Glance LookAt(ControlLoop& control) {
 }
 
 // Reads the job file again. Tensors that a user's program has declared are not in the file: they
-// are those of `running`.
+// are taken from `running`.
 absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::JobSpec& running) {
   CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec spec, ReadJob(options.job, options.overrides));
   const bool declared = !spec.model().user().empty() && !running.model().user().empty();
@@ -86,7 +86,7 @@ absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::J
   return spec;
 }
 
-// Has the status warn of what is odd about the training data.
+// Adds warnings about unusual training data to the status.
 void TellOfData(const JobPlan& plan, const Source& files, ControlLoop& control) {
   const TaskMix mix(plan.train, plan.spec.data(), plan.spec.seed());
   const absl::StatusOr<std::vector<DataWarning>> warnings = DataWarnings(files, plan.spec, mix);
@@ -105,7 +105,7 @@ struct Running {
   std::string data_note;
 };
 
-// Serves until the process is to end. ABORTED: another chief has taken the job over.
+// Serves until the process should end. ABORTED: another chief has taken the job over.
 absl::Status Serve(const ProcessOptions& options, const Running& running, ControlLoop& control,
                    const Clock& clock, const Shutdown& shutdown) {
   std::optional<ChangeTeller> teller;
@@ -128,8 +128,8 @@ absl::Status Serve(const ProcessOptions& options, const Running& running, Contro
   return absl::OkStatus();
 }
 
-// Waits, for `grace` at most, until no shard is leaving any more. A release that is upgraded or
-// taken down stops its shards together with the chief, and to leave they need its consent and a
+// Waits, for at most `grace`, until no shard is leaving any more. A Helm release that is upgraded
+// or removed stops its shards together with the chief, and to leave they need its consent and a
 // checkpoint.
 void SeeShardsOff(ControlLoop& control, const Clock& clock, absl::Duration grace) {
   const absl::Time begun = clock.Now();
@@ -144,14 +144,14 @@ void SeeShardsOff(ControlLoop& control, const Clock& clock, absl::Duration grace
   }
 }
 
-// What tells this process from other chiefs of the job.
+// What distinguishes this process from other chiefs of the job.
 struct Self {
   uint64_t run_id;
   std::string address;
-  const Tls* tls;  // Null: it speaks plaintext.
+  const Tls* tls;  // Null: plaintext.
 };
 
-// Claims the job. If no state is kept, the term is the time of day, so that later chiefs have
+// Claims the job. If no state is stored, the term is the time of day, so that later chiefs have
 // higher ones.
 absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& plan, JobStore* store,
                                 const std::string& initial, const Self& self, absl::Time now) {
@@ -196,7 +196,7 @@ FailureDetector::Parts DetectorOf(ControlLoop& control, const Clock& clock, View
               }};
 }
 
-// INVALID_ARGUMENT: the chief's certificate is of another job, so that no other process would
+// INVALID_ARGUMENT: the chief's certificate is for another job, so that no other process would
 // accept it.
 absl::Status CheckCertificate(const Tls* tls, const std::string& job) {
   if (tls == nullptr || tls->identity().job() == job) return absl::OkStatus();
@@ -205,7 +205,7 @@ absl::Status CheckCertificate(const Tls* tls, const std::string& job) {
                                                  job));
 }
 
-// `model`: of a job that has a program.
+// `model` is set for a job with a user's program.
 absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for, JobStore* store,
                         const std::optional<v1::StoredModel>& model, Doors& doors) {
   CAPSTAN_RETURN_IF_ERROR(CheckCertificate(doors.tls, asked_for.spec.job()));
@@ -266,8 +266,8 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   return options.exit_when_done ? ExitCodeOfJob(status) : 0;
 }
 
-// Returns the plan of a stored job that goes on although its file has mistakes by now. Returns
-// `mistakes` if there is no such job, or it may not go on so.
+// Returns the plan of a stored job that continues although its file now has mistakes. Returns
+// `mistakes` if there is no such job, or it may not continue like this.
 absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::Status& mistakes) {
   const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
   if (!options.keep_job || !place.ok()) return mistakes;
@@ -282,14 +282,14 @@ absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::
   return PlanOf(std::move(*state->mutable_job()));
 }
 
-// Returns the name of the job; empty if the file does not tell it.
+// Returns the name of the job; empty if it cannot be read from the file.
 std::string NameOf(const ProcessOptions& options) {
   const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
   return place.ok() ? place->job : "";
 }
 
-// Leads the job to its end, and returns the exit code. An error: the job cannot be led, and was not
-// begun.
+// Runs the job to its end, and returns the exit code. Returns an error if the job cannot be run,
+// and was not begun.
 absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
   const std::string name = NameOf(options);
   absl::StatusOr<JobPlan> plan =
@@ -326,8 +326,8 @@ int Refuse(const absl::Status& status) {
   return 2;
 }
 
-// Waits until the job file no longer holds what was `read`, or `patience` is over. False: the
-// process is to end.
+// Waits until the content of the job file is not `read` any more, or `patience` is over. Returns
+// false if the process should end.
 bool AwaitChange(const std::string& job, const std::optional<std::string>& read,
                  absl::Duration patience) {
   const Shutdown shutdown;
@@ -345,7 +345,7 @@ void Tell(const v1::GetStatusReply& status, const ProcessOptions& options, Doors
   ChiefMetrics(doors.registry, v1::JobSpec(), options.shards).Update(status);
 }
 
-// Leads the job as soon as it can be led. Until then the status says why it cannot.
+// Runs the job as soon as it can be run. Until then the status says why it cannot.
 int LeadOrServeRefusals(const ProcessOptions& options, Doors& doors) {
   const absl::StatusOr<Ports> ports = doors.Tell();
   if (!ports.ok()) return Refuse(ports.status());

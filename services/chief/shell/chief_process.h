@@ -1,4 +1,4 @@
-// The chief as a process: plans the job, listens, and serves until it is told to stop.
+// The chief as a process: plans the job, listens, and serves until it is asked to stop.
 #ifndef CAPSTAN_CHIEF_SHELL_CHIEF_PROCESS_H_
 #define CAPSTAN_CHIEF_SHELL_CHIEF_PROCESS_H_
 
@@ -6,9 +6,9 @@
 
 namespace capstan::chief {
 
-// Runs until SIGTERM or SIGINT, or, with exit_when_done, a little beyond the job's end. Returns the
-// exit code: 0, also after a signal; 1: the job, or the process, has failed, or another chief has
-// taken the job over; 2: bad input, unless serve_refusal.
+// Runs until SIGTERM or SIGINT or, with exit_when_done, until shortly after the job's end. Returns
+// the exit code: 0: success, or a signal; 1: the job or the process has failed, or another chief
+// has taken the job over; 2: bad input, unless serve_refusal is set.
 int RunChief(const ProcessOptions& options);
 
 }  // namespace capstan::chief

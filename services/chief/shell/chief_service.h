@@ -1,4 +1,4 @@
-// The RPCs of chief.proto: each passes its request through the door and returns its answer.
+// The RPCs of chief.proto over gRPC: each passes its request to the ChiefDoor and sends its answer.
 #ifndef CAPSTAN_CHIEF_SHELL_CHIEF_SERVICE_H_
 #define CAPSTAN_CHIEF_SHELL_CHIEF_SERVICE_H_
 
@@ -12,7 +12,7 @@ namespace capstan::chief {
 // Thread-safe.
 class ChiefService final : public v1::Chief::CallbackService {
  public:
-  // All must outlive this object. `tls` is the identity of the server; null: plaintext.
+  // All arguments must outlive this object. `tls` is the identity of the server; null: plaintext.
   ChiefService(ChiefDoor& door, ModelIntake& models, const Tls* tls)
       : door_(door), models_(models), tls_(tls) {}
 

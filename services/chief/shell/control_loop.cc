@@ -28,7 +28,7 @@ namespace {
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 constexpr absl::Duration kShortestWait = absl::Milliseconds(1);
 constexpr absl::Duration kMetricsEvery = absl::Seconds(1);
-// More than ever wait: the machine asks for one read or write of each kind at a time.
+// More than can ever wait: the machine requests one read or write of each kind at a time.
 constexpr size_t kMostCommits = 16;
 
 absl::StatusOr<ShardReply> ReadReply(const google::protobuf::MethodDescriptor& rpc,
@@ -41,7 +41,7 @@ absl::StatusOr<ShardReply> ReadReply(const google::protobuf::MethodDescriptor& r
 
 absl::Status ChiefStops() { return absl::UnavailableError("the chief stops"); }
 
-// The points at which tests end the chief before it calls a shard.
+// The points at which tests crash the chief before it calls a shard.
 void ReachFailpointOf(const ShardRequest& request) {
   if (request.Is<v1::HoldRoundsRequest>()) CAPSTAN_FAILPOINT("order.hold_rounds");
   if (request.Is<v1::CommitRoundRequest>()) CAPSTAN_FAILPOINT("order.commit_round");
@@ -55,7 +55,7 @@ void ReachFailpointOf(const ShardRequest& request) {
   }
 }
 
-// To be called before the view is published.
+// Must be called before the view is published.
 void TraceView(const v1::View& view) {
   if (!trace::On()) return;
   std::string json;

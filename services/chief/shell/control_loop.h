@@ -1,5 +1,5 @@
-// Runs the machine. Events come from any thread, one at a time. The actions that the machine asks
-// for are carried out in order, on one thread of this object, which also calls Tick.
+// Runs the ChiefMachine. Events come from any thread, and are handled one at a time. The actions of
+// the machine are carried out in order on the thread of this object, which also calls Tick.
 #ifndef CAPSTAN_CHIEF_SHELL_CONTROL_LOOP_H_
 #define CAPSTAN_CHIEF_SHELL_CONTROL_LOOP_H_
 
@@ -30,16 +30,16 @@ namespace capstan::chief {
 // Thread-safe.
 class ControlLoop final : public MachineAccess {
  public:
-  // All of them must outlive the ControlLoop.
+  // All parts must outlive the ControlLoop.
   struct Parts {
     const Clock& clock;
     ViewFeed& views;
     CurveFile& curve;
-    JobStore* store;            // Null: nothing of the job is stored.
-    StoreThread& housekeeping;  // For work that nobody waits for.
+    JobStore* store;            // Null: the job is not stored.
+    StoreThread& housekeeping;  // For work whose end nobody waits for.
     ChiefMetrics& metrics;
     Liveness* liveness = nullptr;  // Is told of each turn of the loop.
-    const Tls* tls = nullptr;      // What shards are shown; null: they are called in plaintext.
+    const Tls* tls = nullptr;      // The identity shown to shards; null: calls are in plaintext.
   };
   ControlLoop(ChiefMachine machine, Parts parts);
   // Stops the loop. REQUIRES: no event is under way.
@@ -48,12 +48,12 @@ class ControlLoop final : public MachineAccess {
   ControlLoop& operator=(const ControlLoop&) = delete;
 
   void TakeCheckpoint(OnCheckpoint done) override;
-  // Answers all who wait for a checkpoint with UNAVAILABLE, and from now on whoever asks for one,
-  // as the process ends.
+  // Answers all who wait for a checkpoint with UNAVAILABLE, and from now on all who ask for one,
+  // because the process ends.
   void AnswerAskers();
 
  private:
-  // Under the mutex.
+  // Calls `event` with the mutex held.
   void Do(absl::FunctionRef<void(ChiefMachine&, absl::Time)> event) override;
   void TakeActions() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Loop();
@@ -67,22 +67,22 @@ class ControlLoop final : public MachineAccess {
   void Perform(AnswerCheckpoint& action);
   void Perform(AppendCurve& action);
   void Perform(LogEvent& action);
-  // Does `work` on the thread of commits, and then calls report(machine, its result, now) as an
+  // Runs `work` on the thread of commits, and then calls report(machine, its result, now) as an
   // event.
   template <typename Work, typename Report>
   void Commit(Work work, Report report);
 
   const Parts parts_;
-  EventLoop loop_;                      // Used by the loop's thread alone, except for Post.
-  ProcessChannels channels_;            // Used by the loop's thread alone, like
-  std::map<uint32_t, Channel> shards_;  // each shard's channel, by its index.
+  EventLoop loop_;                      // Used by the loop's thread only, except for Post.
+  ProcessChannels channels_;            // Used by the loop's thread only.
+  std::map<uint32_t, Channel> shards_;  // The channel of each shard, by index; like channels_.
 
   absl::Mutex mu_;
   ChiefMachine machine_ ABSL_GUARDED_BY(mu_);
   std::vector<Action> outbox_ ABSL_GUARDED_BY(mu_);
   TracedTasks traced_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::map<uint64_t, OnCheckpoint> askers_ ABSL_GUARDED_BY(mu_);  // The machine bounds them.
+  std::map<uint64_t, OnCheckpoint> askers_ ABSL_GUARDED_BY(mu_);  // The machine limits the number.
   uint64_t last_asker_ ABSL_GUARDED_BY(mu_) = 0;
   bool askers_answered_ ABSL_GUARDED_BY(mu_) = false;  // AnswerAskers was called.
   std::thread thread_;

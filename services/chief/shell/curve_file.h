@@ -24,14 +24,14 @@ class CurveFile {
   virtual void Append(const AppendCurve& point) = 0;
 };
 
-// Returns a curve that goes on with the one that is stored, unless `anew`. Without a checkpoint uri
-// its Append does nothing. `thread` must outlive it. INVALID_ARGUMENT: the uri is not usable, or
+// Returns a curve that continues the stored one, or replaces it if `anew`. Without a checkpoint uri
+// its Append does nothing. `thread` must outlive it. INVALID_ARGUMENT: the uri cannot be used, or
 // the files cannot be read or written.
 absl::StatusOr<std::unique_ptr<CurveFile>> OpenCurveFile(const v1::JobSpec& spec, bool anew,
                                                          StoreThread& thread);
 
-// The same in an object store, below `folder`. The last points are written at the latest when
-// `thread` ends.
+// The same for an object store, below `folder`. The last points are written when `thread` is
+// destroyed at the latest.
 std::unique_ptr<CurveFile> NewCurveObject(std::unique_ptr<ObjectStore> folder, bool anew,
                                           StoreThread& thread);
 

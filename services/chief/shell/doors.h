@@ -1,5 +1,5 @@
-// What lives as long as the chief's process, whatever becomes of its job: its ports, and the
-// services on them.
+// The ports of the chief's process and the services on them. They live as long as the process, even
+// if the job cannot be started.
 #ifndef CAPSTAN_CHIEF_SHELL_DOORS_H_
 #define CAPSTAN_CHIEF_SHELL_DOORS_H_
 
@@ -27,11 +27,11 @@ namespace capstan::chief {
 struct Doors {
   static constexpr size_t kMaxWatchers = 8192;
 
-  // `r` and `t` must outlive the doors.
+  // `r` and `t` must outlive this object.
   Doors(metrics::Registry& r, const Tls* t) : registry(r), tls(t) {}
-  // Listens on the ports. An error: a port cannot be had, or a certificate cannot be used.
+  // Listens on the ports. Returns an error if a port is not available or a certificate is unusable.
   absl::Status Open(const ProcessOptions& options);
-  // Writes the ports file, if one is asked for, and returns the ports. REQUIRES: Open.
+  // Writes the ports file, if one was asked for, and returns the ports. REQUIRES: Open.
   absl::StatusOr<Ports> Tell() const { return side->Tell(server->port()); }
 
   metrics::Registry& registry;

@@ -10,7 +10,7 @@ namespace capstan::chief {
 namespace {
 
 constexpr absl::Duration kLookEvery = absl::Milliseconds(50);
-// A process may close its connections a while before its port.
+// A process may close its connections some time before its port.
 constexpr absl::Duration kSuspectFor = absl::Seconds(3);
 constexpr absl::Duration kPortPatience = absl::Milliseconds(200);
 

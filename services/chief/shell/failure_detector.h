@@ -1,6 +1,6 @@
-// Finds out that the process of a shard has ended before its lease is over: its watch of the view
-// ends, and its port refuses connections. If its machine does not answer at all, nothing is known,
-// and the lease decides. See ShardLease.
+// Finds out that the process of a shard has ended before its lease expires: its watch of the view
+// has ended, and its port refuses connections. If its machine does not answer at all, this proves
+// nothing, and the lease decides. See ShardLease.
 #ifndef CAPSTAN_CHIEF_SHELL_FAILURE_DETECTOR_H_
 #define CAPSTAN_CHIEF_SHELL_FAILURE_DETECTOR_H_
 
@@ -17,17 +17,17 @@
 
 namespace capstan::chief {
 
-// Looks at ports on a thread of its own, which the destructor ends. Thread-safe.
+// Probes ports on a thread of its own, which the destructor stops. Thread-safe.
 class FailureDetector {
  public:
   struct Parts {
     const Clock& clock;
     ViewFeed& views;
-    // Returns host:port of the process; empty: there is no need to look at it.
+    // Returns host:port of the process; empty: the process need not be probed.
     std::function<std::string(const ViewFeed::ShardProcess&)> address_of;
     // Returns true if nobody listens at `address`.
     std::function<bool(const std::string& address)> refuses;
-    // Is called when the process was found to have ended.
+    // Called when the process was found to have ended.
     std::function<void(const ViewFeed::ShardProcess&)> on_gone;
   };
   // All parts must outlive this object.
@@ -36,18 +36,18 @@ class FailureDetector {
   FailureDetector(const FailureDetector&) = delete;
   FailureDetector& operator=(const FailureDetector&) = delete;
 
-  // Parts::refuses by PortRefuses.
+  // An implementation of Parts::refuses, by PortRefuses.
   static bool AsksPort(const std::string& address);
 
  private:
   struct Suspect {
     ViewFeed::ShardProcess process;
-    absl::Time until;  // Then it is given up.
+    absl::Time until;  // When to give up probing it.
   };
 
   void Run();
   void Look(absl::Time now);
-  // Returns true if the suspect is not to be looked at again: it has ended, lives, or is given up.
+  // Returns true if the suspect needs no more probes: it has ended, is alive, or is given up.
   bool IsSettled(const Suspect& suspect, absl::Time now);
 
   const Parts parts_;

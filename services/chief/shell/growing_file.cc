@@ -36,8 +36,8 @@ absl::StatusOr<std::string> Contents(const std::filesystem::path& path) {
   return text;
 }
 
-// Each Append reaches the file at once. A curve has a few hundred lines per order of magnitude of
-// time, so what a full disk refuses takes little memory.
+// Each Append is written to the file at once. A curve has a few hundred lines per order of
+// magnitude of time, so what cannot be written because the disk is full takes little memory.
 class AppendedFile : public GrowingFile {
  public:
   static absl::StatusOr<std::unique_ptr<GrowingFile>> Open(const std::filesystem::path& path,
@@ -53,12 +53,12 @@ class AppendedFile : public GrowingFile {
     return file->CannotWrite();
   }
 
-  // Without a buffer, so that it is known to the byte what has reached the file.
+  // Unbuffered, so that it is known exactly which bytes were written to the file.
   explicit AppendedFile(std::filesystem::path path) : path_(std::move(path)) {
     stream_.rdbuf()->pubsetbuf(nullptr, 0);
   }
 
-  // What a full disk does not take now is written with what comes next.
+  // What cannot be written now because the disk is full is written with the next text.
   void Append(const std::string& text) override {
     unwritten_ += text;
     const bool written = Write();
@@ -70,7 +70,7 @@ class AppendedFile : public GrowingFile {
   }
 
  private:
-  // Writes what is not written yet. Returns false, and keeps the rest, if the file takes no more.
+  // Writes what is not written yet. Returns false, and keeps the rest, if the file accepts no more.
   bool Write() {
     const auto size = static_cast<std::streamsize>(unwritten_.size());
     const std::streamsize written = stream_.rdbuf()->sputn(unwritten_.data(), size);
@@ -83,7 +83,7 @@ class AppendedFile : public GrowingFile {
         absl::StrCat("cannot write ", path_.string(), ": ", std::strerror(errno)));
   }
 
-  // Replaces the content of the file, wholly or not at all.
+  // Replaces the content of the file atomically.
   static absl::Status Replace(const std::filesystem::path& path, const std::string& text) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store,
                              OpenObjectStore(path.parent_path().string()));
@@ -103,8 +103,8 @@ class KeptObject {
   KeptObject(std::shared_ptr<ObjectStore> folder, std::string name, GoOnWith go_on)
       : folder_(std::move(folder)), name_(std::move(name)), go_on_(go_on) {}
 
-  // Takes in what the object holds already. If the store could not tell, it is asked again before
-  // the next write: content that was not read is never overwritten.
+  // Reads what the object contains already. If the store was unavailable, this is tried again
+  // before the next write: content that was not read is never overwritten.
   void Begin(const absl::StatusOr<std::string>& before) {
     if (!before.ok() && !absl::IsNotFound(before.status())) {
       log::Warn("what there is of the learning curve cannot be read; it is written when it can",
@@ -117,7 +117,7 @@ class KeptObject {
     text_.insert(0, begin);
   }
 
-  // Returns whether it is time to write.
+  // Returns true if it is time to write.
   bool Append(const std::string& text) {
     absl::MutexLock lock(&mu_);
     absl::StrAppend(&text_, text);
@@ -146,7 +146,7 @@ class KeptObject {
   const std::shared_ptr<ObjectStore> folder_;
   const std::string name_;
   const GoOnWith go_on_;
-  bool begun_ = false;  // Its first content is known. Used by Begin and Write.
+  bool begun_ = false;  // Its initial content is known. Used by Begin and Write.
   absl::Mutex mu_;
   std::string text_ ABSL_GUARDED_BY(mu_);  // Before begun_: only what was appended.
   size_t written_ ABSL_GUARDED_BY(mu_) = 0;
@@ -157,7 +157,7 @@ class GrowingObject : public GrowingFile {
  public:
   GrowingObject(std::shared_ptr<KeptObject> object, StoreThread& thread)
       : object_(std::move(object)), thread_(thread) {}
-  // Has the thread write what is not written yet, unless too much waits there.
+  // Has the thread write what is not written yet, unless too many jobs wait there.
   ~GrowingObject() override { PostWrite(); }
 
   void Append(const std::string& text) override {

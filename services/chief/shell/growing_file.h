@@ -1,6 +1,6 @@
 // A file that only grows. In a folder, text is appended at once, so that the file can be followed;
-// what a full disk does not take is appended later, before anything else.
-// In an object store, the whole object is written anew every few seconds.
+// what cannot be written because the disk is full is appended later, before anything else. In an
+// object store, the whole object is rewritten every few seconds.
 #ifndef CAPSTAN_CHIEF_SHELL_GROWING_FILE_H_
 #define CAPSTAN_CHIEF_SHELL_GROWING_FILE_H_
 
@@ -21,16 +21,16 @@ class GrowingFile {
   virtual void Append(const std::string& text) = 0;
 };
 
-// Returns what the file is to hold before anything is appended, given what it holds already.
+// Returns what the file should contain before anything is appended, given its present content.
 using GoOnWith = std::string (*)(const std::string& before);
 
-// Opens a file in a folder that exists. `anew`: what it holds is thrown away. INVALID_ARGUMENT: it
-// cannot be read or written.
+// Opens a file in an existing folder. `anew`: its content is discarded. INVALID_ARGUMENT: it cannot
+// be read or written.
 absl::StatusOr<std::unique_ptr<GrowingFile>> OpenGrowingFile(const std::filesystem::path& path,
                                                              bool anew, GoOnWith go_on);
 
-// Returns an object of a store. What is not written yet is written when `thread`, which must
-// outlive it, ends. Nothing is written while the store cannot tell what the object holds already.
+// Returns an object in a store. What is not written yet is written when `thread`, which must
+// outlive it, is destroyed. Nothing is written as long as the present content cannot be read.
 std::unique_ptr<GrowingFile> NewGrowingObject(std::shared_ptr<ObjectStore> folder,
                                               const std::string& name, bool anew, GoOnWith go_on,
                                               StoreThread& thread);

@@ -1,5 +1,5 @@
-// The values that a user's program gives its tensors, as a checkpoint of step 0, which shards load
-// as any other.
+// Writes the initial values that a user's program gives its tensors as a checkpoint of step 0,
+// which shards load like any other.
 #ifndef CAPSTAN_CHIEF_SHELL_INITIAL_CHECKPOINT_H_
 #define CAPSTAN_CHIEF_SHELL_INITIAL_CHECKPOINT_H_
 
@@ -12,9 +12,9 @@
 
 namespace capstan::chief {
 
-// Writes the checkpoint `id` into `folder`, which is empty. `values` are those of job.tensors, one
-// tensor after another. Slots are as their optimizers begin, and tables are empty. REQUIRES: there
-// are as many values as the tensors have elements.
+// Writes the checkpoint `id` into `folder`, which must be empty. `values` are the elements of
+// job.tensors, one tensor after another. Slots have their optimizers' initial values, and tables
+// are empty. REQUIRES: the number of values is the number of elements of the tensors.
 absl::Status WriteInitialCheckpoint(ObjectStore& folder, const std::string& id,
                                     const v1::JobSpec& job, absl::Span<const float> values);
 

@@ -40,7 +40,7 @@ v1::ChiefState NewState(uint64_t term, uint64_t first_timeline, const ClaimOptio
   return state;
 }
 
-// Returns a state for a job of which only checkpoints are left.
+// Returns a state for a job of which only checkpoints remain.
 v1::ChiefState StateOf(const v1::Manifest& manifest) {
   v1::ChiefState state;
   state.set_format(kStateFormat);
@@ -55,7 +55,7 @@ v1::ChiefState StateOf(const v1::Manifest& manifest) {
 
 constexpr char kAdvice[] = "another job name or checkpoint.uri, or --fresh, starts over beside it";
 
-// Tells how a new job begins with what this one has learned; empty: it has no checkpoint.
+// Says how a new job can begin with what this one has learned; empty if this one has no checkpoint.
 std::string FromAdvice(const v1::ChiefState& state, const v1::JobSpec& spec) {
   if (state.manifest().empty()) return "";
   return absl::StrCat("; with --from ", absl::StripSuffix(spec.checkpoint().uri(), "/"), "/",
@@ -78,9 +78,9 @@ absl::Status CheckSameConfiguration(const v1::ChiefState& state, const v1::JobSp
       absl::StrCat("--from: the job has begun already; ", kAdvice));
 }
 
-// Prepares the state of a job that is to be trained for more epochs. A job that had ended goes on
-// from its result, which may be older than its last checkpoint. One that had not ended, but of
-// which a lane has ended, returns to its last checkpoint, as its shards know of that end.
+// Prepares the state of a job that will be trained for more epochs. A job that had ended continues
+// from its result, which may be older than its last checkpoint. If it had not ended, but one of its
+// lanes had, it returns to its last checkpoint, because its shards know of that end.
 void OpenAgain(v1::ChiefState& state) {
   const auto& lanes = state.progress().lanes();
   const bool lane_ended = std::any_of(lanes.begin(), lanes.end(),
@@ -103,7 +103,7 @@ void OpenAgain(v1::ChiefState& state) {
   for (v1::Evaluation& evaluation : *state.mutable_evaluations()) evaluation.set_final(false);
 }
 
-// Has a job that has begun go on with the data that it has begun with. FAILED_PRECONDITION: it
+// Makes a job that has begun continue with the data with which it began. FAILED_PRECONDITION: it
 // cannot.
 absl::Status GoOnWithSameData(JobStore& store, const v1::ChiefState& state,
                               const ClaimOptions& options, Claim& claim) {
@@ -129,7 +129,7 @@ absl::Status GoOnWithSameData(JobStore& store, const v1::ChiefState& state,
                    "; with those it goes on; ", kAdvice));
 }
 
-// Turns the plan asked for into the one by which a job that has begun goes on.
+// Turns the requested plan into the one with which a job that has begun continues.
 absl::Status PlanToGoOn(JobStore& store, const v1::ChiefState& state, const ClaimOptions& options,
                         Claim& claim) {
   if (state.state() == v1::JOB_STATE_PENDING) return absl::OkStatus();

@@ -17,8 +17,8 @@
 namespace capstan::chief {
 namespace {
 
-// Clears a field by its path. The messages on the way are there afterwards, so that two jobs of
-// which only one had them do not differ by that.
+// Clears a field by its path. Creates the messages on the path, so that two jobs of which only one
+// had them do not differ because of that.
 void ClearPath(const std::string& path, google::protobuf::Message& message) {
   const size_t point = path.find('.');
   const google::protobuf::FieldDescriptor* const field =
@@ -30,7 +30,7 @@ void ClearPath(const std::string& path, google::protobuf::Message& message) {
 }
 
 // Returns `spec` without the settings that may change while the job exists: where it is stored, how
-// it is watched, how fast it goes, when it is evaluated and ends.
+// it is monitored, how fast it runs, when it is evaluated and ends.
 v1::JobSpec WhatMatters(v1::JobSpec spec) {
   ClearPath("checkpoint.uri", spec);
   for (const std::string& field : FieldsThatMayChange()) ClearPath(field, spec);
@@ -41,7 +41,7 @@ std::string Difference(const v1::JobSpec& before, const v1::JobSpec& now) {
   return ChangeText(before, AsBegun(before, now));
 }
 
-// The seed is told because rows begin with other values under another seed.
+// The seed is reported because rows begin with other values under another seed.
 std::string TableText(const v1::TableSpec& table) {
   return absl::StrCat("table ", table.name(), " of ", table.dim(), " floats a row (seed ",
                       table.seed(), ")");
@@ -53,7 +53,7 @@ bool OfAnotherPlace(const v1::JobSpec& running, const v1::JobSpec& wanted) {
   return wanted.job() != running.job() || wanted.checkpoint().uri() != running.checkpoint().uri();
 }
 
-// What else a change brings about that is taken up; empty: nothing is lost by it.
+// What else follows from a change that is applied; empty if nothing is lost by it.
 std::string LossBy(const v1::JobSpec& running, const v1::JobSpec& asked) {
   const bool evaluated = !running.data().eval().empty() && !asked.data().eval().empty();
   if (!evaluated || SameHeldOut(running, asked)) return "";

@@ -1,4 +1,4 @@
-// Tell what differs between a job that has begun and what its file says. Pure functions.
+// Describe the differences between a job that has begun and its file. Pure functions.
 #ifndef CAPSTAN_CHIEF_SHELL_JOB_DIFFERENCE_H_
 #define CAPSTAN_CHIEF_SHELL_JOB_DIFFERENCE_H_
 
@@ -9,25 +9,25 @@
 
 namespace capstan::chief {
 
-// Returns `now` with two settings as the job had them when it began, whatever the defaults are
-// since: whether its tasks are made of pieces, and how they are numbered. Its progress counts in
-// such tasks.
+// Returns `now` with two settings as they were when the job began, even if the defaults have
+// changed since: whether its tasks are made of pieces, and how they are numbered. The stored
+// progress refers to such tasks.
 v1::JobSpec AsBegun(const v1::JobSpec& before, v1::JobSpec now);
 
-// Returns a line for each difference that matters to the meaning of progress and parameters; empty:
-// there is none.
+// Returns a line for each difference that would change the meaning of the stored progress or
+// parameters; empty if there is none.
 std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now);
 
 // Returns the first table or tensor in which the model of `other`, with whose parameters the job
-// `now` is to begin, does not fit; empty: all fit.
+// `now` is to begin, does not match; empty if all match.
 std::string ModelDifference(const v1::JobSpec& other, const v1::JobSpec& now);
 
-// Returns true if `now` is the job `before`, to be trained for more epochs.
+// Returns true if `now` is the job `before` with more epochs.
 bool WantsMoreEpochs(const v1::JobSpec& before, const v1::JobSpec& now);
 
-// Returns, in lines for the people who have changed the file of a running job, what of the file the
-// job does not do, and how to have it done; empty: nothing. `wanted` is what the file says, or its
-// mistakes.
+// Returns lines for the people who have changed the file of a running job: what of the file the
+// running job does not apply, and how to make it apply; empty if there is nothing. `wanted` is the
+// content of the file, or its error.
 std::string JobChange(const v1::JobSpec& running, const absl::StatusOr<v1::JobSpec>& wanted);
 
 }  // namespace capstan::chief

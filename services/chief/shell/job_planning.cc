@@ -38,8 +38,8 @@ absl::StatusOr<TaskRanges> TasksOfStore(const v1::JobSpec& spec) {
   return store->ReadTasks(state->progress().tasks_fingerprint());
 }
 
-// Returns the training tasks with which the job has begun, if its files are as they were then.
-// Empty: the tasks have to be made, which will report any error again.
+// Returns the training tasks with which the job has begun, if its files are unchanged since then.
+// Returns an empty list if the tasks have to be made, which will report any error again.
 TaskRanges BegunTasks(const v1::JobSpec& spec) {
   if (spec.checkpoint().uri().empty()) return {};
   absl::StatusOr<TaskRanges> tasks = TasksOfStore(spec);
@@ -50,14 +50,14 @@ TaskRanges BegunTasks(const v1::JobSpec& spec) {
   return *std::move(tasks);
 }
 
-// Returns how many keys a batch has, which tells how much memory waiting gradients take; 0 if no
-// policy has gradients wait.
+// Returns how many keys a batch has, which determines the memory of waiting gradients; 0 if no
+// policy makes gradients wait.
 uint64_t KeysABatch(const v1::JobSpec& spec, const TaskRanges& train) {
   if (!GathersGradients(spec.dense_update()) && !GathersGradients(spec.sparse_update())) return 0;
   return EstimateRows(spec, *NewDataFiles(), train).keys_a_batch;
 }
 
-// `train` holds the training tasks if they are known, or is empty.
+// `train` contains the training tasks if they are known, or is empty.
 absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, TaskRanges train, const PlanProgress& progress) {
   JobPlan plan{.spec = std::move(spec), .train = std::move(train)};
   const v1::DataSpec& data = plan.spec.data();

@@ -1,4 +1,4 @@
-// The RPC of job_reader.proto: describes the job to programs that are no part of it.
+// The RPC of job_reader.proto: describes the job to programs that are not part of it.
 #ifndef CAPSTAN_CHIEF_SHELL_JOB_READER_SERVICE_H_
 #define CAPSTAN_CHIEF_SHELL_JOB_READER_SERVICE_H_
 
@@ -9,14 +9,14 @@
 
 namespace capstan::chief {
 
-// Until Open, calls end as those of `chief` do. Thread-safe.
+// Until Open is called, calls return the error of ChiefDoor::WhyNotOpen. Thread-safe.
 class JobReaderService final : public v1::JobReader::CallbackService {
  public:
   // `chief` must outlive this object.
   explicit JobReaderService(ChiefDoor& chief) : chief_(chief) {}
 
-  // Answers calls with `job` from now on. To be called once. `job` must outlive every call, so shut
-  // the server down first.
+  // Answers calls with `job` from now on. Must be called once. `job` must outlive every call, so
+  // the server must be shut down first.
   void Open(const v1::JobSpec& job) { job_.store(&job); }
 
   grpc::ServerUnaryReactor* DescribeJob(grpc::CallbackServerContext* context,

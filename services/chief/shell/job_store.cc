@@ -27,7 +27,7 @@ std::string ListingKey(uint64_t fingerprint) {
   return absl::StrFormat("state/listing-%016x.txt", fingerprint);
 }
 
-// Returns the hash of a listing; 0 if the text holds none.
+// Returns the hash of a listing; 0 if the text has none.
 uint64_t ListingOfText(const std::string& text) {
   uint64_t listing = 0;
   return absl::SimpleHexAtoi(text, &listing) ? listing : 0;
@@ -73,7 +73,7 @@ absl::Status JobStore::WriteState(const v1::ChiefState& state) {
   if (!absl::IsAborted(written.status()) && !absl::IsAlreadyExists(written.status())) {
     return written.status();
   }
-  // An earlier write of this chief that counted as failed may have succeeded.
+  // An earlier write of this chief that seemed to have failed may have succeeded.
   CAPSTAN_ASSIGN_OR_RETURN(const Object object, folder_->GetWithVersion(kState));
   v1::ChiefState present;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, object.bytes, present));

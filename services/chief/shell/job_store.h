@@ -20,11 +20,11 @@
 
 namespace capstan::chief {
 
-// One thread at a time may call the methods about the state, and one those about the model. All
-// others are thread-safe.
+// The methods about the state may be called by one thread at a time, and so may those about the
+// model. All others are thread-safe.
 class JobStore {
  public:
-  // `folder` is the job's folder, `checkpoints` the one of its checkpoints.
+  // `folder` is the job's folder, `checkpoints` the folder of its checkpoints.
   JobStore(std::unique_ptr<ObjectStore> folder, std::unique_ptr<ObjectStore> checkpoints)
       : folder_(std::move(folder)), checkpoints_(std::move(checkpoints)) {}
   // Returns the job's folder below the checkpoint.uri `uri`.
@@ -35,31 +35,32 @@ class JobStore {
 
   // ---- state/chief.json ----
 
-  // Returns the state in the store; nothing if there is none. DATA_LOSS: it is damaged.
-  // FAILED_PRECONDITION: a later version has written it in a format that is not known here.
+  // Returns the stored state; nullopt if there is none. DATA_LOSS: it is damaged.
+  // FAILED_PRECONDITION: it is in the format of a later version, which this one cannot read.
   absl::StatusOr<std::optional<v1::ChiefState>> ReadState();
-  // Writes the state over the one that this object has read or written last. ABORTED: another chief
-  // has written since. UNAVAILABLE: this chief's own earlier write has succeeded after all; call it
-  // again.
+  // Writes the state, on the condition that the stored one is what this object has read or written
+  // last. ABORTED: another chief has written since. UNAVAILABLE: an earlier write of this chief
+  // that seemed to fail has succeeded; call it again.
   absl::Status WriteState(const v1::ChiefState& state);
   // Copies the stored state to chief-<term>.json.
   absl::Status SetStateAside(uint64_t term);
 
   // ---- state/tasks-<fingerprint>.json, state/listing-<fingerprint>.txt ----
 
-  // Keeps the tasks that the training data were cut into, unless they are kept already, and the
-  // hash of the listing of files from which they were made last.
+  // Stores the tasks that the training data were cut into, unless they are stored already, and the
+  // hash of the listing of files from which they were last made.
   absl::Status KeepTasks(uint64_t fingerprint, const TaskRanges& ranges);
-  // Returns the kept tasks. NOT_FOUND: none are kept under this fingerprint. DATA_LOSS: they are
-  // damaged.
+  // Returns the stored tasks. NOT_FOUND: none are stored under this fingerprint. DATA_LOSS: they
+  // are damaged.
   absl::StatusOr<TaskRanges> ReadTasks(uint64_t fingerprint);
 
   // ---- state/model.json ----
 
-  // Returns the model that a user's program has declared; nothing if there is none. DATA_LOSS: it
+  // Returns the model that a user's program has declared; nullopt if there is none. DATA_LOSS: it
   // is damaged.
   absl::StatusOr<std::optional<v1::StoredModel>> ReadModel();
-  // Writes the model over the one that was read last, if any. ABORTED: another one is there.
+  // Writes the model, on the condition that the stored one is what was read last, if any. ABORTED:
+  // it is not.
   absl::Status WriteModel(const v1::StoredModel& model);
 
   // ---- checkpoints ----
@@ -68,14 +69,14 @@ class JobStore {
   // See GiveUpCheckpoint.
   absl::Status GiveUp(const std::string& id) { return GiveUpCheckpoint(*checkpoints_, id); }
   struct Deletion {
-    std::vector<std::string> deleted;  // The checkpoints that are gone.
-    absl::Status status;               // The first refusal, or the failure that ended it.
+    std::vector<std::string> deleted;  // The checkpoints that are deleted.
+    absl::Status status;               // The first refusal, or the error that stopped the deletion.
   };
-  // Deletes the checkpoints in this order. Goes on after one that DeleteCheckpoint refuses, and
-  // ends at one that fails.
+  // Deletes the checkpoints in this order. Continues after one that DeleteCheckpoint refuses, and
+  // stops at one that fails.
   Deletion Delete(const std::vector<std::string>& ids);
-  // The same for checkpoints that may be complete: those that are stay; the others are given up and
-  // deleted.
+  // The same for checkpoints that may be complete: complete ones are kept; the others are given up
+  // and deleted.
   Deletion DeleteUncompleted(const std::vector<std::string>& ids);
 
  private:
@@ -83,7 +84,7 @@ class JobStore {
 
   const std::unique_ptr<ObjectStore> folder_;
   const std::unique_ptr<ObjectStore> checkpoints_;
-  std::optional<ObjectVersion> version_;  // That of the state that was read or written last.
+  std::optional<ObjectVersion> version_;  // The version of the state last read or written.
   std::optional<ObjectVersion> model_version_;
 };
 

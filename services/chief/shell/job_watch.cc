@@ -24,7 +24,7 @@ std::optional<std::string> JobWatch::Look() {
   std::optional<std::string> content = ContentOf(path_);
   if (!content || content == seen_) return std::nullopt;
   const absl::StatusOr<v1::JobSpec> wanted = read_();
-  // The store of the data is away, which tells nothing about the file.
+  // The store of the data is unavailable, which says nothing about the file.
   if (absl::IsUnavailable(wanted.status()) || absl::IsDeadlineExceeded(wanted.status())) {
     return std::nullopt;
   }

@@ -24,15 +24,15 @@ absl::StatusOr<bool> IsBegunAnew(const ProcessOptions& options, JobStore& store)
   return StartsOver(**state, {.fresh = options.fresh, .fresh_once = options.fresh_once});
 }
 
-// Returns the model that the store holds, for a job that goes on with it. One that starts over
-// writes its own in that place, also where that is damaged.
+// Returns the model in the store, for a job that continues with it. A job that starts over writes
+// its own in its place, even if the stored one is damaged.
 absl::StatusOr<std::optional<v1::StoredModel>> ModelToGoOnWith(JobStore& store, bool anew) {
   absl::StatusOr<std::optional<v1::StoredModel>> stored = store.ReadModel();
   if (anew && (stored.ok() || absl::IsDataLoss(stored.status()))) return std::nullopt;
   return stored;
 }
 
-// Opens the ports, and waits until workers have declared the model that they are asked for.
+// Opens the ports, and waits until a worker has declared the model.
 absl::StatusOr<std::optional<v1::StoredModel>> AwaitModel(const v1::JobSpec& job, Doors& doors,
                                                           const Shutdown& shutdown) {
   doors.door.Tell(ModelWantedStatus(job.job()));

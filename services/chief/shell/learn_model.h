@@ -1,5 +1,5 @@
-// Learns the model of a job whose workers compute with the user's own program, before the job is
-// led.
+// Obtains the model of a job whose workers compute with the user's own program, before the chief
+// can run the job.
 #ifndef CAPSTAN_CHIEF_SHELL_LEARN_MODEL_H_
 #define CAPSTAN_CHIEF_SHELL_LEARN_MODEL_H_
 
@@ -15,19 +15,19 @@
 
 namespace capstan::chief {
 
-// Returns the model that the store holds, unless the job starts over; otherwise waits for the first
-// worker to declare one, with open ports, and returns that. Nothing: the process was asked to stop.
-// `job` is without tensors. Errors are those of the store and the ports.
+// Returns the model in the store, unless the job starts over; otherwise opens the ports, waits for
+// the first worker to declare one, and returns that. Returns nullopt if the process was asked to
+// stop. `job` has no tensors yet. Errors are those of the store and the ports.
 absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
                                                           const v1::JobSpec& job, JobStore& store,
                                                           Doors& doors);
 
-// Where the values lie that the job's model begins with; empty: it has no program.
+// Returns the folder of the initial values of the job's model; empty if the job has no program.
 std::string InitialUri(const v1::JobSpec& job, const std::optional<v1::StoredModel>& model);
 
-// From now on workers are told this job, which is led and has this model. It may be another one
-// than its file says, by which no program is to build its model, or than an earlier file has said
-// for which a model was declared. Without a program workers are told nothing here, and register.
+// From now on tells workers this job, which the chief runs, and this model. The job may differ from
+// the present file, from which programs must not build their model, and from an earlier file for
+// which a model was declared. In a job without a program workers need not be told, and register.
 void TellPrograms(v1::JobSpec job, const std::optional<v1::StoredModel>& model, Doors& doors);
 
 }  // namespace capstan::chief

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kMetrics[] = {"loss", "auc",         "logloss",  "accuracy",
                                     "rmse", "calibration", "group_auc"};
-// These columns are behind that of the set, so that older curves stay valid.
+// These columns are after that of the set, so that older curves stay valid.
 constexpr const char* kLaterMetrics[] = {"mae"};
 
 void AppendCells(std::span<const char* const> names,

@@ -12,14 +12,14 @@ namespace capstan::chief {
 // Returns the first line: the names of the columns.
 std::string CurveHeader();
 
-// Returns the curve with this version's names of columns. Lines of an earlier version are shorter,
-// for versions add columns only behind those that there were.
+// Returns the curve with the column names of this version. Lines of earlier versions are shorter,
+// as versions only add columns at the end.
 std::string UnderCurveHeader(const std::string& curve);
 
 // Returns the lines of a point, each ending with a newline: one for each scope but the empty one,
-// which name it in the column `eval_set`, and then that of the first set of held-out records.
-// Metrics that an evaluation does not have are empty, as are all without an evaluation, and an
-// unknown training loss.
+// with the scope in the column `eval_set`, and then that of the first set of held-out records.
+// Metrics that the evaluation does not have are empty, as are all metrics without an evaluation,
+// and an unknown training loss.
 std::string CurveLines(const AppendCurve& point);
 
 }  // namespace capstan::chief

@@ -1,4 +1,4 @@
-// The machine, as those who bring events from outside reach it.
+// Access to the ChiefMachine for those who pass events from outside.
 #ifndef CAPSTAN_CHIEF_SHELL_MACHINE_ACCESS_H_
 #define CAPSTAN_CHIEF_SHELL_MACHINE_ACCESS_H_
 
@@ -15,13 +15,13 @@
 
 namespace capstan::chief {
 
-// Implementations are thread-safe: events come from any thread, and happen one at a time.
+// Implementations are thread-safe: events may come from any thread, and are handled one at a time.
 class MachineAccess {
  public:
   virtual ~MachineAccess() = default;
 
-  // Does `event(machine, now)`, has what the machine wants done carried out, and returns the
-  // event's result, if it has one.
+  // Calls `event(machine, now)`, has the machine's actions carried out, and returns the result of
+  // the call, if it has one.
   template <typename Event>
   auto Run(Event event) {
     using Result = std::invoke_result_t<Event&, ChiefMachine&, absl::Time>;
@@ -38,7 +38,7 @@ class MachineAccess {
     return Run([](const ChiefMachine& chief, absl::Time now) { return chief.Status(now); });
   }
 
-  // Asks for a checkpoint; `done` gets its folder, or an error, on another thread or within this
+  // Asks for a checkpoint. `done` gets its folder or an error, on another thread or within this
   // call.
   using OnCheckpoint = absl::AnyInvocable<void(const absl::StatusOr<std::string>&)>;
   virtual void TakeCheckpoint(OnCheckpoint done) = 0;

@@ -135,7 +135,7 @@ void ModelIntake::EndTurn(const Reactor* stream) {
 
 namespace {
 
-// Deletes the initial values of a model that is not the job's.
+// Deletes the initial values of a model that has not become the job's.
 void Discard(const std::string& folder_uri, const std::string& id) {
   const auto folder = OpenObjectStore(absl::StrCat(folder_uri, "/initial"));
   const absl::Status deleted = folder.ok() ? DeleteCheckpoint(**folder, id) : folder.status();
@@ -174,7 +174,7 @@ absl::StatusOr<v1::DeclareModelReply> ModelIntake::Store(const v1::ModelDeclarat
   CAPSTAN_RETURN_IF_ERROR(WriteInitialCheckpoint(*folder, id, job, values));
   absl::Status stored = asked.store->WriteModel(model);
   if (absl::IsAborted(stored)) {
-    // Another chief of this job has stored a model first: nobody will use these values.
+    // Another chief of this job has stored a model first: these values will not be used.
     Discard(asked.folder_uri, id);
     CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> other, asked.store->ReadModel());
     if (!other) return absl::UnavailableError("the model in the store has changed; try again");
@@ -202,8 +202,8 @@ class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareMod
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      // A call that is cancelled at once ends here, too, and must not be taken for a model without
-      // tensors.
+      // A call that is cancelled at once also ends here, and must not be mistaken for a model
+      // without tensors.
       if (!begun_) return End({grpc::StatusCode::INVALID_ARGUMENT, "no declaration has come"});
       intake_.KeepTurn(this);
       const bool taken = intake_.thread_.Post([this] { Settle(); });
@@ -223,7 +223,7 @@ class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareMod
     if (piece.size() % sizeof(float) != 0 || count > expected_ - values_.size()) {
       return End({grpc::StatusCode::INVALID_ARGUMENT, "values beyond those that are declared"});
     }
-    if (count > 0) {  // The first message may be the declaration alone.
+    if (count > 0) {  // The first message may contain only the declaration.
       values_.resize(values_.size() + count);
       std::memcpy(values_.data() + values_.size() - count, piece.data(), piece.size());
     }
@@ -236,7 +236,7 @@ class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareMod
   }
 
  private:
-  // Ends the turn first: another worker may have it as soon as this one hears of the end.
+  // Ends the turn first: another worker may get it as soon as this one learns of the end.
   void End(const grpc::Status& status) {
     intake_.EndTurn(this);
     Finish(status);

@@ -1,6 +1,5 @@
-// Takes in the model of a job whose workers compute with the user's own program. The first worker
-// declares it. From then on it is the job's model, and workers that declare another one are
-// refused.
+// Receives the model of a job whose workers compute with the user's own program. The model that the
+// first worker declares becomes the job's model, and workers that declare another one are refused.
 #ifndef CAPSTAN_CHIEF_SHELL_MODEL_INTAKE_H_
 #define CAPSTAN_CHIEF_SHELL_MODEL_INTAKE_H_
 
@@ -25,7 +24,7 @@ namespace capstan::chief {
 // Thread-safe.
 class ModelIntake {
  public:
-  // A worker whose values have stopped coming for so long makes room for another one.
+  // A worker that has sent no values for this long loses its turn to another one.
   static constexpr absl::Duration kStill = absl::Seconds(20);
 
   // `clock` must outlive this object.
@@ -33,36 +32,37 @@ class ModelIntake {
 
   // ---- the chief ----
 
-  // Asks workers for the model of `job`, which is without tensors, and has the first one stored in
-  // `store`, which must outlive this object. `folder_uri` is the job's folder.
+  // Begins to ask workers for the model of `job`, which has no tensors yet. The first one is stored
+  // in `store`, which must outlive this object. `folder_uri` is the job's folder.
   void Ask(const v1::JobSpec& job, JobStore& store, const std::string& folder_uri);
-  // Asks no more: waits while a model is being stored, and uses the store no longer.
+  // Stops asking: waits while a model is being stored, and does not use the store any more.
   void StopAsking();
   // The job has no program: workers register without a model. Waits as StopAsking does.
   void Forget();
-  // Sets the job's model: none is asked for.
+  // Sets the job's model, so that none is asked for.
   void Know(const v1::JobSpec& job, const v1::StoredModel& model);
-  // Waits until the model is known, `timeout` at most. Returns it, or nothing.
+  // Waits until the model is known, for at most `timeout`. Returns it, or nullopt.
   std::optional<v1::StoredModel> Await(absl::Duration timeout);
 
-  // Returns whether workers are asked for the model: nobody has declared one yet.
+  // Returns true if workers are asked for the model, because none has declared one yet.
   bool WantsModel();
 
   // ---- workers ----
 
   // Returns the answer to a worker that may not register yet: the job, and whether the model is
-  // wanted. A worker that has trainers from a chief before this one, and declares another model, is
-  // told the job, too, as that may have begun anew meanwhile. FAILED_PRECONDITION: any other worker
-  // declares another model. Nothing: the worker may register.
+  // wanted. A worker with trainers from an earlier chief that declares another model is also told
+  // the job, as that may have been started over since. FAILED_PRECONDITION: any other worker
+  // declares another model. nullopt: the worker may register.
   std::optional<absl::StatusOr<v1::RegisterWorkerReply>> Answer(
       const v1::RegisterWorkerRequest& request);
 
-  // Returns a sentence on the facts in which this worker's program differs from the one that has
-  // declared the model of a synchronous job; empty: in none, or the model is not known.
+  // Returns a sentence about the facts in which this worker's program differs from the one that has
+  // declared the model of a synchronous job; empty if there are none or the model is not known.
   std::string OddFacts(const v1::RegisterWorkerRequest& request);
 
-  // DeclareModel: returns a reactor that reads the stream and ends it. UNAVAILABLE while the values
-  // of another worker are coming, as those of many workers would fill the chief's memory.
+  // DeclareModel: returns a reactor that reads the stream and finishes it. It ends with UNAVAILABLE
+  // while the values of another worker are coming in, as the values of many workers would fill the
+  // chief's memory.
   grpc::ServerReadReactor<v1::DeclareModelRequest>* Take(v1::DeclareModelReply* reply);
 
  private:
@@ -75,14 +75,15 @@ class ModelIntake {
   // The one stream whose values are being taken.
   struct Turn {
     const Reactor* stream = nullptr;
-    absl::Time heard;  // InfiniteFuture: all has come, and is stored.
+    absl::Time
+        heard;  // When values last came; InfiniteFuture: all have come, and are being stored.
   };
 
   absl::Status TakeTurn(const Reactor* stream);
   void KeepTurn(const Reactor* stream);
   void EndTurn(const Reactor* stream);
-  // Returns true if a model is still wanted, false if this one is the job's already. An error: it
-  // is refused.
+  // Returns true if a model is still wanted, false if `declaration` is already the job's model, and
+  // an error if it is refused.
   absl::StatusOr<bool> Wants(const v1::ModelDeclaration& declaration);
   absl::StatusOr<v1::DeclareModelReply> Store(const v1::ModelDeclaration& declaration,
                                               absl::Span<const float> values);
@@ -91,7 +92,7 @@ class ModelIntake {
   const Clock& clock_;
   absl::Mutex storing_;  // Locked before mu_: one model is stored at a time.
   absl::Mutex mu_;
-  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);  // None: no user's program.
+  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);  // nullopt: no user's program.
   std::optional<Asked> asked_ ABSL_GUARDED_BY(mu_);
   std::optional<v1::StoredModel> known_ ABSL_GUARDED_BY(mu_);
   std::optional<Turn> turn_ ABSL_GUARDED_BY(mu_);

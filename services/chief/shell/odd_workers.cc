@@ -10,7 +10,7 @@
 namespace capstan::chief {
 namespace {
 
-constexpr size_t kMostBytes = 1000;  // A sentence is cut there.
+constexpr size_t kMostBytes = 1000;  // The length at which a sentence is cut.
 
 std::string NamesOf(const std::vector<std::string>& names) {
   if (names.size() == 1) return names.front();

@@ -1,5 +1,5 @@
-// Workers whose programs declare other facts, such as versions of libraries, than the one that has
-// declared the job's model. The job goes on, and people are warned.
+// Workers whose programs declare other facts, such as versions of libraries, than the program that
+// has declared the job's model. The job continues, and people are warned.
 #ifndef CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
 #define CAPSTAN_CHIEF_SHELL_ODD_WORKERS_H_
 
@@ -16,10 +16,10 @@ namespace capstan::chief {
 // Thread-safe.
 class OddWorkers {
  public:
-  static constexpr size_t kMost = 1000;   // Workers; further ones are ignored.
-  static constexpr size_t kMostTold = 3;  // Sentences; others are only counted.
+  static constexpr size_t kMost = 1000;   // How many workers are remembered.
+  static constexpr size_t kMostTold = 3;  // How many sentences are shown; others are only counted.
 
-  // A worker has registered. `sentence` says what is odd about it; empty: nothing.
+  // A worker has registered. `sentence` says what is odd about it; empty if nothing is.
   void Note(const std::string& worker, const std::string& sentence);
 
   // Adds warnings about the workers that `status` names and that are not lost: each sentence once.

@@ -61,11 +61,11 @@ bool ChiefIsStillThere(JobStore& store, const v1::ChiefState& state, const std::
     context.set_deadline(absl::ToChronoTime(deadline));
     v1::GetStatusReply reply;
     const grpc::Status asked = stub->GetStatus(&context, {}, &reply);
-    // The uri of the curve tells jobs of one name apart that are stored in different places.
+    // The uri of the curve distinguishes jobs of the same name that are stored in different places.
     if (asked.ok()) {
       return reply.curve_uri() == CurveUri(state.job()) && reply.term() == state.term();
     }
-    // A chief that has just claimed the job is UNAVAILABLE at first, and answers soon.
+    // A chief that has just claimed the job answers UNAVAILABLE at first, and serves soon.
     if (asked.error_code() != grpc::StatusCode::UNAVAILABLE) return false;
     absl::SleepFor(kAskAgain);
   }

@@ -16,20 +16,20 @@ struct ProcessOptions {
   std::vector<std::string> overrides;
   uint32_t shards = 1;
   bool fresh = false;      // Start over, even if the store holds the job.
-  std::string fresh_once;  // Start over, unless the job was started over by this name.
+  std::string fresh_once;  // Start over, unless the job was already started over under this name.
   std::string from;        // A checkpoint of another job to begin with.
-  // If the store holds the job with another configuration, the job goes on as it was, and status
-  // and metrics tell of the change, also of one made later. False: the chief refuses to start.
+  // If the store holds the job with another configuration, the job continues unchanged, and status
+  // and metrics report the change, also one made later. False: the chief refuses to start.
   bool keep_job = false;
-  // If the job cannot be led, the process stays: its status says why, and it tries again when the
-  // job file has changed or, if the trouble may pass, after a while. False: it ends.
+  // If the job cannot be run, the process stays: its status says why, and it tries again when the
+  // job file has changed or, if the cause may be temporary, after a while. False: it exits.
   bool serve_refusal = false;
-  bool take_over = false;  // Take the job even from a chief that is at work on it.
+  bool take_over = false;  // Take the job even from a chief that is still at work on it.
   UnnumberedShards unnumbered_shards = UnnumberedShards::kUntilNumbered;
   std::string listen = "0.0.0.0:7000";
-  std::string advertise;  // host:port at which a later chief asks; empty: see `listen`.
+  std::string advertise;  // host:port at which a later chief reaches this one; empty: see `listen`.
   ServiceOptions service;
-  // How long the chief serves on after SIGTERM for shards that were asked to stop as well, so that
+  // How long the chief continues after SIGTERM for shards that were asked to stop as well, so that
   // they are saved before they leave. 0: it ends at once.
   double grace_seconds = 0;
   bool exit_when_done = false;

@@ -1,5 +1,5 @@
-// Users' programs that fail before they can take a step. Their workers never register, and are
-// started again and again, so people are warned.
+// Users' programs that fail before their first step. Their workers never register and are restarted
+// again and again, so people are warned.
 #ifndef CAPSTAN_CHIEF_SHELL_PROGRAM_FAILURES_H_
 #define CAPSTAN_CHIEF_SHELL_PROGRAM_FAILURES_H_
 
@@ -15,19 +15,19 @@
 
 namespace capstan::chief {
 
-// The failures that workers have reported of their programs. Only a few are kept, for a while, and
-// none ends the job. Thread-safe.
+// The failures that workers have reported of their programs. Only a few are kept, for a limited
+// time, and none of them ends the job. Thread-safe.
 class ProgramFailures {
  public:
-  static constexpr size_t kMostWorkers = 3;  // Those that failed last.
+  static constexpr size_t kMostWorkers = 3;  // How many workers are kept, the latest to fail.
   static constexpr absl::Duration kKept = absl::Minutes(15);
 
-  // Takes in a failure. Returns the sentence that is told, which has one line.
+  // Takes in a failure. Returns the sentence that is shown, a single line.
   std::string Note(const std::string& worker, const v1::UserCodeError& error, absl::Time now);
   // The worker has registered: forgets its failure.
   void Forget(const std::string& worker);
 
-  // Returns the sentences of failures not older than kKept, in the order of the workers' names.
+  // Returns the sentences of the failures of the last kKept, in the order of the workers' names.
   std::vector<std::string> Told(absl::Time now) const;
 
  private:

@@ -9,15 +9,16 @@
 
 namespace capstan::chief {
 
-// Returns 0 when the job has ended; otherwise at least 1, and never more than can have work at one
-// time, which is bounded by the lanes, or the tasks that are not done. Below that the shards
-// decide: as many workers as keep the busiest shard at four fifths of the CPU time that it may use,
-// if each costs it what it does now (the proportional rule of Kubernetes' HorizontalPodAutoscaler,
-// applied to the shards), and at most twice the present workers. While the job is not RUNNING the
-// load of the shards tells nothing, and the result is the number of present workers.
+// Returns 0 when the job has ended; otherwise at least 1, and at most the number of workers that
+// can have work at one time, which is limited by the lanes, or the unfinished tasks. Below that the
+// shards decide: the result is the number of workers that would load the busiest shard to four
+// fifths of the CPU time available to it, assuming that each costs it what it does now (the
+// proportional rule of Kubernetes' HorizontalPodAutoscaler, applied to the shards), and at most
+// twice the present workers. While the job is not RUNNING the load of the shards has no meaning,
+// and the result is the number of present workers.
 //
-// It does not see a network or an object store that is the bottleneck. The maximum that the
-// autoscaler is given is for that.
+// It does not see when a network or an object store is the bottleneck. The autoscaler's own maximum
+// has to account for that.
 uint64_t RecommendedWorkers(const v1::GetStatusReply& status, const v1::JobSpec& spec);
 
 }  // namespace capstan::chief

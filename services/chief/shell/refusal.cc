@@ -11,8 +11,8 @@
 namespace capstan::chief {
 namespace {
 
-// A message has a line for each mistake of a file. It may quote what is not UTF-8, such as the name
-// of a folder that cannot be listed; a status with that could not be read.
+// A message has one line per mistake in a file. It may quote text that is not UTF-8, such as the
+// name of a folder that cannot be listed; a status with that could not be parsed.
 std::string InOneLine(const absl::Status& why) {
   const std::vector<absl::string_view> lines =
       absl::StrSplit(why.message(), '\n', absl::SkipWhitespace());
@@ -21,8 +21,8 @@ std::string InOneLine(const absl::Status& why) {
   return line;
 }
 
-// Sets empty messages, too, so that a script that reads the status as JSON finds the same fields as
-// later.
+// Sets empty messages, too, so that a script that reads the status as JSON always finds the same
+// fields.
 v1::GetStatusReply NotYetLed(const std::string& job) {
   v1::GetStatusReply status;
   status.set_job(job);

@@ -1,5 +1,5 @@
-// A thread for work that takes long, such as reading and writing the object store. It does one job
-// after the other, in order.
+// A thread for slow work, such as reading and writing the object store. It runs one job after the
+// other, in order.
 #ifndef CAPSTAN_CHIEF_SHELL_STORE_THREAD_H_
 #define CAPSTAN_CHIEF_SHELL_STORE_THREAD_H_
 
@@ -19,10 +19,10 @@ class StoreThread {
   using Job = absl::AnyInvocable<void()>;
 
   explicit StoreThread(size_t most_waiting);
-  // Does the jobs that wait, and ends the thread.
+  // Runs the jobs that wait, and ends the thread.
   ~StoreThread();
 
-  // Has the thread do `job`. Returns false, and drops the job, if `most_waiting` jobs wait already.
+  // Queues `job`. Returns false, and drops the job, if `most_waiting` jobs wait already.
   bool Post(Job job);
 
  private:

@@ -11,14 +11,14 @@
 
 namespace capstan::chief {
 
-// Makes the events of one chief, in order. `now` is the time of day. Thread-compatible.
+// Creates the events of one chief, in order. `now` is the time of day. Thread-compatible.
 class TensorBoardEvents {
  public:
-  // Returns the file to append to, given what it holds already (`before`): without an incomplete
-  // last record, as TensorBoard would read nothing after it.
+  // Returns what the file should contain before anything is appended, given its present content
+  // (`before`): an incomplete last record is cut off, as TensorBoard would read nothing after it.
   static std::string Begin(const std::string& before, absl::Time now);
 
-  // Returns what is to be appended for a point. Steps that come again, after a return to a
+  // Returns what has to be appended for a point. Steps that are repeated, after a return to a
   // checkpoint or under another chief, replace those that TensorBoard has.
   std::string Append(const AppendCurve& point, absl::Time now);
 

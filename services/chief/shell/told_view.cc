@@ -15,7 +15,7 @@ std::shared_ptr<const v1::View> ToldView::MessageFor(ViewEpoch has,
   return own;
 }
 
-// The first of the watchers makes it, and the others wait for it.
+// The first watcher that needs it computes it, and the others wait for it.
 std::shared_ptr<const v1::View> ToldView::Difference(const v1::View& next) {
   absl::MutexLock lock(&mu_);
   if (next_ == EpochOf(next)) return message_;

@@ -73,7 +73,7 @@ TracedTasks::Tasks TracedTasks::TasksOf(const v1::TaskProgress& progress) {
   return tasks;
 }
 
-// Reports are traced before leases, as a lease begins where the reports end.
+// Reports are traced before leases, because a lease begins where the reports end.
 void TracedTasks::SeeTasks(const Tasks& tasks) const {
   for (const auto& [stream, before] : tasks_) {
     const auto now = tasks.find(stream);

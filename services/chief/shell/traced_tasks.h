@@ -1,7 +1,7 @@
-// Writes the chief's part of the trace (capstan/base/trace) of an asynchronous job, in the words of
-// ExactlyOnce in docs/spec: a timeline is entered, with its progress; a task is leased, with the
+// Writes the chief's part of the trace (capstan/base/trace) of an asynchronous job, as the actions
+// of ExactlyOnce in docs/spec: a timeline begins, with its progress; a task is leased, with the
 // generation; its batches are reported up to a number; it is done; the state is about to be stored;
-// the progress of a checkpoint is recorded; the checkpoint is saved; shards are told to close
+// the progress of a checkpoint is recorded; the checkpoint is saved; shards are ordered to close
 // streams.
 //
 // Progress is written like "41:7 42:0": for each task that is begun and not done, its stream, and
@@ -20,10 +20,10 @@
 
 namespace capstan::chief {
 
-// Finds out what has happened by what has changed since the last See. Thread-compatible.
+// Derives what has happened from what has changed since the last See. Thread-compatible.
 class TracedTasks {
  public:
-  // To be called after each event of the machine, under its lock, with its timeline, progress and
+  // Must be called after each event of the machine, under its lock, with its timeline, progress and
   // new actions. Does nothing unless the process writes a trace.
   void See(uint64_t timeline, const v1::TaskProgress& progress, std::span<const Action> actions);
 
@@ -40,12 +40,12 @@ class TracedTasks {
   void SeeSave(const v1::SavePartitionsRequest& request);
 
   uint64_t timeline_ = 0;
-  Tasks tasks_;             // As of the last See.
-  std::string checkpoint_;  // The one ordered last.
+  Tasks tasks_;             // The tasks at the last See.
+  std::string checkpoint_;  // The checkpoint that was ordered last.
 };
 
-// Traces that the manifest is written: from now on a chief that returns to a checkpoint may find
-// it.
+// Traces that the manifest is about to be written: from now on a chief that recovers may find the
+// checkpoint.
 void TraceSaved(const v1::Manifest& manifest);
 
 }  // namespace capstan::chief

@@ -16,7 +16,7 @@ constexpr size_t kNamed = 3;  // How many files a list names; there may be thous
 
 struct Length {
   uint64_t end = 0;   // Bytes, or records.
-  bool known = true;  // False: a range of the file is open.
+  bool known = true;  // False if a range of the file is open-ended.
 };
 
 std::map<std::string, Length> LengthsOf(const TaskRanges& ranges) {

@@ -12,7 +12,7 @@
 namespace capstan::chief {
 namespace {
 
-// Bounds ended_, as nobody may call TakeEnded.
+// Limits ended_, as TakeEnded may never be called.
 constexpr size_t kMostEnded = 4096;
 
 std::shared_ptr<const v1::View> WithoutTrainers(std::shared_ptr<const v1::View> view) {
@@ -22,7 +22,7 @@ std::shared_ptr<const v1::View> WithoutTrainers(std::shared_ptr<const v1::View> 
   return without;
 }
 
-// Returns what the view says beside its epoch.
+// Returns the content of the view without its epoch.
 std::string ContentOf(v1::View view) {
   view.clear_epoch();
   return view.SerializeAsString();
@@ -30,8 +30,9 @@ std::string ContentOf(v1::View view) {
 
 }  // namespace
 
-// One stream. gRPC's operations are started without the mutex held, for they may call back at once.
-// At most one operation is under way (`busy_`), so Finish never overtakes a write. Thread-safe.
+// One stream. gRPC's operations are started without holding the mutex, because they may call back
+// at once. At most one operation is under way (`busy_`), so Finish never overtakes a write.
+// Thread-safe.
 class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
  public:
   Watcher(ViewFeed& feed, Caller caller) : feed_(feed), caller_(std::move(caller)) {}
@@ -88,7 +89,7 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
     StartWrite(message);
   }
 
-  // Returns the message that tells the view to this watcher.
+  // Returns the message that sends the view to this watcher.
   std::shared_ptr<const v1::View> MessageFor(const Telling& telling)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (!caller_.differences) return telling.view;
@@ -104,10 +105,10 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
   ViewEpoch offered_ ABSL_GUARDED_BY(mu_);
   std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mu_);
   Telling next_ ABSL_GUARDED_BY(mu_);  // Shared with the feed.
-  // The message under way, which lives until it is written; perhaps shared with other watchers.
+  // The message under way, which lives until it is written; may be shared with other watchers.
   std::shared_ptr<const v1::View> writing_ ABSL_GUARDED_BY(mu_);
-  // What was told last to a watcher that reads differences, shared with the others that have it,
-  // and under which epoch.
+  // The last view sent to a watcher that accepts differences, shared with the others that have it,
+  // and its epoch as sent.
   std::shared_ptr<ToldView> told_ ABSL_GUARDED_BY(mu_);
   ViewEpoch told_epoch_ ABSL_GUARDED_BY(mu_);
 };
@@ -137,7 +138,7 @@ grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(Caller caller) {
       refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
                  absl::StrCat(peer, " has ", peers_[peer], " watchers, which is the limit")};
     }
-    // Who is refused does not watch: the end of its stream tells nothing about a shard's process.
+    // A refused caller does not watch: the end of its stream says nothing about a shard's process.
     if (!refusal.ok()) caller.process = {};
     watcher = std::make_shared<Watcher>(*this, std::move(caller));
     ++peers_[watcher->peer()];

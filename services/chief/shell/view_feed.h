@@ -1,9 +1,11 @@
-// Sends views to the watchers. Each gets the present view at once, and every newer one, or only the
-// newest if it is slow: at most one view waits for a watcher. A watcher that reads differences gets
-// the first view whole, and each further one as its difference to the one that it got before, if
-// that is smaller. Only shards are told who trains. Others get views without the trainers, and none
-// that differs from the one before in the trainers alone, so that a thousand workers that join are
-// not told of each other. A shard's process whose watch has ended may be gone: see TakeEnded.
+// Sends views to the watchers. Each gets the present view at once, and then every newer one, or
+// only the newest if it is slow: at most one view waits for a watcher. A watcher that accepts
+// differences gets the first view whole, and each further one as its difference to the previous
+// one, if that is smaller. Only shards get views with the trainers. Others get views without them,
+// and no view that differs from the one before in the trainers alone, so that the workers of a
+// large job are not informed of each other. If the watch of a shard's process ends, the process may
+// have ended: see TakeEnded. not told of each other. A shard's process whose watch has ended may be
+// gone: see TakeEnded.
 #ifndef CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_
 #define CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_
 
@@ -26,31 +28,31 @@ namespace capstan::chief {
 // Thread-safe.
 class ViewFeed {
  public:
-  // Bounds of the watchers at one time: of all, and of those from one peer.
+  // Limits the number of watchers at one time: in all, and from one peer.
   explicit ViewFeed(size_t max_watchers, size_t max_of_a_peer = 1024)
       : max_watchers_(max_watchers), max_of_a_peer_(max_of_a_peer) {}
   ~ViewFeed();
 
-  // The process of a shard; incarnation 0: the watcher is not a shard.
+  // The process of a shard. An incarnation of 0 means that the watcher is not a shard.
   struct ShardProcess {
     uint32_t shard = 0;
     uint64_t incarnation = 0;
     friend bool operator==(const ShardProcess&, const ShardProcess&) = default;
   };
 
-  // Who watches.
+  // A peer that watches.
   struct Caller {
-    std::string peer;  // From where it calls.
+    std::string peer;  // The address from which it calls.
     ShardProcess process;
-    bool differences = false;  // It reads differences.
+    bool differences = false;  // It accepts differences.
   };
 
   // Returns the stream of a new watcher. The stream ends at once with RESOURCE_EXHAUSTED if there
-  // are too many watchers in all or from this peer, with UNAVAILABLE after Close.
+  // are too many watchers, in all or from this peer, and with UNAVAILABLE after Close.
   grpc::ServerWriteReactor<v1::View>* Watch(Caller caller);
 
-  // Returns the processes of shards whose last watch has ended since the last call; some are left
-  // out if there are too many. A stream that Watch refused was no watch.
+  // Returns the processes of shards whose last watch has ended since the last call; if there are
+  // too many, some are omitted. A stream that Watch has refused does not count as a watch.
   std::vector<ShardProcess> TakeEnded();
   // Returns true if the process has a watch, perhaps a new one.
   bool IsWatching(uint64_t incarnation);
@@ -58,16 +60,16 @@ class ViewFeed {
   // Does nothing if a view of this or a later epoch has been published.
   void Publish(const v1::View& view);
 
-  // Ends all streams, and from now on every new one, with UNAVAILABLE.
+  // Ends all streams, and from now on every new one at once, with UNAVAILABLE.
   void Close();
 
  private:
   class Watcher;
-  // A view as it is told to watchers of one kind.
+  // The newest view for watchers of one kind.
   struct Telling {
     std::shared_ptr<const v1::View> view;  // Null: there is none yet.
-    // What its watchers have then: the view, or an earlier one that differs in its epoch alone. So
-    // all who have the same share one, whenever they have begun to watch.
+    // What its watchers have when they get it: the view, or an earlier one that differs only in its
+    // epoch. All watchers that have the same share one ToldView, whenever they began to watch.
     std::shared_ptr<ToldView> base;
   };
   static Telling NewTelling(std::shared_ptr<const v1::View> view);
@@ -77,10 +79,10 @@ class ViewFeed {
   const size_t max_of_a_peer_;
   absl::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  // The present view, and the same without trainers. All is shared with the watchers.
+  // The present view with and without trainers. All of it is shared with the watchers.
   Telling to_shards_ ABSL_GUARDED_BY(mu_);
   Telling to_others_ ABSL_GUARDED_BY(mu_);
-  std::string content_ ABSL_GUARDED_BY(mu_);  // What to_others_ tells beside its epoch.
+  std::string content_ ABSL_GUARDED_BY(mu_);  // The content of to_others_ without its epoch.
   std::map<std::string, size_t> peers_ ABSL_GUARDED_BY(mu_);  // How many watchers each has.
   std::map<uint64_t, size_t> shards_ ABSL_GUARDED_BY(mu_);    // By incarnation.
   std::vector<ShardProcess> ended_ ABSL_GUARDED_BY(mu_);

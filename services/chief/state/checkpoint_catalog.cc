@@ -12,20 +12,20 @@
 namespace capstan::chief {
 namespace {
 
-// The usual metrics: the first of them that a checkpoint has is the one that counts.
+// The usual metrics: the first of these that a checkpoint has is used.
 constexpr std::array<const char*, 5> kMetrics = {"auc", "accuracy", "logloss", "rmse", "loss"};
 
 auto Age(const CheckpointFacts& facts) { return std::tie(facts.timeline, facts.step, facts.id); }
 
-// Returns the metric `name` of a checkpoint with its sign set so that more is better; nothing if
-// the checkpoint has no such metric, or it is NaN.
+// Returns the metric `name` of a checkpoint, negated if less is better; nullopt if the checkpoint
+// has no such metric, or it is NaN.
 std::optional<double> GoodnessBy(const std::string& name, const CheckpointFacts& facts) {
   const auto metric = facts.metrics.find(name);
   if (metric == facts.metrics.end() || std::isnan(metric->second)) return std::nullopt;
   return MoreIsBetter(name) ? metric->second : -metric->second;
 }
 
-// The same by the metric `wanted`, or, if that is empty, by the first of kMetrics that there is.
+// The same for the metric `wanted` or, if that is empty, for the first of kMetrics that exists.
 std::optional<double> Goodness(const CheckpointFacts& facts, const std::string& wanted) {
   if (!wanted.empty()) return GoodnessBy(wanted, facts);
   for (const char* name : kMetrics) {
@@ -128,8 +128,8 @@ std::vector<std::string> CheckpointCatalog::Superfluous() const {
   for (size_t i = facts_.size(); i-- > 0;) {
     if (!kept.contains(facts_[i].id)) superfluous.push_back(facts_[i].id);
   }
-  // By age alone a parent might come before its deltas: GoOnFrom makes checkpoints count as older
-  // than the one that they build on.
+  // Sorted by age alone, a parent might come before its deltas: GoOnFrom makes checkpoints count as
+  // older than the one on which they build.
   std::stable_sort(superfluous.begin(), superfluous.end(), [this](const auto& a, const auto& b) {
     return DeltasOf(a).value_or(0) > DeltasOf(b).value_or(0);
   });

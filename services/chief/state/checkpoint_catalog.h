@@ -27,14 +27,16 @@ struct CheckpointFacts {
   absl::Time at;          // When it was committed.
 };
 
+// Returns the facts of the checkpoint of `manifest`, which was committed at `at`.
 CheckpointFacts FactsOf(const v1::Manifest& manifest, absl::Time at);
 
 struct CatalogOptions {
-  uint32_t keep = 1;
+  uint32_t keep = 1;   // How many of the newest checkpoints are kept.
   std::string metric;  // Chooses the best; empty: the first usual metric that is there.
 };
 
-// The metrics of all its checkpoints were measured on the same records. Thread-compatible.
+// The caller adds only checkpoints whose metrics were measured on the same records, or none.
+// Thread-compatible.
 class CheckpointCatalog {
  public:
   explicit CheckpointCatalog(CatalogOptions options) : options_(std::move(options)) {}
@@ -42,9 +44,9 @@ class CheckpointCatalog {
   void Add(CheckpointFacts facts);
   void Remove(const std::string& id);
 
-  // The job goes on from checkpoint `id` in a new timeline. Each checkpoint that is newer than `id`
-  // and of `timeline` or an earlier one gets timeline 0, and so counts as older than all others.
-  // Does nothing if the catalog has no `id`.
+  // The job has returned to checkpoint `id` and continues from it in a new timeline. Sets the
+  // timeline of each checkpoint that is newer than `id`, and whose timeline is at most `timeline`,
+  // to 0, so that these are older than all others. Does nothing if the catalog has no `id`.
   void GoOnFrom(const std::string& id, uint64_t timeline);
 
   // All checkpoints by age, the newest last.
@@ -63,11 +65,11 @@ class CheckpointCatalog {
   // nullopt if `id`, or a checkpoint that it builds on, is not in the catalog.
   std::optional<uint32_t> DeltasOf(const std::string& id) const;
 
-  // Returns the checkpoints that need not be kept: those that are not among the newest `keep`, are
-  // not the best, and that none of these builds on. They stand in the order in which they are to be
-  // deleted: the longest chains of deltas first, so that no checkpoint goes before the deltas that
-  // build on it and what is left stays readable wherever the deletion is broken off; among equals
-  // the newest first.
+  // Returns the ids of the checkpoints that can be deleted: those that are not among the newest
+  // `keep`, are not the best, and are not ancestors of one of these. They must be deleted in the
+  // returned order: the longest chains of deltas first, and the newest first among equals. Then no
+  // checkpoint is deleted before the deltas that build on it, and all that remains is readable even
+  // if the deletion is interrupted.
   std::vector<std::string> Superfluous() const;
 
  private:

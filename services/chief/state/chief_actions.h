@@ -19,7 +19,7 @@
 
 namespace capstan::chief {
 
-// What the chief sends to a shard by any RPC of capstan/v1/ps.proto, and what it gets back.
+// A request to a shard by any RPC of capstan/v1/ps.proto, and the reply to it.
 using ShardRequest = AnyMessage;
 using ShardReply = AnyMessage;
 
@@ -40,34 +40,34 @@ struct CallShard {
   ShardRequest request;
 };
 
-// Writes the state over the one that this chief has written last, and over no other. Answered by
-// OnStateStored: ABORTED if another chief has written since.
+// Writes the state, on the condition that the stored one is the one that this chief wrote last.
+// Answered by OnStateStored, with ABORTED if another chief has written since.
 struct StoreState {
   v1::ChiefState state;
 };
 
-// Writes the manifest, as the last object of a checkpoint: every shard has saved its partitions.
-// Answered by OnManifestWritten.
+// Writes the manifest of a checkpoint. It is the last object that is written: every shard has saved
+// its partitions. Answered by OnManifestWritten.
 struct WriteManifest {
   std::string uri;  // Folder of the checkpoint.
   v1::Manifest manifest;
 };
 
-// Reads a manifest. Answered by OnManifestRead: NOT_FOUND or DATA_LOSS if there is no such
-// checkpoint any more.
+// Reads a manifest. Answered by OnManifestRead, with NOT_FOUND or DATA_LOSS if the checkpoint does
+// not exist any more.
 struct ReadManifest {
   std::string uri;  // Folder of the checkpoint.
 };
 
-// Deletes checkpoints, whole or unfinished, that nobody needs any more. Not answered.
+// Deletes checkpoints that nobody needs any more, complete or not. There is no answer.
 struct DeleteCheckpoints {
   std::vector<std::string> ids;
-  // Checkpoints of which it is not known whether their manifest is stored. Those whose manifest is
-  // there stay. The others are given up first, so that nobody can complete them, and then deleted.
+  // Checkpoints whose manifest may or may not be stored. Those that have one are kept. The others
+  // are first made impossible to complete, and then deleted.
   std::vector<std::string> uncertain = {};
 };
 
-// The answer to a TakeCheckpoint(asker): the folder of the checkpoint, or why there is none.
+// The answer to TakeCheckpoint(asker): the folder of the checkpoint, or why there is none.
 struct AnswerCheckpoint {
   uint64_t asker = 0;
   absl::StatusOr<std::string> uri;
@@ -78,7 +78,7 @@ struct AppendCurve {
   double elapsed_seconds = 0;
   uint64_t examples = 0;
   uint64_t step = 0;
-  std::optional<double> loss;  // None: not known yet.
+  std::optional<double> loss;  // nullopt: not known yet.
   double examples_per_second = 0;
   v1::Evaluation evaluation;
 };

@@ -1,4 +1,4 @@
-// What the chief's machine is given when it is built.
+// What the chief's state machine is constructed with.
 #ifndef CAPSTAN_CHIEF_STATE_CHIEF_OPTIONS_H_
 #define CAPSTAN_CHIEF_STATE_CHIEF_OPTIONS_H_
 
@@ -15,55 +15,55 @@
 
 namespace capstan::chief {
 
-// What is done with a process of a shard whose certificate is that of any shard, and carries no
-// number. kUntilNumbered: it is believed for the shards that no certificate with their number has
-// been shown for yet.
+// How the chief treats a shard process whose certificate does not name the number of its shard:
+// kAccept: it may register as any shard. kUntilNumbered: it may register as a shard for which no
+// certificate with the shard's number has been shown so far. kRefuse: it may not register.
 enum class UnnumberedShards { kAccept, kUntilNumbered, kRefuse };
 
 struct ChiefOptions {
-  uint64_t term = 1;     // Claimed by this chief; greater than that of any chief before.
-  uint64_t run_id = 0;   // Random; tells this process from all other chiefs of the job.
-  std::string seal_key;  // Random; a job that is stored goes on with the key that is stored.
-  // How many shards the first map is made over; more may join, and some may leave.
+  uint64_t term = 1;     // Claimed by this chief; greater than the term of any earlier chief.
+  uint64_t run_id = 0;   // Random; distinguishes this process from all other chiefs of the job.
+  std::string seal_key;  // Random; used for a new job only: a stored job keeps its stored key.
+  // How many shards the first partition map needs. More may join later, and some may leave.
   uint32_t shards = 1;
   UnnumberedShards unnumbered_shards = UnnumberedShards::kUntilNumbered;
   size_t max_workers = 4096;
-  int max_task_failures = 3;  // A task that failed so often fails the job.
+  int max_task_failures = 3;  // The job fails when a task has failed this often.
   absl::Duration straggler_average = absl::Seconds(10);
   absl::Duration straggler_probation = absl::Minutes(5);
   absl::Duration call_deadline = absl::Seconds(10);
   // Deadline of HoldRounds while a shard leaves.
   absl::Duration leaving_deadline = absl::Seconds(2);
-  // Shards that join, or that leave, within such a time of each other are part of the same plan.
+  // Shards that join, or leave, within this time of each other are handled by the same plan.
   absl::Duration join_settling = absl::Seconds(3);
   absl::Duration leave_settling = absl::Milliseconds(300);
   absl::Duration pair_settling = absl::Seconds(1);  // The same for partitions that lack a backup.
-  size_t move_batch = 16;                           // Partitions that change their owner at once.
-  // The job gives up saving its last checkpoint, or the best one so far, after this time, but not
-  // before so many attempts have failed in a row.
+  size_t move_batch = 16;  // How many partitions change their owner at once.
+  // The job gives up saving its last checkpoint, or the best one so far, once this time has passed
+  // and `save_attempts` attempts in a row have failed.
   absl::Duration save_patience = absl::Minutes(10);
   int save_attempts = 3;
-  // A checkpoint that makes no progress for longer is given up.
+  // A checkpoint that makes no progress for this long is given up.
   absl::Duration still_patience = absl::Hours(1);
 };
 
-// What the store holds of the job when its chief begins.
+// What the object store holds of the job when the chief starts.
 struct JobHistory {
-  // The state as this chief has claimed it. Nothing: the job is not stored anywhere.
+  // The state as claimed by this chief; nullopt if the job is not stored anywhere.
   std::optional<v1::ChiefState> state;
   std::vector<CheckpointFacts> checkpoints;
   std::vector<std::string> garbage;  // Folders of checkpoints without a manifest.
 };
 
-// The job with every default filled in, and its data cut into tasks.
+// The job with every default filled in, and its data split into tasks.
 struct JobPlan {
   v1::JobSpec spec;
   TaskRanges train;
   TaskRanges eval;
   std::vector<uint32_t> eval_ends =
       {};  // For each of spec.data.eval_sets, the index in `eval` of the task after its last.
-  // How many different keys a batch has on average, by a look at the data; 0: nobody has looked, or
-  // needs to.
+  // The mean number of distinct keys in a batch, estimated from a sample of the data; 0 if no
+  // sample was taken.
   uint64_t keys_a_batch = 0;
 };
 

@@ -1,5 +1,6 @@
-// The streams that were closed since the last checkpoint. A shard that returns to that checkpoint
-// alone (recovery: partial) is told of them, for in the copy that it loads they are still open.
+// The streams that were closed since the last checkpoint. With `recovery: partial` a shard that
+// returns to that checkpoint alone is sent these closes, as the streams are open in the copy that
+// it loads.
 #ifndef CAPSTAN_CHIEF_STATE_CLOSE_LOG_H_
 #define CAPSTAN_CHIEF_STATE_CLOSE_LOG_H_
 
@@ -14,18 +15,19 @@ namespace capstan::chief {
 // Thread-compatible.
 class CloseLog {
  public:
-  // All closes are written with every state of the job, and would pile up while no checkpoint
-  // succeeds. So a log that would have more than this many, some 4 MB of text, keeps none at all.
+  // The log is written with every state of the job, and would grow without a bound while no
+  // checkpoint succeeds. A log that would exceed this number, some 4 MB of text, keeps no closes.
   static constexpr size_t kMost = 100'000;
 
   void Add(const v1::StreamClose& close) {
     since_last_.Add(close);
     since_begun_.Add(close);
   }
-  // The log has missed closes for good: it is not whole() until the next checkpoint is stored.
+  // Records that the log has missed closes: it is not whole() until a checkpoint that is begun from
+  // now on is stored.
   void GiveUp() { since_last_ = since_begun_ = {.whole = false}; }
 
-  // A checkpoint is begun, and every shard has closed all streams but `unconfirmed`.
+  // A checkpoint begins. Every shard has closed all streams except `unconfirmed`.
   void BeginCheckpoint(std::deque<v1::StreamClose> unconfirmed) {
     since_begun_ = {.closes = std::move(unconfirmed)};
   }
@@ -33,8 +35,8 @@ class CloseLog {
 
   // The closes since the last checkpoint; empty if the log is not whole().
   const std::deque<v1::StreamClose>& closes() const { return since_last_.closes; }
-  // False if closes are missing from the log, so that no shard can return to the last checkpoint
-  // alone. The next checkpoint may end that.
+  // Returns false if closes are missing from the log, so that no shard can return to the last
+  // checkpoint alone. It may be true again after the next checkpoint.
   bool whole() const { return since_last_.whole; }
 
  private:

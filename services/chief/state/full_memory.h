@@ -1,5 +1,5 @@
-// Which shares of a shard's memory are full, by what its heartbeats tell: since when the shard has
-// turned requests away for want of room, and how much the share held.
+// Which shares of a shard's memory are full, according to its heartbeats: since when the shard has
+// refused requests for lack of memory, and how much memory the share held.
 #ifndef CAPSTAN_CHIEF_STATE_FULL_MEMORY_H_
 #define CAPSTAN_CHIEF_STATE_FULL_MEMORY_H_
 
@@ -15,16 +15,16 @@ namespace capstan::chief {
 // Thread-compatible.
 class FullMemory {
  public:
-  // A share counts as full until nothing has been turned away for this time. It is long because in
-  // a synchronous job the share may be full only at the end of each round.
+  // A share counts as full until no request has been refused for this time. It is long because in a
+  // synchronous job the share may be full only at the end of each round.
   static constexpr absl::Duration kCalm = absl::Seconds(30);
 
-  // Takes in a report of the shard's process, whose counts only grow. What the first report of a
-  // share says of refused requests does not count: nobody knows when they were refused.
+  // Takes in a report of the shard's process, whose counters only grow. The refusals in the first
+  // report of a share are ignored, as it is unknown when they happened.
   void Hear(const v1::ShardReport& report, absl::Time now);
 
   struct Share {
-    uint64_t held = 0;  // Bytes, the most that was reported while the share was full.
+    uint64_t held = 0;  // The most bytes that were reported while the share was full.
     uint64_t limit = 0;
     absl::Time since;
   };

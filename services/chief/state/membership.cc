@@ -20,7 +20,7 @@ constexpr size_t kVoidWorkersKept = 8192;
 constexpr size_t kMaxNameBytes = 253;  // A DNS name.
 constexpr size_t kMaxTextBytes = 4096;
 constexpr absl::Duration kLongestStall = absl::Hours(24 * 365);
-constexpr uint64_t kMostSteps = uint64_t{1} << 48;  // A reported clock above this counts as this.
+constexpr uint64_t kMostSteps = uint64_t{1} << 48;  // Higher reported clocks are limited to this.
 
 std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) {
   std::vector<TrainerId> ids;
@@ -30,8 +30,8 @@ std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) 
   return ids;
 }
 
-// Cuts a worker's report down to what is kept and shown. Returns a fresh copy, so that the memory
-// of what was cut off is freed.
+// Reduces a worker's report to what is kept and shown. Returns a fresh copy, so that the memory of
+// what was removed is freed.
 v1::WorkerReport Kept(v1::WorkerReport told) {
   if (told.stalled_on().size() > kMaxTextBytes) {
     told.set_stalled_on(FirstBytes(told.stalled_on(), kMaxTextBytes));
@@ -49,7 +49,7 @@ void HearTrainer(const v1::TrainerReport& report, absl::Time now, Trainer& train
     trainer.step_seconds = report.step_seconds();
   }
   const bool first = !std::exchange(trainer.clock_heard, true);
-  // A trainer that joins is told to begin at start_clock: it has not made the steps before it.
+  // A trainer that joins is told to begin at start_clock: it has not made the steps before that.
   const uint64_t before = std::max(trainer.clock, trainer.start_clock);
   const uint64_t clock = std::min(report.clock(), kMostSteps);
   if (clock <= trainer.clock) return;
@@ -130,8 +130,8 @@ absl::Status Membership::CheckFree(const v1::RegisterWorkerRequest& request, abs
   if (present == live_.end()) return absl::OkStatus();
   const Worker& worker = present->second;
   const bool same = worker.incarnation == Incarnation{request.incarnation()};
-  // `former` proves that the request comes from the worker itself, started anew: nobody else knows
-  // its incarnation.
+  // `former` proves that the request comes from the worker itself after a restart: nobody else
+  // knows its incarnation.
   const bool own = worker.incarnation == Incarnation{request.former()};
   if (same || own || worker.draining) return absl::OkStatus();
   const absl::Duration silent = now - worker.heard;

@@ -37,20 +37,20 @@ struct Worker {
   std::vector<Trainer> trainers;
   absl::Time heard;
   bool draining = false;
-  bool stuck = false;  // It waits for its data too long: nothing is leased to it.
+  bool stuck = false;  // It has waited for its data for too long: nothing is leased to it.
   v1::WorkerReport report;
   std::string peer;  // The address from which it registered; empty: not known.
 
   std::vector<TrainerId> trainer_ids() const;
-  double step_seconds() const;  // That of its slowest trainer; 0: none has reported one.
+  double step_seconds() const;  // The step time of its slowest trainer; 0 if none has reported one.
 };
 
 struct MembershipOptions {
   uint64_t term = 1;
   uint32_t threads = 1;  // Trainers of each worker.
   absl::Duration lease;
-  absl::Duration presence;    // No other process takes the name of a worker heard of within it.
-  absl::Duration data_stall;  // A worker that waits for data for so long is stuck; 0: none ever is.
+  absl::Duration presence;    // A name stays reserved this long after its worker's last heartbeat.
+  absl::Duration data_stall;  // A worker that waits for data for this long is stuck; 0: never.
   size_t max_workers = 0;
 };
 
@@ -68,17 +68,17 @@ class Membership {
   absl::StatusOr<Registration> Register(const v1::RegisterWorkerRequest& request,
                                         const std::string& peer, absl::Time now);
 
-  // Returns the worker that has sent `request`. Null if that process is not registered, or not any
-  // more, or names other trainers than this chief has given it: then it has registered with another
-  // chief, and leases would go to trainers that it does not have.
+  // Returns the worker that has sent `request`. Returns null if that process is not registered (any
+  // more), or names other trainers than this chief has given it: then it has registered with
+  // another chief since, and does not have the trainers to which this one would grant leases.
   Worker* Find(const v1::WorkerHeartbeatRequest& request);
   Trainer* Find(TrainerId id);
-  // Lets the trainer begin to train at `start_clock`, or cease to: it joins or leaves the quorum.
+  // Makes the trainer join the quorum with the clock `start_clock`, or leave it.
   void SetTraining(Trainer& trainer, bool training, uint64_t start_clock);
   // How often the quorum, or a start clock in it, may have changed so far.
   uint64_t quorum_changes() const { return quorum_changes_; }
 
-  // Takes in what a heartbeat says of the worker itself.
+  // Takes in what a heartbeat reports about the worker itself.
   void Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request, absl::Time now);
 
   // Returns true if several heartbeats of the worker have not come (MembershipOptions::presence).
@@ -94,8 +94,8 @@ class Membership {
   const std::map<std::string, Worker>& live() const { return live_; }
   size_t trainers() const { return live_.size() * threads(); }  // The trainers of all workers.
   const std::deque<Worker>& lost() const { return lost_; }
-  uint64_t registered() const { return registered_; }  // How many processes have registered, ever.
-  // How many numbers trainers were given, ever.
+  uint64_t registered() const { return registered_; }  // How many processes have ever registered.
+  // How many trainer ids were ever given out.
   uint64_t trainers_given() const { return trainers_given_; }
 
   // A trainer that may be given work.
@@ -108,21 +108,21 @@ class Membership {
   // leases are spread over many workers.
   std::vector<Candidate> Eligible() const;
   bool AnyEligible() const;
-  // How many trainers Eligible() returns, and how often its result may have changed so far.
+  // How many trainers Eligible() returns, and how often that set may have changed so far.
   size_t eligible_trainers() const { return (live_.size() - resting_.size()) * threads(); }
   uint64_t eligible_changes() const { return eligible_changes_; }
-  // The live workers whose trainers may not work: they drain, or are stuck.
+  // The live workers whose trainers get no work, because they drain or are stuck.
   const std::set<std::string>& resting() const { return resting_; }
 
-  // Returns the voice (see Accusations) of a worker: its address, which speaks for all workers
-  // there, or its name while all live workers share one address.
+  // Returns the voice of a worker (see Accusations): its address, which all workers at that address
+  // share; or its name if all live workers have the same address.
   std::string VoiceOf(const Worker& worker) const;
 
   // Returns true if there are workers that do not drain, and all of these are stuck.
   bool AllStuck() const;
 
-  // Estimates the clock of the slowest trainer in the quorum at `now`: the clock that it reported
-  // last, and what its rate has added since, for one lease at most. 0 if the quorum is empty.
+  // Estimates the clock of the slowest trainer in the quorum at `now`: its last reported clock,
+  // extrapolated by its rate over at most one lease. Returns 0 if the quorum is empty.
   uint64_t SlowestClock(absl::Time now) const;
   uint64_t FastestClock() const;
 
@@ -140,8 +140,8 @@ class Membership {
   MembershipOptions options_;
   std::map<std::string, Worker> live_;
   std::deque<Worker> lost_;
-  std::deque<Incarnation> void_;  // Replaced or lost processes, not heard again; the last ones.
-  absl::flat_hash_map<TrainerId, std::string> names_;  // The worker of each trainer.
+  std::deque<Incarnation> void_;  // Replaced or lost processes, which may not return; the latest.
+  absl::flat_hash_map<TrainerId, std::string> names_;  // The name of each trainer's worker.
   std::set<std::string> resting_;
   uint64_t eligible_changes_ = 0;
   uint64_t quorum_changes_ = 0;

@@ -1,4 +1,4 @@
-// What the chief's machine wants done and said: actions in order, and warnings for people.
+// The output of the chief's state machine: actions in order, and warnings for people.
 #ifndef CAPSTAN_CHIEF_STATE_OUTBOX_H_
 #define CAPSTAN_CHIEF_STATE_OUTBOX_H_
 
@@ -23,8 +23,8 @@ class Outbox {
     Add(LogEvent{level, std::move(message), std::move(fields)});
   }
 
-  // Sets the warning `about` something to `sentence`, in place of the one before; an empty sentence
-  // ends it. The status shows warnings while they last; the log gets only those that are new.
+  // Sets the text of the warning about `about`; an empty text removes the warning. The status shows
+  // warnings while they exist; the log gets a line only when one is added.
   void Warn(std::string_view about, std::string sentence) {
     if (warnings_.Note(about, sentence)) Log(LogEvent::Level::kWarning, std::move(sentence));
   }

@@ -21,7 +21,7 @@ void PartitionLoads::Hear(uint32_t shard, uint64_t incarnation, const v1::ShardR
     known.weight.bytes = load.bytes();
     const uint64_t rows = load.pulled_rows() + load.pushed_rows();
     const double seconds = absl::ToDoubleSeconds(now - known.at);
-    // A new owner counts rows from 0, but the traffic of the partition goes on: the average is
+    // A new owner counts rows from 0, but the traffic of the partition continues: the average is
     // kept.
     if (known.incarnation == incarnation && rows >= known.rows && seconds > 0) {
       const double rate = static_cast<double>(rows - known.rows) / seconds;

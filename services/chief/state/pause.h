@@ -1,4 +1,4 @@
-// How long the chief waits before it tries again what has failed.
+// How long the chief waits before it retries what has failed.
 #ifndef CAPSTAN_CHIEF_STATE_PAUSE_H_
 #define CAPSTAN_CHIEF_STATE_PAUSE_H_
 
@@ -8,7 +8,7 @@
 
 namespace capstan::chief {
 
-// Returns `first`, doubled for each of `failures`, which came in a row; `longest` at most.
+// Returns `first`, doubled for each of `failures` (failures in a row), but at most `longest`.
 inline absl::Duration PauseAfter(int failures, absl::Duration first, absl::Duration longest) {
   constexpr int kMostDoublings = 8;
   return std::min(longest, first * (1 << std::min(failures, kMostDoublings)));

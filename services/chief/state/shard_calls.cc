@@ -25,13 +25,13 @@ bool IsAbsence(const absl::Status& status) {
          status.code() == absl::StatusCode::kCancelled;
 }
 
-// Returns true if a refusal ends a call that may be refused. One because the shard may not have
-// seen the newest view yet (FAILED_PRECONDITION) does so only when it has come kMaxRefusals times.
+// Returns true if a refusal ends a call that may be refused. A refusal that may be due to a missing
+// view (FAILED_PRECONDITION) ends it only after it has come kMaxRefusals times.
 bool IsFinal(const absl::Status& refusal, int refusals) {
   return refusal.code() != absl::StatusCode::kFailedPrecondition || refusals >= kMaxRefusals;
 }
 
-// The process that a call goes to.
+// The process to which a call is sent.
 struct Destination {
   const std::string* address = nullptr;
   uint64_t incarnation = 0;
@@ -114,7 +114,7 @@ std::optional<ShardCalls::Answer> ShardCalls::OnReply(uint64_t attempt,
                   .shard = key.shard,
                   .incarnation = call.incarnation,
                   .reply = absl::StatusOr<ShardReply>()};
-    answer.reply = std::move(reply);  // GCC 12 warns of a reply that is made of another.
+    answer.reply = std::move(reply);  // GCC 12 warns of a reply that is constructed from another.
     calls_.erase(found);
     return answer;
   }

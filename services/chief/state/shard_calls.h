@@ -1,6 +1,6 @@
-// The chief's calls to shards, by the RPCs of capstan/v1/ps.proto: which of them a call is of is
-// known by the type of its request. Each call is repeated until the shard has answered it, so a
-// shard may get it more than once.
+// The chief's calls to shards, by the RPCs of capstan/v1/ps.proto. The type of the request
+// determines the RPC. Each call is repeated until the shard has answered it, so a shard may receive
+// it more than once.
 #ifndef CAPSTAN_CHIEF_STATE_SHARD_CALLS_H_
 #define CAPSTAN_CHIEF_STATE_SHARD_CALLS_H_
 
@@ -24,63 +24,64 @@ namespace capstan::chief {
 
 // The process of a shard that a call goes to.
 enum class Callee {
-  kNamed,       // The one that the published view names.
-  kRegistered,  // The one that has registered: it is called before a view names it.
+  kNamed,       // The process that the published view names.
+  kRegistered,  // The process that is registered, even if no view names it yet.
 };
 
 // How a call is made.
 struct CallOptions {
   absl::Duration deadline;                // How long an attempt may take.
-  absl::Time due = absl::InfinitePast();  // It is sent then or later.
+  absl::Time due = absl::InfinitePast();  // The call is not sent before this time.
   Callee callee = Callee::kNamed;
-  // The duty that asks for the call has an answer to a refusal, which ends the call. Otherwise the
-  // call is repeated, until the job fails: see ShardCalls::Refusal.
+  // True if the duty that makes the call handles a refusal itself: a refusal then ends the call, as
+  // an answer with an error. Otherwise the call is repeated, and ShardCalls::Refusal reports a
+  // shard that keeps refusing it.
   bool may_be_refused = false;
-  // Training stands still until the call is answered, and a shard that refuses it may have the view
-  // that it lacks in a moment: it is repeated sooner, and does not wait for the next tick.
+  // True if training stands still until the call is answered. After a failure it is repeated
+  // sooner, without waiting for the next tick: a shard that lacked the view may have it by then.
   bool hurries = false;
 };
 
 // Thread-compatible.
 class ShardCalls {
  public:
-  // Asks for a call. It replaces a call of the same RPC to the same callee that has not been
-  // answered. REQUIRES: the chief calls shards with such a `Request`.
+  // Makes a call. It replaces an unanswered call of the same RPC to the same callee. REQUIRES: the
+  // chief has an RPC to shards with this type of `Request`.
   template <typename Request>
   void Send(uint32_t shard, Request request, const CallOptions& options) {
     calls_.insert_or_assign(KeyOf<Request>(shard, options.callee),
                             Call{.request = std::move(request), .options = options});
   }
 
-  // Returns the attempts that are due, and notes them as under way: in the order of their RPCs in
-  // the proto, and those of one RPC in the order of the shards. Each goes to the address that
-  // `view` has for the shard, or `shards` for a callee that has only registered, and carries the
-  // epoch and timeline of `view`. A call under way to a process that has been replaced is sent to
-  // the new process at once.
+  // Returns the attempts that are due and marks them as under way. They are in the order of their
+  // RPCs in the proto, then in the order of the shards. Each is addressed to the process that
+  // `view` names, or for Callee::kRegistered the one in `shards`, and carries the epoch and
+  // timeline of `view`. A call under way to a process that has been replaced is sent to the new
+  // process at once.
   std::vector<CallShard> TakeDue(const v1::View& view, const ShardTable& shards, absl::Time now);
-  // Returns when the next call that hurries and is not under way is due; InfiniteFuture: there is
-  // none.
+  // Returns when the next call that `hurries` and is not under way is due; InfiniteFuture if there
+  // is none.
   absl::Time NextHurried() const;
 
   struct Answer {
-    ShardRequest request;  // What was asked.
+    ShardRequest request;  // The request that was sent.
     Callee callee = Callee::kNamed;
     uint32_t shard = 0;
-    uint64_t incarnation = 0;          // The incarnation of the process that has answered.
-    absl::StatusOr<ShardReply> reply;  // An error only if the call may be refused.
+    uint64_t incarnation = 0;          // The process that has answered.
+    absl::StatusOr<ShardReply> reply;  // An error only if the call `may_be_refused`.
 
-    // Returns true if this answers a call with such a `Request` to such a callee.
+    // Returns true if this answers a call with this type of `Request` to such a callee.
     template <typename Request>
     bool IsTo(Callee asked = Callee::kNamed) const {
       return request.Is<Request>() && callee == asked;
     }
   };
-  // Ends the attempt `call` and returns the answer. Nothing if the attempt has failed and will be
-  // repeated, or if its call was replaced or cancelled.
+  // Takes in the result of attempt `call`, and returns the answer. Returns nullopt if the attempt
+  // has failed and will be repeated, or if its call was replaced or cancelled.
   std::optional<Answer> OnReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now);
 
-  // Return true if a call with such a `Request` has not been answered: by any shard that a view
-  // names, or by this one.
+  // Returns true if a call with this type of `Request` is unanswered: to any shard that a view
+  // names, or to the given shard.
   template <typename Request>
   bool Pending() const {
     const auto first = calls_.lower_bound(KeyOf<Request>(0, Callee::kNamed));
@@ -91,8 +92,8 @@ class ShardCalls {
     return calls_.contains(KeyOf<Request>(shard, callee));
   }
 
-  // Forget calls that have not been answered: all; those with such a `Request` to all shards that a
-  // view names; the one to this callee.
+  // Forget unanswered calls: all of them; those with this type of `Request` to shards that a view
+  // names; or the one to this callee.
   void CancelAll() { calls_.clear(); }
   template <typename Request>
   void Cancel() {
@@ -103,17 +104,17 @@ class ShardCalls {
     calls_.erase(KeyOf<Request>(shard, callee));
   }
 
-  // Returns why a shard keeps refusing a call that may not be refused; OK if none does. That a
-  // shard is away is no refusal: the chief waits for it.
+  // Returns an error if a shard has refused a call several times that may not be refused; OK if
+  // none has. An unreachable shard is not a refusal: the chief waits for it.
   [[nodiscard]] absl::Status Refusal() const;
 
-  // Returns the calls that have not been answered, and in how long those are due that are not under
-  // way. The explorer of states (tests) tells by it which states are equal.
+  // Returns the unanswered calls, and in how long those that are not under way are due, as text.
+  // The state-space explorer (tests) compares states by it.
   std::string DebugString(absl::Time now) const;
 
  private:
   struct Key {
-    int rpc = 0;  // Its place among those of the proto.
+    int rpc = 0;  // Index of the RPC in the proto's service.
     Callee callee = Callee::kNamed;
     uint32_t shard = 0;
     friend auto operator<=>(const Key&, const Key&) = default;
@@ -122,7 +123,7 @@ class ShardCalls {
     ShardRequest request;
     CallOptions options;
     uint64_t attempt = 0;      // The attempt under way; 0: none.
-    uint64_t incarnation = 0;  // The process that the last attempt went to.
+    uint64_t incarnation = 0;  // The process to which the last attempt was sent.
     int failures = 0;
     int refusals = 0;
     absl::Status last;
@@ -132,7 +133,8 @@ class ShardCalls {
   static Key KeyOf(uint32_t shard, Callee callee) {
     return {.rpc = MethodOf(*Request::descriptor()).index(), .callee = callee, .shard = shard};
   }
-  // Returns true if the key is of a call with such a `Request` to a shard that a view names.
+  // Returns true if the key is that of a call with this type of `Request` to a shard that a view
+  // names.
   template <typename Request>
   static bool IsOf(const Key& key) {
     return key == KeyOf<Request>(key.shard, Callee::kNamed);

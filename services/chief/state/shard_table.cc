@@ -35,8 +35,8 @@ void Cap(Field& field, size_t most) {
   if (size > most) field.erase(field.begin() + static_cast<ptrdiff_t>(most), field.end());
 }
 
-// Cuts a shard's report down to what is kept. Returns a fresh copy, so that the memory of what was
-// cut off is freed.
+// Reduces a shard's report to what is kept. Returns a fresh copy, so that the memory of what was
+// removed is freed.
 v1::ShardReport Kept(v1::ShardReport told) {
   Cap(*told.mutable_staleness_counts(), kStalenessBuckets);
   Cap(*told.mutable_row_staleness_counts(), kStalenessBuckets);
@@ -60,7 +60,7 @@ double Rate(uint64_t now, uint64_t before, double seconds) {
 }
 
 // Returns the moving average of the shard's CPU share, `seconds` after `before`. The report comes
-// from a peer, so its numbers may be anything.
+// from a peer, so its numbers may have any value.
 double CpuShare(const v1::ShardReport& now, const Shard& before, double seconds) {
   const double used = now.cpu_seconds() - before.report.cpu_seconds();
   const bool known = before.report.cpu_seconds() > 0 && now.cpu_cores() > 0 && used >= 0;
@@ -128,7 +128,7 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
     Arrive(present->second, now);
     present->second.address = request.address();
     present->second.loaded_timeline = request.loaded_timeline();
-    // A shard inherited from an earlier chief's view has none of these yet.
+    // A shard taken over from an earlier chief's view has none of these yet.
     present->second.memory_bytes = request.memory_bytes();
     present->second.open_files = request.open_files();
     present->second.zone = request.zone();
@@ -227,9 +227,10 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.full.Hear(shard.report, now);
   shard.report_at = now;
   Arrive(shard, now);
-  // A heartbeat sent before the process ended would have come by now: the process lives after all.
+  // A heartbeat sent before the process ended would have arrived by now: the process lives after
+  // all.
   if (now - shard.gone_at > kOnTheWay) shard.gone = false;
-  // A shard that leaves does not change its mind: a heartbeat that says otherwise was sent earlier.
+  // A shard never revokes its announcement to leave: a heartbeat without it was sent earlier.
   shard.draining = shard.draining || request.draining();
   shard.loaded_timeline = request.loaded_timeline();
   shard.shows_secret = !request.secret().empty();

@@ -1,7 +1,8 @@
-// Decides when the chief's state is written, and knows what of it is stored. One write at a time is
+// Decides when the chief's state is written, and knows which state is stored. At most one write is
 // under way; it holds the state as of its beginning. A ticket stands for the state at the time when
-// it was given out: that is stored once a write that began later has succeeded. A write succeeds
-// only while no other chief has written, so it also shows that this chief's term stood.
+// the ticket was given out, and is stored once a write that began later has succeeded. A write
+// succeeds only if no other chief has written, so a success also proves that this chief's term was
+// still valid when the write began.
 #ifndef CAPSTAN_CHIEF_STATE_STATE_WRITER_H_
 #define CAPSTAN_CHIEF_STATE_STATE_WRITER_H_
 
@@ -17,35 +18,35 @@ class StateWriter {
  public:
   using Ticket = uint64_t;
 
-  // If not `durable`, nothing is ever written, and everything counts as stored at once.
+  // With `durable` false nothing is written, and every ticket counts as stored at once.
   explicit StateWriter(bool durable) : durable_(durable) {}
 
-  // Require has the state of now written at once, Note within kLazily. Both return its ticket.
+  // Require requests that the present state is written at once; Note, that it is written within
+  // kLazily. Both return the ticket of the present state.
   Ticket Require() { return urgent_ = ++asked_; }
   Ticket Note() { return ++asked_; }
 
   bool IsStored(Ticket ticket) const { return !durable_ || ticket <= stored_; }
-  // Returns true if the store has the state of every ticket given out.
+  // Returns true if every ticket that was given out is stored.
   bool settled() const { return IsStored(asked_); }
 
-  // Has the state written at once if the term was last known to stand longer than `age` ago, and no
-  // urgent write is to come anyway.
+  // Requests a write at once if the last proof that the term is valid is older than `age`, unless
+  // an urgent write is due anyway.
   void Renew(absl::Time now, absl::Duration age);
-  // The term stood at this time, or later: when the last write began that has succeeded. Without a
-  // store it stands all the time.
+  // Returns a time at which the term was certainly valid: when the last successful write began.
+  // Returns `now` if nothing is written.
   absl::Time stood_at(absl::Time now) const { return durable_ ? stood_at_ : now; }
 
-  // Returns true if the state is to be written now; then the write counts as begun.
+  // Returns true if the state has to be written now; the caller must then begin the write.
   bool TakeDue(absl::Time now);
 
-  // The write under way has ended. ABORTED: another chief has written the state, and this one is
-  // superseded().
+  // The write under way has ended. After ABORTED, which means that another chief has written the
+  // state, superseded() is true.
   void OnStored(const absl::Status& status, absl::Time now);
 
   bool superseded() const { return superseded_; }
-  const absl::Status& last() const {
-    return last_;
-  }  // How the last write ended; OK before the first.
+  // How the last write ended; OK before the first.
+  const absl::Status& last() const { return last_; }
 
   static constexpr absl::Duration kLazily = absl::Seconds(1);
 
@@ -60,7 +61,7 @@ class StateWriter {
   int failures_ = 0;
   absl::Time begun_ = absl::InfinitePast();
   absl::Time stood_at_ = absl::InfinitePast();
-  absl::Time again_ = absl::InfinitePast();  // No write before this time, after a failure.
+  absl::Time again_ = absl::InfinitePast();  // After a failure: no write before this time.
   absl::Status last_;
 };
 

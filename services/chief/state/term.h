@@ -1,4 +1,4 @@
-// Terms of chiefs, and numbers that no other term of the job gives out.
+// Terms of chiefs, and numbers that are unique across the terms of a job.
 #ifndef CAPSTAN_CHIEF_STATE_TERM_H_
 #define CAPSTAN_CHIEF_STATE_TERM_H_
 
@@ -8,7 +8,7 @@
 
 namespace capstan::chief {
 
-// A term has the other 42 bits: enough for the milliseconds of a century (see TermByTime).
+// The term has the upper 42 bits: enough for the milliseconds of a century (see TermByTime).
 inline constexpr int kNumberBits = 22;
 inline constexpr uint64_t kMostNumbers = (uint64_t{1} << kNumberBits) - 1;
 
@@ -18,9 +18,9 @@ constexpr uint64_t NumberInTerm(uint64_t term, uint64_t number) {
 }
 constexpr uint64_t TermOfNumber(uint64_t number) { return number >> kNumberBits; }
 
-// Returns the term of a chief that keeps no state: the time of day in milliseconds. It is greater
-// than the terms and timelines of the chiefs before it, as each of these has begun, and each of
-// their returns to the start was, at least a millisecond earlier.
+// Returns the term of a chief that stores no state: the time of day in milliseconds. It is greater
+// than the terms and timelines of all earlier chiefs: each of these started, and began each of its
+// timelines, at least a millisecond earlier.
 inline uint64_t TermByTime(absl::Time now) {
   return static_cast<uint64_t>(absl::ToUnixMillis(now));
 }

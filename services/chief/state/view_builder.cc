@@ -11,7 +11,7 @@ namespace capstan::chief {
 namespace {
 
 // Returns true if `pair` is the first of its partition, and its backup is a shard that the view
-// names and not the partition's owner. `seen` collects the partitions of sound pairs.
+// names and not the partition's owner. `seen` collects the partitions of valid pairs.
 bool IsSound(const v1::View& view, const v1::PartitionPair& pair, std::set<uint32_t>& seen) {
   if (pair.partition() >= static_cast<uint32_t>(view.owners_size())) return false;
   if (view.owners(static_cast<int>(pair.partition())) == pair.backup()) return false;
@@ -164,7 +164,7 @@ std::optional<v1::PartitionPair> ViewBuilder::PairAfter(const v1::PartitionMove&
   pair.set_partition(move.partition());
   pair.set_backup(owner);
   pair.set_backup_incarnation(shard->incarnation());
-  *pair.mutable_move() = move.id();  // By this id the old owner names its copy from now on.
+  *pair.mutable_move() = move.id();  // The old owner identifies its copy by this id from now on.
   return pair;
 }
 

@@ -26,7 +26,7 @@ ViewGate::ViewGate(const v1::View& stored) : offered_(PartThatMustBeStored(store
 
 void ViewGate::Offer(const v1::View& view, StateWriter& writer) {
   std::string part = PartThatMustBeStored(view);
-  // A view without a map need not be stored: nobody can do anything by it.
+  // A view without a map need not be stored: nothing can be done with it.
   if (part != offered_ && !view.owners().empty()) ticket_ = writer.Require();
   offered_ = std::move(part);
   waiting_ = view;

@@ -18,11 +18,11 @@ class ViewGate {
   // `stored` is the view that the store holds, or a view without owners if it holds none.
   explicit ViewGate(const v1::View& stored);
 
-  // Takes in the newest view, and has `writer` store the state at once if it has to be stored
-  // first.
+  // Takes in the newest view. If it has to be stored first, requests from `writer` that the state
+  // is written at once.
   void Offer(const v1::View& view, StateWriter& writer);
 
-  // Returns the newest view, once, when it may be published; otherwise nothing.
+  // Returns the newest view when it may be published, and only once; otherwise nullopt.
   std::optional<v1::View> Take(const StateWriter& writer);
 
   // The view that Take returned last; empty before the first.

@@ -1,4 +1,4 @@
-// Warnings for people: one sentence about each thing that is odd, for as long as it is odd.
+// Warnings for people: one sentence about each unusual condition, for as long as it lasts.
 #ifndef CAPSTAN_CHIEF_STATE_WARNINGS_H_
 #define CAPSTAN_CHIEF_STATE_WARNINGS_H_
 
@@ -11,8 +11,8 @@
 
 namespace capstan::chief {
 
-// Adds a warning to a status. `about` stays the same while the numbers of the sentence change, so
-// that a person who follows the status is told it once.
+// Adds a warning to a status. `about` identifies the condition and stays the same while the numbers
+// in the sentence change, so that a person who follows the status sees it once.
 inline void AddWarning(std::string about, std::string sentence, v1::GetStatusReply& status) {
   status.add_warning_subjects(std::move(about));
   status.add_warnings(std::move(sentence));
@@ -21,9 +21,8 @@ inline void AddWarning(std::string about, std::string sentence, v1::GetStatusRep
 // Thread-compatible.
 class Warnings {
  public:
-  // Sets the warning `about` something to `sentence`; an empty sentence ends it. Returns true if
-  // there was no warning about it before, so that the log tells it once, however its numbers
-  // change.
+  // Sets the sentence of the warning about `about`; an empty sentence removes the warning. Returns
+  // true if the warning is new, so that it can be logged once however its numbers change.
   bool Note(std::string_view about, std::string sentence) {
     const auto found = sentences_.find(about);
     if (sentence.empty()) {
@@ -35,7 +34,7 @@ class Warnings {
     return false;
   }
 
-  // All warnings, by what they are about.
+  // All warnings, by `about`.
   const std::map<std::string, std::string, std::less<>>& all() const { return sentences_; }
 
  private:

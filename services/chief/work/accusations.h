@@ -1,7 +1,7 @@
-// Who has said that a piece of work cannot be done by anybody: its data are bad, the loss over it
-// is not finite, or it has more records that cannot be understood than the job bears. A single
-// worker may be broken, or lie. So the job does not fail by the word of one worker while another
-// one can be asked: that one gets the work first.
+// Which workers have reported that a piece of work cannot be done by anybody: its data are bad, the
+// loss over it is not finite, or it has more unreadable records than the job tolerates. A single
+// worker may be broken, or lie. So the job does not fail on the report of one worker while another
+// one can be asked: the work is leased to that one first.
 #ifndef CAPSTAN_CHIEF_WORK_ACCUSATIONS_H_
 #define CAPSTAN_CHIEF_WORK_ACCUSATIONS_H_
 
@@ -15,8 +15,9 @@
 
 namespace capstan::chief {
 
-// Names the work of a lease by `kind`, `number` and `part`. TASK: the stream, 0; LANE: the lane,
-// and the ordinal of its next task; EVALUATION: the evaluation's number, and the index of the task.
+// Identifies the work of a lease by `kind`, `number` and `part`. TASK: the stream, 0; LANE: the
+// lane, and the ordinal of its next task; EVALUATION: the evaluation's number, and the index of the
+// task.
 struct WorkName {
   v1::LeaseKind kind = v1::LEASE_KIND_UNSPECIFIED;
   uint64_t number = 0;
@@ -24,7 +25,8 @@ struct WorkName {
   friend auto operator<=>(const WorkName&, const WorkName&) = default;
 };
 
-// A voice is a worker, or all workers of one address. Thread-compatible.
+// The reports are counted by voice: a worker, or all workers at one address.
+// Thread-compatible.
 class Accusations {
  public:
   void Add(const WorkName& work, const std::string& voice) {
@@ -40,8 +42,8 @@ class Accusations {
     return found != words_.end() && found->second.voices.contains(voice);
   }
 
-  // Returns true if `work` was accused at least twice and, if `others` (the job has more than one
-  // voice), by at least two voices.
+  // Returns true if `work` was accused at least twice. If `others` (the job has more than one
+  // voice), it must also have been accused by at least two voices.
   bool Stands(const WorkName& work, bool others) const {
     const auto found = words_.find(work);
     if (found == words_.end()) return false;

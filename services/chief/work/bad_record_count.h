@@ -1,5 +1,5 @@
-// Counts the records of the training data that cannot be understood. Each counts once, however
-// often its task is leased and however many epochs read it.
+// Counts the records of the training data that cannot be parsed. Each counts once, no matter how
+// often its task is leased and how many epochs read it.
 #ifndef CAPSTAN_CHIEF_WORK_BAD_RECORD_COUNT_H_
 #define CAPSTAN_CHIEF_WORK_BAD_RECORD_COUNT_H_
 
@@ -19,8 +19,8 @@ struct TaskBadRecords {
   std::vector<std::string> examples;
 };
 
-// Each task of an epoch is done once, so the tasks of an epoch together count each record at most
-// once. A record that is bad in one epoch is bad in all, so count() is that of the epoch with the
+// Each task of an epoch finishes once, so over one epoch each record is counted at most once. A
+// record that is bad in one epoch is bad in all, so count() is the count of the epoch with the
 // most. Thread-compatible.
 class BadRecordCount {
  public:
@@ -29,8 +29,8 @@ class BadRecordCount {
   uint64_t count() const { return most_; }
   const std::vector<std::string>& examples() const { return examples_; }  // The first ones.
 
-  // Write and read what a checkpoint or the chief's state keeps. The epochs before `epochs_done`
-  // are complete, and their counts are not written.
+  // Write to and read from the progress in a checkpoint or the chief's state. The first
+  // `epochs_done` epochs are complete, and their counts are not written.
   void Save(uint32_t epochs_done, v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
 

@@ -7,7 +7,7 @@
 namespace capstan::chief {
 namespace {
 
-// Returns the bytes or records of the range; 1 if its end is open.
+// Returns the bytes or records of the range; 1 if it is open-ended.
 double SpanOf(const TaskRange& range) {
   if (range.end == kToTheEnd || range.end <= range.begin) return 1;
   return static_cast<double>(range.end - range.begin);
@@ -87,7 +87,7 @@ void EpochCounter::CountEpochs() {
 void EpochCounter::Save(v1::TaskProgress& progress) const {
   progress.set_data_epoch(epochs_done_);
   for (size_t epoch = epochs_done_; epoch < done_.size(); ++epoch) {
-    // Where workers are more than tasks, an epoch may overtake the one before it.
+    // If there are more workers than tasks, an epoch may overtake the one before it.
     if (done_[epoch] == 0) continue;
     v1::EpochProgress& begun = *progress.add_epochs();
     begun.set_data_epoch(static_cast<uint32_t>(epoch));

@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kHistory = 1000;
 
-// Returns the first multiple of `every` above `examples`, or the largest number if that is none; 0
-// if `every` is 0. Takes the same time for every number, as `examples` may be what a peer reports.
+// Returns the first multiple of `every` above `examples`, or the largest number if there is none; 0
+// if `every` is 0. Takes constant time, as `examples` may be any number that a peer reports.
 uint64_t NextDue(uint64_t examples, uint64_t every) {
   if (every == 0) return 0;
   const uint64_t past = examples - examples % every;
@@ -140,8 +140,8 @@ void Evaluations::Restore(std::vector<v1::Evaluation> history, uint64_t examples
   next_examples_ = NextDue(last, every_examples_);
 }
 
-// Returns how many epochs were complete when the last evaluation began that is known of. If none in
-// the history says it, an earlier version made them all: it counts as one for each epoch.
+// Returns how many epochs were complete when the last known evaluation began. If no entry in the
+// history has that number, an earlier version made them all: then each counts for one epoch.
 uint32_t Evaluations::EpochsEvaluated(uint32_t epochs_done) const {
   const uint32_t given_up = given_up_ ? given_up_->epochs_done() : 0;
   std::optional<uint32_t> evaluated;
@@ -178,7 +178,7 @@ v1::Evaluation Evaluations::Take() {
       (*evaluation.mutable_metrics())[NameMetric({sets_[i], metric})] = value;
     }
   }
-  sums_.clear();  // They may hold large samples of groups.
+  sums_.clear();  // Frees memory: they may contain large samples of groups.
   history_.push_back(evaluation);
   if (history_.size() > kHistory) history_.erase(history_.begin());
   return evaluation;

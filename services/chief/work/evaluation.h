@@ -1,4 +1,4 @@
-// Evaluations: when one is due, who evaluates which task of it, and what came out.
+// Evaluations: when one is due, which trainer evaluates which task of it, and the results.
 #ifndef CAPSTAN_CHIEF_WORK_EVALUATION_H_
 #define CAPSTAN_CHIEF_WORK_EVALUATION_H_
 
@@ -29,12 +29,12 @@ class Evaluations {
   // Returns true if the job has evaluation data.
   bool enabled() const { return !tasks_.empty(); }
 
-  // Returns true when an evaluation should begin: every so many examples, or, if the job sets no
-  // such number, at the end of each epoch.
+  // Returns true when an evaluation should begin: after the job's number of examples between
+  // evaluations or, if it sets none, at the end of each epoch.
   bool Due(uint64_t examples, uint32_t epochs_done) const;
 
-  // Begins an evaluation. `about` holds all but its number and metrics. REQUIRES: enabled() and not
-  // running().
+  // Begins an evaluation. `about` has all fields but the number and the metrics. REQUIRES:
+  // enabled() and not running().
   void Begin(v1::Evaluation about, uint32_t epochs_done);
   bool running() const { return running_.has_value(); }
 
@@ -50,17 +50,17 @@ class Evaluations {
   // Ends the running evaluation and returns it with its metrics. REQUIRES: complete().
   v1::Evaluation Take();
 
-  // The job has returned to `examples` and `epochs_done`: forgets the evaluations of `history` that
-  // are later than that, and `given_up` if that one is, and ends the running one without a result.
-  // What is left is not due again, whether it was made or given up.
+  // The job has returned to `examples` and `epochs_done`. Forgets the evaluations in `history` that
+  // are later than that, and `given_up` if it is later, and ends the running one without a result.
+  // An evaluation that remains, made or given up, is not due again.
   void Restore(std::vector<v1::Evaluation> history, uint64_t examples, uint32_t epochs_done,
                std::optional<v1::Evaluation> given_up = std::nullopt);
 
-  // Ends the running evaluation without a result, as its data cannot be read. The next one begins
-  // when it is due all the same, for the data may be back by then. REQUIRES: running().
+  // Ends the running evaluation without a result because its data cannot be read. The next one is
+  // still begun when it is due, as the data may be readable by then. REQUIRES: running().
   void GiveUp(std::string why);
-  // Why an evaluation was given up; empty if one has succeeded since, or none was since the last
-  // Restore().
+  // Why the last evaluation was given up; empty if one has succeeded since, or none was given up
+  // since the last Restore().
   const std::string& failure() const { return failure_; }
   // The last evaluation that was given up, without metrics.
   const std::optional<v1::Evaluation>& given_up() const { return given_up_; }
@@ -70,13 +70,13 @@ class Evaluations {
     return final_given_up_ || (!history_.empty() && history_.back().final());
   }
 
-  // Returns true if the evaluation has measured the held-out records of now, so that its metrics
-  // compare with those of evaluations to come.
+  // Returns true if the evaluation has measured the held-out records of the present job, so that
+  // its metrics can be compared with those of later evaluations.
   bool Compares(const v1::Evaluation& evaluation) const {
     return evaluation.held_out() == held_out_;
   }
 
-  // Adds a final evaluation with the metrics of an earlier checkpoint, which is the job's result.
+  // Adds a final evaluation with the metrics of an earlier checkpoint that is the job's result.
   void AddFinal(const std::map<std::string, double>& metrics, uint64_t examples, uint64_t step);
 
   // The latest evaluations, the newest last.
@@ -92,9 +92,10 @@ class Evaluations {
   v1::JobSpec job_;
   uint64_t every_examples_;
   TaskRanges tasks_;
-  uint64_t held_out_;              // The fingerprint of the records of tasks_.
-  std::vector<std::string> sets_;  // Names; the first one has none.
-  std::vector<uint32_t> ends_;     // The task after a set's last.
+  uint64_t held_out_;  // The fingerprint of the records of tasks_.
+  std::vector<std::string>
+      sets_;                    // Names of the sets of held-out records; that of the first is "".
+  std::vector<uint32_t> ends_;  // For each set, the index of the task after its last.
   std::optional<v1::Evaluation> running_;
   std::vector<v1::EvaluationResult> sums_;  // One for each set.
   std::set<uint32_t> todo_;                 // Indexes into tasks_.

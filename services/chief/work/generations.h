@@ -1,4 +1,4 @@
-// Gives out the generations of leases, (term, count), none of them twice.
+// Gives out the generations of leases, (term, count), each at most once.
 #ifndef CAPSTAN_CHIEF_WORK_GENERATIONS_H_
 #define CAPSTAN_CHIEF_WORK_GENERATIONS_H_
 

@@ -16,7 +16,7 @@ class Print {
  public:
   void Add(uint64_t number) { value_ = Mix64(value_ ^ number) + 1; }
   void Add(std::string_view text) { Add(HashText(text)); }
-  // Never 0, which stands for what an earlier version has stored, and never kUnknownHeldOut.
+  // Never 0, which is what an earlier version has stored, and never kUnknownHeldOut.
   uint64_t value() const { return std::clamp<uint64_t>(value_, 1, kUnknownHeldOut - 1); }
 
  private:
@@ -40,7 +40,7 @@ uint64_t HeldOutFingerprint(const JobPlan& plan) {
     print.Add(set.name());
     print.Add(set.files());
   }
-  // Which entries are of which set, as an entry may stand for many files.
+  // Which entries belong to which set, as an entry may match many files.
   if (data.eval_sets_size() > 0) {
     for (const std::string& entry : data.eval()) print.Add(entry);
   }

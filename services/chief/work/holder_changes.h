@@ -1,4 +1,4 @@
-// Notes whose work has changed, so that callers need to look only at these trainers again.
+// Records which trainers have gained or lost work, so that callers need to check only these again.
 #ifndef CAPSTAN_CHIEF_WORK_HOLDER_CHANGES_H_
 #define CAPSTAN_CHIEF_WORK_HOLDER_CHANGES_H_
 
@@ -19,11 +19,11 @@ class HolderChanges {
     trainers_.insert(trainer);
   }
 
-  // All work has been replaced, and nobody holds any of it.
+  // All work has been replaced, and no trainer holds any of it.
   void NoteAll() { ++count_; }
 
-  uint64_t count() const { return count_; }  // How many changes were noted, ever.
-  // The trainers noted since the last call.
+  uint64_t count() const { return count_; }  // How many changes were ever recorded.
+  // Returns the trainers recorded since the last call.
   std::set<TrainerId> Take() { return std::exchange(trainers_, {}); }
 
  private:

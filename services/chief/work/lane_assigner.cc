@@ -13,8 +13,8 @@ struct Share {
   size_t quota = 0;
 };
 
-// Returns how many lanes each trainer is to have. Those that hold most get the odd lanes, so that
-// the fewest lanes move.
+// Returns how many lanes each trainer should have. Those that hold most get one of the remaining
+// lanes, so that the fewest lanes move.
 std::vector<Share> Quotas(std::span<const std::optional<TrainerId>> holders,
                           std::span<const TrainerId> trainers) {
   absl::flat_hash_map<TrainerId, size_t> held;
@@ -31,7 +31,8 @@ std::vector<Share> Quotas(std::span<const std::optional<TrainerId>> holders,
   return shares;
 }
 
-// Chooses `taken` of `all` things in a row, evenly spread. TakesNext is called for each in turn.
+// Chooses `taken` of `all` items in a row, evenly spread. TakesNext is called for each item in
+// order.
 class Spread {
  public:
   Spread() = default;
@@ -65,7 +66,7 @@ std::vector<std::optional<TrainerId>> AssignLanes(std::span<const std::optional<
     --room[*holders[lane]];
     assigned[lane] = holders[lane];
   }
-  // Gives the trainers one lane after the other in turn, so that neighbouring lanes go to different
+  // Gives the trainers one lane after the other in turn, so that neighbouring lanes have different
   // trainers.
   size_t next = 0;
   for (std::optional<TrainerId>& lane : assigned) {

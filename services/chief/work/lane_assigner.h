@@ -1,4 +1,4 @@
-// Who holds which lane: a pure function.
+// Decides which trainer holds which lane: a pure function.
 #ifndef CAPSTAN_CHIEF_WORK_LANE_ASSIGNER_H_
 #define CAPSTAN_CHIEF_WORK_LANE_ASSIGNER_H_
 
@@ -10,14 +10,14 @@
 
 namespace capstan::chief {
 
-// Returns the new holder of each lane. `holders` are the present ones, or none. Lanes are assigned
-// evenly over `trainers`: no two trainers differ by more than one lane, and as few lanes as
-// possible change their holder. Holders that are not among `trainers` lose their lanes. If the
-// lanes do not divide evenly, the trainers that have most, or else those named first, get one more.
+// Returns the new holder of each lane. `holders` are the present ones; nullopt: the lane has none.
+// Lanes are assigned evenly over `trainers`: the numbers of lanes of two trainers differ by at most
+// one, and as few lanes as possible change their holder. Holders that are not among `trainers` lose
+// their lanes. If the lanes do not divide evenly, the trainers that have most, or else those named
+// first, get one more. Without trainers no lane has a holder.
 //
-// The lanes that a trainer keeps are spread over those that it had: gradients are added in the
-// order of the lanes, so the other trainers would have to wait for one that has many neighbouring
-// lanes. Without trainers no lane has a holder.
+// A trainer that must give up lanes keeps some from all over its range. Gradients are added in the
+// order of the lanes, so a trainer with many neighbouring lanes would make the others wait.
 std::vector<std::optional<TrainerId>> AssignLanes(std::span<const std::optional<TrainerId>> holders,
                                                   std::span<const TrainerId> trainers);
 

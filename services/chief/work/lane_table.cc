@@ -13,7 +13,7 @@
 namespace capstan::chief {
 namespace {
 
-// A lease names so many tasks ahead; more are sent when fewer than kTasksLow are left.
+// A lease names this many tasks ahead; more are sent when fewer than kTasksLow are left.
 constexpr uint64_t kTasksAhead = 8;
 constexpr uint64_t kTasksLow = 4;
 
@@ -100,7 +100,7 @@ ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::Le
     TakeDone(l, done, result);
     if (done.ordinal() <= lane->done) continue;
     // The tasks before this one were reported to an earlier chief, which ended before it had stored
-    // that. The lane is taken back: its next holder reads those tasks again, and reports them.
+    // that. The lane is revoked: its next holder reads those tasks again, and reports them.
     SetHolder(l, std::nullopt);
     return result;
   }
@@ -128,8 +128,8 @@ std::optional<WorkName> LaneTable::NameOf(std::span<const TrainerId> trainers,
   return NameOf(*lane);
 }
 
-// INVALID_ARGUMENT: numbers that a lane cannot have reached. Its holder knows only so many tasks
-// ahead, and offers one of their batches a round.
+// INVALID_ARGUMENT: numbers that a lane cannot have reached. Its holder knows only a few tasks
+// ahead, and contributes one of their batches per round.
 absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
   const Lane& lane = lanes_[l];
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
@@ -137,7 +137,7 @@ absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
     CAPSTAN_RETURN_IF_ERROR(
         CheckNumbers(sequence_.task(PlaceOf(l, done.ordinal())), batch_size_, done));
   }
-  // For an honest report this looks at one task at most.
+  // For an honest report this examines at most one task.
   const uint64_t most = MostCursor(l, report.batches_done());
   if (report.batches_done() <= most) return CheckRound(l, report);
   return absl::InvalidArgumentError(
@@ -146,7 +146,7 @@ absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
 }
 
 // Returns the highest cursor that a lane can have by now, whatever was reported of it. Stops
-// looking at tasks once the result is at least `asked`.
+// examining tasks once the result is at least `asked`.
 uint64_t LaneTable::MostCursor(size_t l, uint64_t asked) {
   const Lane& lane = lanes_[l];
   uint64_t most = std::max(lane.cursor, lane.done_cursor);
@@ -165,7 +165,7 @@ uint64_t LaneTable::MostCursor(size_t l, uint64_t asked) {
 absl::Status LaneTable::CheckRound(size_t l, const v1::LeaseReport& report) {
   if (report.round() <= rounds_ + 1) return absl::OkStatus();
   const uint64_t closed = report.round() - 1;
-  // Mostly each lane is in each round: then its own batches suffice.
+  // Usually each lane is in each round: then its own batches suffice.
   uint64_t most = rounds_without_batches_ + report.batches_done();
   for (size_t i = 1; i < lanes_.size() && most < closed; ++i) {
     const size_t other = (l + i) % lanes_.size();
@@ -180,7 +180,7 @@ absl::Status LaneTable::CheckRound(size_t l, const v1::LeaseReport& report) {
 
 void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportResult& result) {
   Lane& lane = lanes_[l];
-  // Reports are repeated until they are answered: passes over what is known.
+  // Reports are repeated until they are answered: skips what is known.
   if (done.ordinal() != lane.done || lane.done == lane.tasks) return;
   const Place place = PlaceOf(l, lane.done);
   epochs_.Done(sequence_, place, done.examples());
@@ -254,8 +254,8 @@ void LaneTable::Restore(const v1::TaskProgress& progress) {
     lane.done_examples = saved.done_examples();
     lane.cursor = std::max(saved.cursor(), saved.done_cursor());
     Count(l);
-    // The coordinator may know that the lane has ended when the chief does not know of all its
-    // tasks: then the chief is told of the end again.
+    // The coordinator may know that the lane has ended although the chief does not know of all its
+    // tasks: then the end is reported to the chief again.
     lane.ended = saved.ended() && lane.done == tasks;
     if (lane.ended) ++ended_;
     for (uint32_t epoch = 0; epoch < sequence_.epochs(); ++epoch) {

@@ -1,4 +1,4 @@
-// The leases of tasks that trainers hold now.
+// The leases of tasks that trainers hold at present.
 #ifndef CAPSTAN_CHIEF_WORK_LEASE_BOOK_H_
 #define CAPSTAN_CHIEF_WORK_LEASE_BOOK_H_
 
@@ -13,8 +13,8 @@
 
 namespace capstan::chief {
 
-// A lease, and what its worker has reported last. `examples` and `loss_sum` begin at 0 under each
-// generation.
+// A lease, and what its worker has last reported of it. `examples` and `loss_sum` start at 0 under
+// each generation.
 struct HeldLease {
   v1::Lease lease;
   uint64_t batches_done = 0;  // How many leading batches of the task are settled.
@@ -31,11 +31,11 @@ class LeaseBook {
   // valid until the next call that is not const.
   HeldLease* Find(std::span<const TrainerId> trainers, const Generation& generation);
 
-  // Remove one or all leases of a trainer, and return them. Remove REQUIRES that the trainer holds
-  // the lease.
+  // Remove one lease or all leases of a trainer, and return them. Remove REQUIRES that the trainer
+  // holds the lease.
   HeldLease Remove(TrainerId trainer, const Generation& generation);
   std::vector<HeldLease> RemoveAll(TrainerId trainer);
-  std::vector<HeldLease> Clear();  // Returns all leases, by trainer.
+  std::vector<HeldLease> Clear();  // Removes and returns all leases, ordered by trainer.
 
   // Returns the leases of a trainer in the order in which they were added.
   std::span<const HeldLease> Of(TrainerId trainer) const;
@@ -43,7 +43,7 @@ class LeaseBook {
   size_t holders() const { return held_.size(); }  // How many trainers hold a lease.
 
  private:
-  absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // Never empty.
+  absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // No vector is empty.
   size_t size_ = 0;
 };
 

@@ -52,7 +52,7 @@ bool Progress::TakeCurveDue(absl::Time now) {
 double Progress::examples_per_second() const {
   if (samples_.size() < 2) return 0;
   const double seconds = absl::ToDoubleSeconds(samples_.back().at - samples_.front().at);
-  // Settle() may have set fewer than there seemed to be.
+  // Settle() may have set a lower number than was estimated before.
   if (seconds <= 0 || samples_.back().examples < samples_.front().examples) return 0;
   return static_cast<double>(samples_.back().examples - samples_.front().examples) / seconds;
 }

@@ -1,4 +1,4 @@
-// How far the job is, how fast it goes, and its recent training loss.
+// How far the job has come, its speed, and its recent training loss.
 #ifndef CAPSTAN_CHIEF_WORK_PROGRESS_H_
 #define CAPSTAN_CHIEF_WORK_PROGRESS_H_
 
@@ -11,7 +11,7 @@
 namespace capstan::chief {
 
 struct ProgressOptions {
-  uint64_t loss_window = 1;  // Examples over which the loss is averaged, exponentially.
+  uint64_t loss_window = 1;  // Examples over which the loss is (exponentially) averaged.
   absl::Duration rate_window = absl::Seconds(10);
 };
 
@@ -23,34 +23,34 @@ class Progress {
   // Takes in the number of newly settled examples, and the sum of their losses.
   void AddLoss(uint64_t examples, double loss_sum);
 
-  // Sets the totals as of `now`. Examples never go back, for the learning rate follows them. Steps
-  // go back if workers have reported rounds that the coordinator has not closed.
+  // Sets the totals as of `now`. A smaller number of examples is ignored, because learning rates
+  // follow it. Steps may decrease, if workers have reported rounds that the coordinator has not
+  // closed.
   void Update(uint64_t examples, uint64_t steps, absl::Time now);
 
-  // All is done: sets the exact number of examples. Until then totals count each batch of an open
-  // task as a full one.
+  // Training is complete: sets the exact number of examples. Until then each batch of an unfinished
+  // task counts as a full one.
   void Settle(uint64_t examples) { examples_ = examples; }
 
-  // Returns true, and counts the point as written, when the learning curve is to get a point: every
-  // second at first, later whenever a hundredth of the elapsed time has passed, so that a curve has
-  // at most a few hundred points per order of magnitude.
+  // Returns true if a point should be added to the learning curve, and assumes that it is. A point
+  // is due every second at first, and later whenever a hundredth of the elapsed time has passed, so
+  // that a curve has at most a few hundred points per order of magnitude.
   bool TakeCurveDue(absl::Time now);
 
   uint64_t examples() const { return examples_; }
   uint64_t steps() const { return steps_; }
-  // The mean loss over the last examples. Nothing before the first AddLoss: neither a checkpoint
-  // nor the chief's state keeps it.
+  // The mean loss over the last examples. nullopt before the first AddLoss: it is not part of a
+  // checkpoint or the chief's state.
   std::optional<double> loss() const;
-  // The least loss() so far, from when it was averaged over half of loss_window; 0 before that.
+  // The lowest loss() so far, considered once it is averaged over half of loss_window; 0 before.
   double least_loss() const { return least_loss_; }
   double examples_per_second() const;
   double elapsed_seconds(absl::Time now) const { return absl::ToDoubleSeconds(now - started_); }
 
-  // Goes on from what a checkpoint or the chief's state says. Here examples may go back.
+  // Continues from a checkpoint or the chief's state. Here the number of examples may decrease.
   void Restore(uint64_t examples, uint64_t steps, absl::Time now);
 
-  // Starts the clock of elapsed_seconds, when training starts. It has run for `before` under
-  // earlier chiefs.
+  // Training starts: begins to count elapsed_seconds, at `before`, the time under earlier chiefs.
   void Start(absl::Time now, absl::Duration before = absl::ZeroDuration()) {
     started_ = now - before;
   }
@@ -65,8 +65,8 @@ class Progress {
   absl::Time started_;
   uint64_t examples_ = 0;
   uint64_t steps_ = 0;
-  double loss_ = 0;    // Decayed sum over
-  double weight_ = 0;  // this many examples.
+  double loss_ = 0;    // Decayed sum of the losses of
+  double weight_ = 0;  // this (decayed) number of examples.
   double least_loss_ = 0;
   std::deque<Sample> samples_;
   absl::Time curve_due_ = absl::InfinitePast();

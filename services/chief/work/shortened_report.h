@@ -1,5 +1,5 @@
-// The texts in workers' reports are shown, logged and kept, so they are cut to a bounded length. A
-// report is not refused because its texts are long.
+// Limits the length of the texts in workers' reports, which are displayed, logged and stored. A
+// report is shortened rather than refused.
 #ifndef CAPSTAN_CHIEF_WORK_SHORTENED_REPORT_H_
 #define CAPSTAN_CHIEF_WORK_SHORTENED_REPORT_H_
 
@@ -10,7 +10,7 @@
 namespace capstan::chief {
 
 // Returns the report with "..." where long texts were cut, and only the first examples of bad
-// records. Nothing: the report needs no cut.
+// records; nullopt if nothing had to be cut.
 std::optional<v1::LeaseReport> Shortened(const v1::LeaseReport& report);
 
 }  // namespace capstan::chief

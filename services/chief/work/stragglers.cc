@@ -6,10 +6,11 @@
 namespace capstan::chief {
 namespace {
 
-// An Update counts for so much time at most: nothing is known of a longer time without one.
+// An Update counts for at most this time, as nothing is known of a longer time without one.
 constexpr absl::Duration kMaxStep = absl::Seconds(1);
 
-// Returns the lower one of the two in the middle: of two workers, the faster one sets the norm.
+// Returns the lower of the two values in the middle: of two workers, the faster one is the
+// standard.
 double LowerMedian(const std::vector<std::pair<std::string, double>>& step_seconds) {
   std::vector<double> values;
   for (const auto& [name, seconds] : step_seconds) values.push_back(seconds);

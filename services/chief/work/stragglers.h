@@ -1,5 +1,5 @@
-// Finds the stragglers: workers whose step takes more than twice the median step, on average over
-// some time.
+// Finds the stragglers: workers whose step times, averaged over some time, are more than twice the
+// median.
 #ifndef CAPSTAN_CHIEF_WORK_STRAGGLERS_H_
 #define CAPSTAN_CHIEF_WORK_STRAGGLERS_H_
 
@@ -15,12 +15,13 @@
 namespace capstan::chief {
 
 struct StragglerOptions {
-  double factor = 2;       // A straggler takes more than so many times the median, on average,
-  double recovered = 1.5;  // until it is below this again.
-  // A step counts at most as so many medians, so that a short hiccup has no effect.
+  // A worker is a straggler when its average step takes more than `factor` medians,
+  double factor = 2;
+  double recovered = 1.5;  // and until it takes less than this many.
+  // A single step counts as at most this many medians, so that a short hiccup has no effect.
   double most = 3;
   absl::Duration average;  // Time constant of the exponential moving average.
-  // After it a straggler counts as none, for a worker without work cannot show that it has
+  // After this time a straggler is cleared, because a worker without work cannot show that it has
   // recovered.
   absl::Duration probation;
 };
@@ -30,8 +31,8 @@ class Stragglers {
  public:
   explicit Stragglers(StragglerOptions options) : options_(options) {}
 
-  // Takes in the step times of all live workers that have one, by name. Returns the names of
-  // workers that have just become stragglers. Forgets workers that are not named.
+  // Takes in the step times of all live workers that have one, by worker name. Returns the names of
+  // the workers that have just become stragglers. Forgets workers that are not named.
   std::vector<std::string> Update(const std::vector<std::pair<std::string, double>>& step_seconds,
                                   absl::Time now);
 

@@ -1,4 +1,4 @@
-// The highest numbers that a report of a task can truthfully contain.
+// Upper bounds of the numbers in a report of a task, by which false reports are recognized.
 #ifndef CAPSTAN_CHIEF_WORK_TASK_LIMITS_H_
 #define CAPSTAN_CHIEF_WORK_TASK_LIMITS_H_
 
@@ -10,14 +10,15 @@
 
 namespace capstan::chief {
 
-// Returns a bound of the records of a task: each record begins at a byte of its own, or is one of
-// those that the task names by number. 2^40 if the task's end is not known.
+// Returns an upper bound of the records of a task: each record begins at a byte of its own, or is
+// one of those that the task names by number. 2^40 if the task's end is not known.
 uint64_t MostRecords(const v1::Task& task);
 
-// Returns a bound of the batches of a task: all are full but the last one, which may be empty.
+// Returns an upper bound of the batches of a task: all but the last, which may be empty, are full.
 uint64_t MostBatches(const v1::Task& task, uint64_t batch_size);
 
-// INVALID_ARGUMENT: more batches, examples or bad records than the task can have.
+// Return INVALID_ARGUMENT if `report` or `done` has more batches, examples or bad records than the
+// task can have.
 absl::Status CheckNumbers(const v1::Task& task, uint64_t batch_size, const v1::LeaseReport& report);
 absl::Status CheckNumbers(const v1::Task& task, uint64_t batch_size, const v1::LaneTaskDone& done);
 

@@ -135,7 +135,7 @@ ReportResult TaskQueue::Adopt(const v1::LeaseReport& report) {
   if (!position || (adopted_below_ && *position >= *adopted_below_)) return {};
   BeginUntil(*position + 1);
   const auto open = open_.find(stream);
-  // The task is done, or another has it.
+  // The task is done, or another trainer holds it.
   if (open == open_.end() || !returned_.contains(stream)) return {};
   const bool old =
       GenerationFromProto(report.generation()) < GenerationFromProto(open->second.generation);
@@ -153,7 +153,7 @@ ReportResult TaskQueue::Adopt(const v1::LeaseReport& report) {
   Add(std::move(lease));
   const TrainerId trainer{report.trainer()};
   ReportResult result = Report({&trainer, 1}, report);
-  result.examples = 0;  // How many of them an earlier chief has counted is not known.
+  result.examples = 0;  // An earlier chief has counted an unknown number of them.
   result.loss_sum = 0;
   return result;
 }
@@ -216,7 +216,7 @@ void TaskQueue::Restore(const v1::TaskProgress& progress) {
   epochs_.Restore(sequence_, std::move(done), visit_done, progress);
 }
 
-// Returns how many tasks of each epoch lie before `position` in the sequence.
+// Returns how many tasks of each epoch are before `position` in the sequence.
 std::vector<uint64_t> TaskQueue::TasksBelow(uint64_t position) const {
   const uint64_t tasks = sequence_.tasks().size();
   std::vector<uint64_t> below(sequence_.epochs(), 0);

@@ -1,5 +1,5 @@
 // The tasks of an asynchronous job. They are leased one by one in the order of the sequence. A task
-// that is returned is leased again from its first batch that is not settled. Each is done once.
+// that is returned to the queue is leased again from its first unsettled batch. Each is done once.
 #ifndef CAPSTAN_CHIEF_WORK_TASK_QUEUE_H_
 #define CAPSTAN_CHIEF_WORK_TASK_QUEUE_H_
 
@@ -26,29 +26,31 @@ class TaskQueue {
  public:
   TaskQueue(TaskSequence sequence, uint32_t batch_size);
 
-  // Leases a task to `trainer`: if `returned`, the first returned task that `avoid` allows it to
-  // have, otherwise the next task of the sequence. Nothing if there is none to give.
+  // Leases a task to `trainer`: if `returned` is true, the first returned task that `avoid` does
+  // not exclude, if any; otherwise the next task of the sequence. Returns nullopt if there is none.
   std::optional<v1::Lease> Grant(TrainerId trainer, Generations& generations, bool returned = true,
                                  const Avoid& avoid = nullptr);
 
-  // Returns the work of the lease with `generation`; nothing if none of `trainers` holds it.
+  // Returns the work of the lease with `generation`; nullopt if none of `trainers` holds it.
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
+  // Returns the work of a lease that may be adopted (see Adopt); nullopt if it is not one of a
+  // task.
   std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
 
-  // Takes in a report by the worker of `trainers`. Changes nothing unless one of them holds the
-  // lease. Numbers that the task cannot have make it a failure.
+  // Takes in a report by the worker of `trainers`. Ignored unless one of them holds the lease. A
+  // report with numbers that the task cannot have counts as a failure.
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
 
   // Takes in a report of a lease that an earlier chief has granted and this one does not know. If
-  // it is finished, the task is done. Otherwise the trainer holds the lease from now on. Changes
-  // nothing if the task is done, is held by another, or was leased again in a later generation and
-  // is not finished.
+  // the report says that the task is finished, it is done; otherwise the trainer holds the lease
+  // from now on. Ignored if the task is done, if another trainer holds it, or if the report is not
+  // of a finished task and this has been leased again in a later generation.
   ReportResult Adopt(const v1::LeaseReport& report);
-  // From now on Adopt changes nothing for tasks that are not known by now to have been begun.
+  // From now on Adopt ignores tasks that are not known to have been begun.
   void AdoptOnlyBegun();
 
-  // Write and read what a checkpoint or the chief's state keeps. Restore REQUIRES that nothing is
-  // leased.
+  // Write to and read from the progress in a checkpoint or the chief's state. Restore REQUIRES that
+  // nothing is leased.
   void Save(v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
   // Returns true if the task of `stream` is done.
@@ -83,8 +85,8 @@ class TaskQueue {
 
   TaskSequence sequence_;
   uint64_t batch_size_;
-  uint64_t next_ = 0;  // Position in the sequence of the next task that was never leased.
-  std::optional<uint64_t> adopted_below_;  // Adopt takes only positions below it.
+  uint64_t next_ = 0;  // The position in the sequence of the first task that was never leased.
+  std::optional<uint64_t> adopted_below_;  // If set, Adopt takes only positions below it.
   std::map<StreamId, Open> open_;
   uint64_t open_batches_ = 0;           // The sum of the prefixes in open_.
   std::map<StreamId, Place> returned_;  // The streams of open_ that nobody holds.

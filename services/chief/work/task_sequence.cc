@@ -64,7 +64,7 @@ std::vector<uint32_t> TaskSequence::MakeOrder(uint32_t epoch) const {
   std::vector<uint32_t> order(tasks_.size());
   std::iota(order.begin(), order.end(), 0u);
   if (!options_.shuffle) return order;
-  // Fisher and Yates; the modulo's bias is below tasks / 2^64.
+  // Fisher-Yates shuffle; the modulo's bias is below tasks / 2^64.
   for (size_t i = order.size(); i > 1; --i) {
     const uint64_t draw = Draw(options_.seed, kShuffleStream + epoch, i);
     std::swap(order[i - 1], order[draw % i]);

@@ -1,4 +1,4 @@
-// The training work of a job: tasks where every part is asynchronous, lanes where one is not.
+// The training work of a job: tasks if all its parts are asynchronous, otherwise lanes.
 #ifndef CAPSTAN_CHIEF_WORK_WORK_H_
 #define CAPSTAN_CHIEF_WORK_WORK_H_
 
@@ -32,14 +32,14 @@ class Work {
   LaneTable* lanes() { return std::get_if<LaneTable>(&work_); }
   bool has_lanes() const { return std::holds_alternative<LaneTable>(work_); }
 
-  // The functions that TaskQueue and LaneTable have in common: see there.
+  // These forward to the function of the same name of TaskQueue or LaneTable.
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
   ReportResult Adopt(const v1::LeaseReport& report);
   // See TaskQueue. Does nothing in a job with lanes.
   void AdoptOnlyBegun();
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
-  // Returns the work that `report` names, of a lease that may be adopted. Nothing if it is not of
-  // this job's kind of training work, or of a lane that the job lacks.
+  // Returns the work of the lease in `report`, which may be adopted. Returns nullopt if it is not
+  // of this job's kind of training work, or names a lane that the job does not have.
   std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
   void Save(v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
@@ -48,7 +48,7 @@ class Work {
   void ReleaseAll();
   std::vector<v1::Lease> LeasesOf(TrainerId trainer) const;
   bool Holds(TrainerId trainer) const;
-  // The trainers for which the result of Holds may have changed.
+  // Records the trainers for which the result of Holds may have changed.
   HolderChanges& changes();
   bool all_done() const;
   WorkTotals totals() const;

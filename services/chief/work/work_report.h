@@ -1,4 +1,4 @@
-// What a report of a lease has brought about: the result of TaskQueue, LaneTable and Evaluations.
+// The result of taking in a report of a lease, in TaskQueue, LaneTable or Evaluations.
 #ifndef CAPSTAN_CHIEF_WORK_WORK_REPORT_H_
 #define CAPSTAN_CHIEF_WORK_WORK_REPORT_H_
 
@@ -15,10 +15,10 @@
 
 namespace capstan::chief {
 
-// A task that could not be done.
+// A task that has failed.
 struct TaskFailure {
-  std::string error;      // The worker's words: file and record.
-  bool bad_data = false;  // The worker says that no other can do better.
+  std::string error;      // The worker's message, with file and record.
+  bool bad_data = false;  // The worker says that no other worker could do the task either.
   int attempts = 0;       // How often the task has failed, this time included.
 };
 
@@ -31,22 +31,22 @@ void NoteBadRecords(uint32_t epoch, const Done& done, std::vector<TaskBadRecords
   bad_records.push_back({epoch, done.bad_records(), {examples.begin(), examples.end()}});
 }
 
-// Returns true if the trainer that asks for work is not to get this piece of work.
+// Returns true if the trainer that asks for work should not get this piece of work.
 using Avoid = std::function<bool(const WorkName&)>;
 
 struct ReportResult {
-  bool held = false;   // The trainer holds the lease still: it did not finish, fail or return it.
-  bool known = false;  // It held the lease when it reported; if not, nothing else is set.
+  bool held = false;   // The trainer still holds the lease: it did not finish, fail or return it.
+  bool known = false;  // It held the lease when it reported. If false, no other field is set.
   WorkName work;       // The work of the lease.
-  uint64_t examples = 0;                    // Settled since the last report under this generation.
+  uint64_t examples = 0;                    // Newly settled since the last report of this lease.
   double loss_sum = 0;                      // The sum of their losses.
   std::vector<v1::StreamClose> closes;      // Streams of tasks that are done.
   std::vector<TaskBadRecords> bad_records;  // The bad records of the tasks that have some.
   std::optional<TaskFailure> failure;
 };
 
-// Adds to `result` what `report` tells beyond what was heard of its lease before, and makes it what
-// has been heard. `heard` has `examples` and `loss_sum`, as reported under this generation.
+// Writes to `result` what `report` adds to earlier reports of its lease, and updates `heard`: the
+// `examples` and `loss_sum` reported so far under this generation.
 template <typename Heard>
 void TakeInTrained(const v1::LeaseReport& report, Heard& heard, ReportResult& result) {
   result.examples = report.examples() - std::min(heard.examples, report.examples());
@@ -55,7 +55,7 @@ void TakeInTrained(const v1::LeaseReport& report, Heard& heard, ReportResult& re
   heard.loss_sum = report.loss_sum();
 }
 
-// How much work is done. Each record counts once, however often its task was leased.
+// How much work is done. Each record counts once, no matter how often its task was leased.
 struct WorkTotals {
   uint64_t examples = 0;
   uint64_t steps = 0;  // Tasks: settled batches. Lanes: closed rounds, as far as known.

@@ -1,4 +1,4 @@
-// Ways to answer a call of a shard: at once, or before pulls that it has released.
+// Answer a call of a shard: at once, or before the pulls that it has released.
 #ifndef CAPSTAN_PS_DOOR_ANSWERS_H_
 #define CAPSTAN_PS_DOOR_ANSWERS_H_
 
@@ -19,8 +19,8 @@
 
 namespace capstan::ps {
 
-// Makes the status that the caller gets. A hint when to call again, if `status` has one, goes into
-// the trailing metadata.
+// Returns the status that the caller gets. If `status` has a hint when to retry, the hint is sent
+// in the trailing metadata.
 inline grpc::Status AtTheDoor(grpc::CallbackServerContext& context, const absl::Status& status) {
   const absl::Duration wait = RetryAfter(status);
   if (wait > absl::ZeroDuration()) {
@@ -36,7 +36,7 @@ inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context,
   return reactor;
 }
 
-// Answers with `result`, which a handler has returned.
+// Answers with the `result` of a handler.
 template <typename Reply>
 grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
                                      absl::StatusOr<Reply> result, Reply& reply) {
@@ -44,8 +44,8 @@ grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
   return Answer(context, result.status());
 }
 
-// Reads the request of a call whose method takes and gives raw bytes. INVALID_ARGUMENT: the bytes
-// are none.
+// Parses the request of a call whose method takes and returns raw bytes. INVALID_ARGUMENT: the
+// bytes are not such a message.
 inline absl::Status Read(grpc::ByteBuffer bytes, google::protobuf::Message& request) {
   using Bytes = grpc::SerializationTraits<google::protobuf::Message>;
   if (Bytes::Deserialize(&bytes, &request).ok()) return absl::OkStatus();
@@ -60,15 +60,15 @@ void Write(const Reply& answer, grpc::ByteBuffer& reply) {
   CAPSTAN_CHECK(grpc::SerializationTraits<Reply>::Serialize(answer, &reply, &own_buffer).ok());
 }
 
-// The reactor of a push. It holds the pulls that the push has released, and lets them go on when
-// the push's own answer is on the way (OnDone). Deletes itself.
+// The reactor of a push. It holds the pulls that the push has released, and lets them continue when
+// the push's own answer has been sent (OnDone). Deletes itself.
 class PushReactor final : public grpc::ServerUnaryReactor {
  public:
   explicit PushReactor(ReleasedPulls released) : released_(std::move(released)) {}
   void OnDone() override { delete this; }
 
-  // If no pull goes on, OnDone is short, and gRPC need not wake another thread for it. gRPC calls
-  // this function internal, but offers no other way to say so.
+  // If no pull was released, OnDone is short, and gRPC need not wake another thread for it. gRPC
+  // calls this function internal, but there is no other way to say so.
   bool InternalInlineable() override { return released_.empty(); }
 
  private:

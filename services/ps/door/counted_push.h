@@ -12,8 +12,8 @@
 
 namespace capstan::ps {
 
-// One push, counted from when all of it has arrived until it is answered. Copies of this object
-// stand for the same push.
+// One push, counted from when it has arrived completely until it is answered. Copies of this object
+// refer to the same push.
 class CountedPush {
  public:
   // `metrics` must outlive this object. `bytes`: the size of the request.
@@ -21,7 +21,7 @@ class CountedPush {
     metrics_.AddInFlight(1);
   }
 
-  // The push has been answered. Call this once, on any of the copies.
+  // The push has been answered. Must be called once, on any of the copies.
   void End(const absl::Status& status, size_t reply_bytes) const {
     if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
     metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin_, bytes_,

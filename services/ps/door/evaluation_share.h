@@ -1,4 +1,4 @@
-// How many threads of a shard evaluation may take while other calls wait for one.
+// Limits the threads of a shard that evaluation pulls may use while other calls wait for a thread.
 #ifndef CAPSTAN_PS_DOOR_EVALUATION_SHARE_H_
 #define CAPSTAN_PS_DOOR_EVALUATION_SHARE_H_
 
@@ -13,7 +13,7 @@ namespace capstan::ps {
 // Counts the evaluation pulls that are being carried out. *Thread-safe*.
 class EvaluationShare {
  public:
-  // While no more calls than this wait for a thread, evaluation has no limit.
+  // While at most this many calls wait for a thread, evaluation has no limit.
   static constexpr int64_t kFewWaiting = 16;
 
   // `threads`: how many threads carry out calls. Evaluation gets at most half of them, but at least
@@ -23,8 +23,8 @@ class EvaluationShare {
   EvaluationShare(const EvaluationShare&) = delete;
   EvaluationShare& operator=(const EvaluationShare&) = delete;
 
-  // An evaluation pull is being carried out until this object is destroyed. The share must outlive
-  // it.
+  // An evaluation pull counts as being carried out until its Turn is destroyed. The share must
+  // outlive it.
   class Turn {
    public:
     explicit Turn(std::atomic<int>& at_work) : at_work_(at_work) {}
@@ -37,7 +37,7 @@ class EvaluationShare {
   };
 
   // Asks to carry out an evaluation pull while `waiting` calls wait for a thread. Returns null if
-  // the pull has to come again later.
+  // the pull has to be retried later.
   std::unique_ptr<Turn> Begin(int64_t waiting) {
     const int before = at_work_.fetch_add(1, std::memory_order_relaxed);
     auto turn = std::make_unique<Turn>(at_work_);

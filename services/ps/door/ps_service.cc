@@ -36,14 +36,15 @@ absl::Duration PatienceOf(const grpc::CallbackServerContext& context) {
   return std::min(absl::FromChrono(context.deadline()) - absl::Now(), kLongestWait);
 }
 
-// Puts the answer of a call into what gRPC sends.
+// Serializes the answer of a call into gRPC's reply.
 template <typename Reply>
 void Put(Reply answer, Reply& reply) {
   reply = std::move(answer);
 }
 void Put(const AnyMessage& answer, grpc::ByteBuffer& reply) { Write(*answer, reply); }
 
-// Makes what answers a call: it puts the reply into `*reply`, and ends the call by `reactor`.
+// Returns the function that answers a call: it writes the reply to `*reply`, and finishes
+// `reactor`.
 template <typename Reactor, typename Reply>
 auto AnswerInto(Reply* reply, Reactor reactor, grpc::CallbackServerContext& context) {
   return [reply, reactor = std::move(reactor), &context](auto answer) {
@@ -52,8 +53,8 @@ auto AnswerInto(Reply* reply, Reactor reactor, grpc::CallbackServerContext& cont
   };
 }
 
-// Begins a call that may wait at the coordinator of `served`, and has it forgotten when the call is
-// cancelled. begin(door, done) begins it, and returns its name if it waits.
+// Begins a call that may wait at the coordinator of `served`, and makes it be forgotten if the call
+// is cancelled. begin(door, done) begins it, and returns its id if it waits.
 template <typename Reply, typename Begin>
 grpc::ServerUnaryReactor* Park(grpc::CallbackServerContext& context, Reply* reply,
                                const ServedShard* served, Begin begin) {
@@ -71,7 +72,7 @@ grpc::ServerUnaryReactor* Park(grpc::CallbackServerContext& context, Reply* repl
 
 }  // namespace
 
-// As generated code would do it, method by method, for one that takes raw bytes.
+// Does what generated code would do, method by method, for a method that takes raw bytes.
 PsService::PsService(ShardMetrics& metrics, const Tls* tls) : metrics_(metrics), tls_(tls) {
   using Raw = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
   const google::protobuf::ServiceDescriptor& service =
@@ -247,7 +248,8 @@ PsService::Reactor* PsService::TakePartition(Context* context,
   return AnswerWith(*context, Take(*context, *request), *reply);
 }
 
-// Without a shard yet, or a view that names the sender, the door or what is behind it refuses.
+// Without a shard, or a view that names the sender, the ShardDoor or the shard's parts refuse the
+// call.
 absl::StatusOr<v1::TakePartitionReply> PsService::Take(
     const Context& context, const v1::TakePartitionRequest& request) const {
   const ServedShard* const at = served();

@@ -1,5 +1,5 @@
-// Which hosts have opened sessions of pushes: a shard keeps a bounded number of sessions for an
-// hour, and one host gets no more than a share of them, so that others find room.
+// Limits the sessions of pushes: a shard keeps a limited number of sessions for an hour, and one
+// host gets at most a share of them, so that there is room for others.
 #ifndef CAPSTAN_PS_DOOR_SESSION_SHARES_H_
 #define CAPSTAN_PS_DOOR_SESSION_SHARES_H_
 
@@ -17,12 +17,12 @@ namespace capstan::ps {
 // *Thread-safe*.
 class SessionShares {
  public:
-  // Keeps at most `limit` sessions, and of one host half of that, each until it has been silent for
-  // `ttl`.
+  // Keeps at most `limit` sessions, and at most half as many of one host, each until it was silent
+  // for `ttl`.
   SessionShares(size_t limit, absl::Duration ttl) : limit_(limit), ttl_(ttl) {}
 
-  // A push of `session` has come from `host`. Returns false if the session is new and there is no
-  // room for it, among all or among those of this host.
+  // A push of `session` has come from `host`. Returns false if the session is new and would exceed
+  // the limit of all sessions or of this host.
   bool Takes(StreamId session, const std::string& host, absl::Time now) {
     absl::MutexLock lock(&mu_);
     if (const auto found = sessions_.find(session); found != sessions_.end()) {
@@ -48,8 +48,8 @@ class SessionShares {
   }
 
   void ForgetSilent(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    // At most once a second: otherwise a host that asks for too many sessions would have all
-    // sessions looked at each time.
+    // At most once a second: otherwise each call of a host that asks for too many sessions would
+    // iterate over all sessions.
     if (now - looked_ < absl::Seconds(1)) return;
     looked_ = now;
     absl::erase_if(sessions_, [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

@@ -15,16 +15,16 @@ namespace capstan::ps {
 namespace {
 
 // The shard ends waits a little before the caller's patience does, so that the answer still reaches
-// the caller although the shard looks at waits only once a tick. A hundredth more, for gRPC tells a
-// server of its caller's patience rounded up: below 10 s to 10 ms, below 100 s to 100 ms, and above
-// that to a second (Timeout::FromMillis of its chttp2 transport).
+// the caller although the shard checks waits only once per tick. A hundredth more, because gRPC
+// tells a server its caller's patience rounded up: below 10 s to 10 ms, below 100 s to 100 ms, and
+// above that to a second (Timeout::FromMillis of its chttp2 transport).
 absl::Time EndOfWait(const Shard& shard, absl::Duration patience) {
   return shard.clock().Now() + patience - 2 * Shard::kTick - patience / 100;
 }
 
-// Each lane is told the commit, although a worker with many lanes hears it as many times: they wait
-// at once, so that none can say, when it asks, what another one will have heard, and for a gradient
-// that goes to all shards 12 KB, with a thousand lanes, are little.
+// Each lane is sent the commit, although a worker with many lanes gets it many times: its lanes
+// wait at the same time, so none can know when it asks what another one will have received.
+// Compared with a gradient that is sent to all shards, 12 KB, with a thousand lanes, are little.
 v1::OpenRoundReply ToReply(const OpenAnswer& opened) {
   v1::OpenRoundReply reply;
   reply.set_answer(opened.answer);
@@ -46,8 +46,8 @@ v1::HoldRoundsReply ToReply(const HoldAnswer& held) {
   return reply;
 }
 
-// Answers with `reply` once backups have carried out what `replicated` names, or with the error of
-// a pair that has ended.
+// Answers with `reply` once backups have carried out the operations in `replicated`, or with the
+// error of a pair that has ended.
 template <typename Reply>
 void AnswerOnce(ReplicaWait replicated, Reply reply, Answered<Reply> done) {
   std::move(replicated)
@@ -60,7 +60,7 @@ void AnswerOnce(ReplicaWait replicated, Reply reply, Answered<Reply> done) {
       });
 }
 
-// ---- orders of the chief: each has its function here, and its line in AllHandlers ----
+// ---- orders of the chief: each has its function here, and its entry in AllHandlers ----
 
 std::optional<WaiterId> HoldRounds(const ShardDoor& door, const AnyMessage& order,
                                    absl::Duration patience, Answered<AnyMessage> done) {
@@ -125,8 +125,8 @@ using Handler = std::function<std::optional<WaiterId>(
 // By the type of the order.
 using Handlers = std::map<const google::protobuf::Descriptor*, Handler>;
 
-// The handler of an order that `carry_out` carries out where the header is `checked`. It is
-// answered once backups have carried out what `carry_out` adds to the ReplicaWait.
+// Returns the handler of an order that `carry_out` carries out if `checked` accepts the header. It
+// is answered once backups have carried out what `carry_out` adds to the ReplicaWait.
 template <typename Request, typename Reply>
 Handlers::value_type Of(
     absl::StatusOr<Reply> (*carry_out)(const ServedShard&, const Request&, ReplicaWait&),

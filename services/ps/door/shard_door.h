@@ -1,6 +1,6 @@
-// The calls of a shard, apart from how they arrive: each has the header of its request checked, and
-// is handed to the part of the shard that it is for. A process serves them by gRPC (ps_service); a
-// simulated one, through the network of the simulation.
+// The calls of a shard, independent of the transport: checks the header of each request, and passes
+// it to the part of the shard that handles it. PsService serves the calls by gRPC; a simulated
+// process, through the network of the simulation.
 #ifndef CAPSTAN_PS_DOOR_SHARD_DOOR_H_
 #define CAPSTAN_PS_DOOR_SHARD_DOOR_H_
 
@@ -26,7 +26,7 @@
 
 namespace capstan::ps {
 
-// The objects that calls are handed to. All must outlive the calls under way.
+// The objects that handle the calls. All must outlive the calls under way.
 struct ServedShard {
   Shard& shard;
   Saver& saver;
@@ -36,30 +36,30 @@ struct ServedShard {
   Replicator& replicator;
 };
 
-// Takes the answer to a call: once, within the call or later, on any thread.
+// Receives the answer to a call: exactly once, within the call or later, on any thread.
 template <typename Reply>
 using Answered = absl::AnyInvocable<void(absl::StatusOr<Reply>)>;
 
 // A call that may wait is answered within its caller's `patience`. The methods for such calls
-// return the name of the call while it waits, and nullopt if it has been answered. *Thread-safe*.
+// return the id of the waiting call, and nullopt if it has been answered. *Thread-safe*.
 class ShardDoor {
  public:
-  // `served` must outlive the object and its calls. Null: the shard does not know its job yet, and
+  // `served` must outlive this object and its calls. Null: the shard does not know its job yet, and
   // each call is answered UNAVAILABLE.
   explicit ShardDoor(const ServedShard* served) : served_(served) {}
 
   // Return the shard, if it may carry out a request with this header: one that reads or changes
-  // parameters; an order of the chief; an order to load, which need not be of the timeline that the
-  // shard serves.
+  // parameters; an order of the chief; an order to load, whose timeline need not be the one that
+  // the shard serves.
   absl::StatusOr<Shard*> ForData(const v1::RequestHeader& header) const;
   absl::StatusOr<const ServedShard*> ForOrder(const v1::RequestHeader& header) const;
   absl::StatusOr<const ServedShard*> ForLoad(const v1::RequestHeader& header) const;
 
   // ---- orders of the chief ----
 
-  // Carries out an order: a request of an RPC that the chief may call. What changes parameters is
-  // answered once backups have carried it out, too. Returns a name only if the order waits at the
-  // coordinator. UNIMPLEMENTED: the shard knows no such order.
+  // Carries out an order: a request of an RPC that the chief may call. If it changes parameters, it
+  // is answered once backups have carried it out, too. Returns an id only if the order waits at the
+  // coordinator. UNIMPLEMENTED: there is no such order.
   std::optional<WaiterId> Order(const AnyMessage& order, absl::Duration patience,
                                 Answered<AnyMessage> done) const;
 
@@ -83,7 +83,7 @@ class ShardDoor {
                                       absl::Duration patience,
                                       Answered<v1::WatchCountsReply> done) const;
 
-  // Is answered once backups have carried it out.
+  // Answered once backups have carried it out.
   void ReportLane(const v1::ReportLaneRequest& request, Answered<v1::ReportLaneReply> done) const;
 
   // ---- what other shards send ----

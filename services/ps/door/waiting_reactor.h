@@ -17,21 +17,22 @@
 
 namespace capstan::ps {
 
-// Finish() is called exactly once: by who takes the call out of its ParkedCalls. *Thread-safe*.
+// Finish() is called exactly once: by the code that takes the call out of its ParkedCalls.
+// *Thread-safe*.
 class WaitingReactor final : public grpc::ServerUnaryReactor {
  public:
-  // The reactor lives until gRPC is done with it and nobody holds the pointer any more.
+  // The reactor lives until gRPC has finished the call and nobody holds the pointer any more.
   static std::shared_ptr<WaitingReactor> Make() {
     std::shared_ptr<WaitingReactor> reactor(new WaitingReactor);
     reactor->self_ = reactor;
     return reactor;
   }
 
-  // Holds `reservation` as long as gRPC holds the reply. Call it before Finish.
+  // Holds `reservation` as long as gRPC holds the reply. Must be called before Finish.
   void Keep(Reservation reservation) { reservation_ = std::move(reservation); }
 
-  // The call has been parked. `forget` un-parks it, and returns true if it will not be answered. It
-  // is called when the call is cancelled, at once if that has happened already.
+  // The call has been parked. `forget` removes it, and returns true if it will not be answered. It
+  // is called when the call is cancelled, and at once if that has happened already.
   void SetForget(absl::AnyInvocable<bool()> forget) {
     {
       absl::MutexLock lock(&mu_);
@@ -55,8 +56,8 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
     self_.reset();
   }
 
-  // OnDone and OnCancel are short and wait for nobody, so gRPC need not hand them to another thread
-  // first. gRPC calls this function internal, but offers no other way to say so.
+  // OnDone and OnCancel are short and do not block, so gRPC need not pass them to another thread.
+  // gRPC calls this function internal, but there is no other way to say so.
   bool InternalInlineable() override { return true; }
 
  private:
@@ -72,7 +73,7 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
     if (forget && forget()) Finish(grpc::Status::CANCELLED);
   }
 
-  std::shared_ptr<WaitingReactor> self_;  // Stands for gRPC's reference.
+  std::shared_ptr<WaitingReactor> self_;  // Represents gRPC's reference.
   Reservation reservation_;
   absl::Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;

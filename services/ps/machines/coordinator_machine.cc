@@ -71,7 +71,7 @@ absl::StatusOr<CoordinatorAnswers> CoordinatorMachine::Open(const OpenRequest& r
   return answers;
 }
 
-// A lane that has reported waits for the next round; at a barrier that is held, everybody waits.
+// A lane that has reported waits for the next round; at a barrier that is held, everyone waits.
 bool CoordinatorMachine::CanOpen(const Lane& lane) const {
   return !lane.arrived && (round_opened_ || !hold_) && !AtLimit();
 }
@@ -108,7 +108,7 @@ absl::StatusOr<CoordinatorMachine::ReportResult> CoordinatorMachine::Report(
 }
 
 bool CoordinatorMachine::CountEnd(Lane& lane, const LaneReport& report) {
-  // The lane had data in report.round if a gradient of it was counted in that round or later.
+  // The lane had data in report.round if a gradient of it was counted in that round or a later one.
   if (lane.arrived || lane.counted_round >= report.round) return lane.ended;
   if (!std::exchange(lane.ended, true)) ended_.push_back(report.lane);
   return true;
@@ -151,12 +151,12 @@ void CoordinatorMachine::CloseIfEnough() {
 void CoordinatorMachine::AnswerWaiters(CoordinatorAnswers& answers) {
   // Holds are answered first: an answer OPEN below would open the next round and end the barrier.
   if (AtBarrier()) AnswerHolds(answers);
-  // Shards hear that a round is closed before the lanes do, whose requests need them to know it.
+  // Shards learn that a round is closed before the lanes do, as the lanes' requests require that.
   AnswerNews(answers, absl::InfinitePast());
   for (Lane& lane : lanes_) {
     if (!lane.waiter) continue;
     const bool now = lane.ended || CanOpen(lane);
-    if (!now && !AtLimit()) continue;  // At the limit each hears that the last round is closed.
+    if (!now && !AtLimit()) continue;  // At the limit each learns that the last round is closed.
     answers.push_back({lane.waiter->id, now ? AnswerNow(lane) : AnswerWait(lane)});
     lane.waiter.reset();
   }
@@ -168,7 +168,7 @@ CoordinatorAnswer CoordinatorMachine::AnswerTo(const NewsRequest& request) const
   return {request.waiter, std::move(answer)};
 }
 
-// Answers the waiters for whom there are news, and those whose deadline has come by `now`.
+// Answers the waiters for whom there are news, and those whose deadline has passed at `now`.
 void CoordinatorMachine::AnswerNews(CoordinatorAnswers& answers, absl::Time now) {
   std::erase_if(news_waiters_, [&](const NewsRequest& waiter) {
     if (!HasNews(waiter.told) && waiter.deadline > now) return false;

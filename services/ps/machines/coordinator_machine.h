@@ -5,7 +5,7 @@
 //
 // A caller that has to wait is parked under a WaiterId, which the shell chooses, and is answered by
 // a CoordinatorAnswer that a later call returns. At most one caller waits per lane, kMaxHoldWaiters
-// for a barrier, and kMaxNewsWaiters for news of who is in.
+// for a barrier, and kMaxNewsWaiters for news of which lanes are counted.
 #ifndef CAPSTAN_PS_MACHINES_COORDINATOR_MACHINE_H_
 #define CAPSTAN_PS_MACHINES_COORDINATOR_MACHINE_H_
 
@@ -33,22 +33,22 @@ struct OpenAnswer {
   // OPEN: the open round. WAIT: the first round that the lane may still compute.
   uint64_t round = 0;
   RoundCommit closed;   // OPEN, WAIT: the last closed round.
-  uint64_t cursor = 0;  // OPEN, ENDED: number of round commits that held the lane.
+  uint64_t cursor = 0;  // OPEN, ENDED: number of round commits that contain the lane.
   LaneIndex lane{};     // OPEN: the lane, with its generation.
   Generation generation = {};
 };
-// What the coordinator's backup has to know of the open round, beside the rest of CoordinatorState.
+// What the coordinator's backup needs of the open round, beside the rest of CoordinatorState.
 struct OpenRound {
   std::vector<ClosedLane> counted;  // In the order in which the coordinator counted them.
-  std::vector<LaneIndex> ended;     // In the order in which the lanes came to their end.
+  std::vector<LaneIndex> ended;     // In the order in which the lanes reported their end.
   bool opened = false;
   bool held = false;
   bool stalled = false;
   std::pair<uint64_t, uint64_t> order{0, 0};
 };
-// Where the rounds stand. A checkpoint keeps `last` and, of each lane, cursor and `ended`. When the
-// coordinator moves to another shard, fences and counted generations go along. The coordinator's
-// backup is told all of it, with `open`.
+// The state of the rounds. A checkpoint keeps `last` and, for each lane, `cursor` and `ended`. When
+// the coordinator moves to another shard, the fences and counted generations are sent along. The
+// coordinator's backup gets everything, with `open`.
 struct CoordinatorState {
   struct Lane {
     uint64_t cursor = 0;
@@ -62,17 +62,17 @@ struct CoordinatorState {
   std::optional<OpenRound> open = {};
 };
 struct HoldAnswer {
-  // RESOURCE_EXHAUSTED: too many callers wait; CANCELLED: these rounds are over.
+  // RESOURCE_EXHAUSTED: too many callers wait; CANCELLED: the coordinator has ended (Dismiss).
   absl::Status status;
   RoundCommit last;
-  bool ended = false;  // Whether every lane is at its end.
+  bool ended = false;  // Every lane has reached its end.
   std::vector<CoordinatorState::Lane> lanes = {};
 };
 struct NewsAnswer {
-  // RESOURCE_EXHAUSTED: too many callers wait; CANCELLED: these rounds are over.
+  // RESOURCE_EXHAUSTED: too many callers wait; CANCELLED: the coordinator has ended (Dismiss).
   absl::Status status;
   LaneNews news;
-  // The last closed round, if the caller wants it and has been told of another open round.
+  // The last closed round, if the caller asks for commits and knows of another open round.
   std::optional<RoundCommit> closed = {};
 };
 struct CoordinatorAnswer {
@@ -85,20 +85,20 @@ struct OpenRequest {
   WaiterId waiter{};
   LaneIndex lane{};
   Generation generation;
-  absl::Time deadline;  // A caller that still waits then is answered WAIT.
+  absl::Time deadline;  // A caller that still waits at this time is answered WAIT.
 };
 
-// How much of the news a caller has been told.
+// What a caller already knows of the news.
 struct NewsCursor {
-  uint64_t round = 0;  // The round whose counted lanes `counted` is about.
-  size_t counted = 0;  // Lanes counted in `round`.
-  size_t ended = 0;    // Lanes that are at their end.
+  uint64_t round = 0;  // The round to which `counted` refers.
+  size_t counted = 0;  // How many lanes counted in `round` the caller knows.
+  size_t ended = 0;    // How many lanes that have ended the caller knows.
 };
 struct NewsRequest {
   WaiterId waiter{};
   NewsCursor told;
-  absl::Time deadline;  // A caller that still waits then is answered without news.
-  bool commit = false;  // The caller wants the round commit.
+  absl::Time deadline;  // A caller that still waits is answered without news.
+  bool commit = false;  // The caller also asks for the round commit.
 };
 
 struct LaneReport {
@@ -113,50 +113,49 @@ struct LaneReport {
 class CoordinatorMachine {
  public:
   static constexpr size_t kMaxHoldWaiters = 8;
-  // Each shard needs two: it asks for counts, and for commits.
+  // Each shard needs two: one asks for counts, and one for commits.
   static constexpr size_t kMaxNewsWaiters = 2048;
 
   CoordinatorMachine(int lanes, int backup_workers);
   CoordinatorMachine(int backup_workers, const CoordinatorState& state);
 
-  // Opens no round after `max_rounds` rounds; 0, the default: no limit. A caller that is waiting
-  // hears of a new limit only when it asks again.
+  // Opens no round after `max_rounds` rounds; 0, the default: no limit. A caller that is waiting is
+  // not answered because of a new limit; it applies when the caller asks again.
   void SetMaxRounds(uint64_t max_rounds) { max_rounds_ = max_rounds; }
 
-  // A lane runner announces its generation, which from now on fences lower ones off, and asks for
-  // the open round. A runner whose lane has reported waits for the next round. If its generation is
-  // new to the lane, it is answered WAIT at once: its clock (ssp) stands behind, and the round may
+  // A lane runner announces its generation, which from now on fences lower ones, and asks for the
+  // open round. A runner whose lane has reported waits for the next round. If its generation is new
+  // to the lane, it is answered WAIT at once, because its clock (ssp) is behind, and the round may
   // be waiting for that clock. INVALID_ARGUMENT: no such lane; the caller is not parked then.
   [[nodiscard]] absl::StatusOr<CoordinatorAnswers> Open(const OpenRequest& request, absl::Time now);
 
-  // A lane runner reports that every shard has its gradient staged, or that its lane is at its end.
+  // A lane runner reports that its gradient is staged on every shard, or that its lane has ended.
   // INVALID_ARGUMENT: no such lane.
   struct ReportResult {
     v1::ReportLaneReply::Answer answer = v1::ReportLaneReply::ANSWER_UNSPECIFIED;
-    CoordinatorAnswers answers;  // For the callers that the closing of the round released.
+    CoordinatorAnswers answers;  // For callers that waited for the round to close.
   };
   [[nodiscard]] absl::StatusOr<ReportResult> Report(const LaneReport& report);
 
-  // Asks for a round barrier: the open round goes on, but no other opens until Release(). `waiter`
-  // is answered when the open round has closed, or at the deadline. A round that has not closed by
-  // the deadline, because a lane runner has gone or is slow, does not close before Release(), so
-  // the closed rounds stand still in either case. Idempotent.
+  // Asks for a round barrier: the open round continues, but no other opens until Release().
+  // `waiter` is answered when the open round has closed, or at the deadline. If the round has not
+  // closed by the deadline, because a lane runner is gone or slow, it does not close before
+  // Release() either. So no round closes after the answer in any case. Idempotent.
   CoordinatorAnswers Hold(WaiterId waiter, absl::Time deadline);
   CoordinatorAnswers Release();
-  // Hold and Release are orders of the chief, numbered within its term. FAILED_PRECONDITION: a
-  // later order than this one has been taken already.
+  // Records an order of the chief to hold or release, numbered within its term.
+  // FAILED_PRECONDITION: a later order was received before.
   [[nodiscard]] absl::Status TakeOrder(uint64_t term, uint64_t number);
 
-  // Asks whose gradients the open round counts, and which lanes are at their end, beyond what
-  // request.told says that the caller knows. Answered when there is something to tell, or at the
-  // deadline.
+  // Asks which lanes the open round counts and which have ended, beyond what the caller knows
+  // (request.told). It is answered when there is more, or at the deadline.
   CoordinatorAnswers Ask(const NewsRequest& request);
   bool HasNews(const NewsCursor& told) const;
   LaneNews NewsSince(const NewsCursor& told) const;
 
-  // These rounds are over: answers every parked caller, lanes with WAIT, the others with CANCELLED.
+  // The coordinator ends: answers every parked caller, lanes with WAIT, the others with CANCELLED.
   CoordinatorAnswers Dismiss();
-  // Forgets a parked caller that has gone away.
+  // Forgets a parked caller that has cancelled its call.
   void Forget(WaiterId waiter);
 
   // Answers the callers whose deadline has come.
@@ -168,7 +167,7 @@ class CoordinatorMachine {
   // Returns true if any lane is counted in the open round.
   bool counting() const { return !counted_.empty(); }
   CoordinatorState state() const;
-  // state() with the open round, so that another coordinator goes on exactly here.
+  // Returns state() with the open round, from which another coordinator continues exactly here.
   CoordinatorState whole_state() const;
   std::string DebugString() const;
 
@@ -214,7 +213,7 @@ class CoordinatorMachine {
   bool hold_ = false;
   bool stalled_ = false;  // The open round may not close: a hold's deadline came first.
   std::vector<HoldWaiter> hold_waiters_;
-  // What the news tell, in the order in which it came.
+  // The news, in the order in which they came.
   std::vector<ClosedLane> counted_;  // In the open round.
   std::vector<LaneIndex> ended_;
   std::vector<NewsRequest> news_waiters_;

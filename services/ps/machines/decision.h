@@ -1,8 +1,8 @@
-// What a partition's machines answer: the outcome of a gradient, and which gradients to apply.
+// The decisions of a partition's machines: the outcome of a gradient, and which gradients to apply.
 //
-// A gradient is named by a handle, which the caller chooses. Every handle that is given to a
-// machine comes out exactly once: in an Addition, in an Update or in `discarded`, of this call's
-// Decision or of a later one's.
+// A gradient is identified by a handle, which the caller chooses. Every handle that is passed to a
+// machine is returned exactly once, in the Decision of this call or of a later one: in an Addition,
+// in an Update or in `discarded`.
 #ifndef CAPSTAN_PS_MACHINES_DECISION_H_
 #define CAPSTAN_PS_MACHINES_DECISION_H_
 
@@ -37,13 +37,14 @@ struct Addition {
   Generation generation = {};
 };
 
-// One application of the optimizer, to `scale` times the sum of two things: the part's sum, if
-// gradients have been added to it, and the contributions. (For tensors that are not trained:
-// `running_scale` times.) Gradients are added in their order, each to the sum of those before it,
-// so that synchronous rounds come out bit-equal, whatever was added ahead.
+// One application of the optimizer, to `scale` times the sum of the part's sum (if gradients were
+// added to it) and of the contributions. (For tensors that are not trained: `running_scale` times.)
+// Gradients are added in their order, each to the sum of those before it, so that the results of
+// synchronous rounds are bit-equal, regardless of which gradients were added before the round
+// closed.
 struct Update {
   Part part{};
-  uint32_t added = 0;  // Number of gradients in the part's sum, which the update empties.
+  uint32_t added = 0;  // How many gradients are in the part's sum, which the update empties.
   absl::InlinedVector<Contribution, 1> contributions;
   double scale = 1;
   double running_scale = 1;
@@ -52,14 +53,15 @@ struct Update {
 };
 
 struct Decision {
-  // What became of the pushed gradient; UNSPECIFIED: the event was no push.
+  // The outcome of the push; UNSPECIFIED if the event was not a push.
   v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;
-  absl::InlinedVector<Addition, 1> additions;  // Carried out in this order; then
-  absl::InlinedVector<Update, 1> updates;      // `updates` in theirs; then all else.
+  // To be carried out in this order: the additions, then the updates, then the rest.
+  absl::InlinedVector<Addition, 1> additions;
+  absl::InlinedVector<Update, 1> updates;
   absl::InlinedVector<GradientHandle, 1> discarded;
 };
 
-// The decision on a push that is not taken: its gradient is discarded at once.
+// Returns the decision to refuse a push and discard its gradient.
 inline Decision Refused(v1::Outcome outcome, GradientHandle handle) {
   Decision decision;
   decision.outcome = outcome;

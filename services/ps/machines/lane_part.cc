@@ -57,7 +57,7 @@ void LanePart::Close(const RoundCommit& set, uint64_t& version, Decision& decisi
   update.added = std::exchange(added_, 0);
   const uint64_t examples = ExamplesOf(set);
   update.scale = RoundScale(examples, weighing_.batch_size, weighing_.sum_loss);
-  // A tensor that is not trained takes the mean of the lanes, whether their losses are sums or
+  // A tensor that is not trained gets the mean of the lanes, whether their losses are sums or
   // means.
   update.running_scale = RoundScale(examples, weighing_.batch_size, /*sum_loss=*/false);
   for (const ClosedLane& lane : set.lanes) {

@@ -1,6 +1,6 @@
-// The protocol of one partition: decides what becomes of each gradient that is pushed to the
-// partition, and which rounds it has passed. The machine knows no rows and no floats; see
-// decision.h for how gradients are named.
+// The protocol of one partition: decides the outcome of each gradient that is pushed to the
+// partition, and which rounds it has passed. The machine does not see rows or gradients' values;
+// see decision.h for how gradients are identified.
 #ifndef CAPSTAN_PS_MACHINES_PARTITION_MACHINE_H_
 #define CAPSTAN_PS_MACHINES_PARTITION_MACHINE_H_
 
@@ -30,7 +30,7 @@ namespace capstan::ps {
 struct PartState {
   uint64_t version = 0;
   LedgerState ledger;
-  // See StreamPart::batches. Nothing: the part is synchronous, or nobody has counted them.
+  // See StreamPart::batches. nullopt: the part is synchronous, or the batches were not counted.
   std::optional<uint64_t> batches = {};
 };
 struct PartitionState {
@@ -48,8 +48,8 @@ struct PartitionOptions {
 
 enum class PullAdmission {
   kGo,
-  kRoundClosed,  // The pull is for a round that is over: ABORTED, the runner asks the coordinator.
-  kNotYet,       // A commit is missing, or has to wait: RESOURCE_EXHAUSTED, pull later.
+  kRoundClosed,  // The pull is for a closed round: ABORTED; the runner asks the coordinator.
+  kNotYet,       // A commit is missing, or cannot be applied yet: RESOURCE_EXHAUSTED, pull later.
 };
 
 // Thread-compatible: run under the partition's mutex.
@@ -59,12 +59,12 @@ class PartitionMachine {
 
   explicit PartitionMachine(const PartitionOptions& options);
 
-  // Begins where `state`, which a checkpoint kept, left off.
+  // Continues from `state`, which was read from a checkpoint.
   PartitionMachine(const PartitionOptions& options, const PartitionState& state, absl::Time now);
 
-  // Begins from the `state` of a checkpoint while the job's other partitions go on (partial
-  // recovery). FAILED_PRECONDITION: a part is synchronous; the other partitions are at a later
-  // round, and the gradients of the rounds in between are gone.
+  // Continues from the `state` of a checkpoint while the job's other partitions are not restored
+  // (partial recovery). FAILED_PRECONDITION: a part is synchronous; the other partitions are at a
+  // later round, and the gradients of the rounds in between are lost.
   [[nodiscard]] static absl::StatusOr<PartitionMachine> RecoverPartially(
       const PartitionOptions& options, const PartitionState& state, const StreamFacts& told,
       absl::Time now);
@@ -81,21 +81,22 @@ class PartitionMachine {
   // first when the request's round commit is above round(). REQUIRES: IsSync(part).
   Decision PushStage(Part part, Timeline timeline, const LaneGradient& gradient);
 
-  // Adds the gradients that `counts` names to the sums of the synchronous parts that have no backup
-  // workers. Does nothing unless `counts` is of this timeline and of the round after round().
+  // Adds the gradients of the lanes in `counts` to the sums of those synchronous parts that have no
+  // backup workers. Does nothing unless `counts` is of this timeline and of the round after
+  // round().
   Decision AddCounted(const LaneCounts& counts);
 
-  // Passes the rounds of `sets`, which ascend. Skips the sets of rounds that are passed already,
-  // and all sets behind a gap: round() tells the caller how far the partition has come. Does
+  // Passes the rounds of `sets`, which must be ascending. Ignores rounds that are passed already,
+  // and all that follow a gap: round() tells the caller how far the partition has come. Does
   // nothing while the partition is held back or moving.
   Decision CatchUp(std::span<const RoundCommit> sets);
 
   // Returns kGo if a pull for `round` would read the updates of all rounds before it and of no
-  // other; always for round 0 (not synchronous).
+  // other. A pull that is not synchronous has round 0, for which the result is always kGo.
   PullAdmission AdmitPull(uint64_t round) const;
 
-  // Applies the gradients that wait in the queues. Called before a copy for a checkpoint or a move,
-  // at a standstill, and at the end of the job.
+  // Applies the gradients in the aggregation queues. Called before a copy for a checkpoint or a
+  // move, at a standstill, and at the end of the job.
   Decision Flush();
 
   // Closes `stream`, which had `batches` batches, in the ledgers. Returns false and changes nothing
@@ -103,31 +104,31 @@ class PartitionMachine {
   bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches);
 
   // Holds updates back until GoOn(), because a copy has to be read first: nothing is applied,
-  // queues and stages may fill up, other gradients are BUSY. GoOn() applies what has become due in
-  // the queues; rounds catch up with the next round commit.
+  // queues and stages may fill up, and other gradients are BUSY. GoOn() applies the queued
+  // gradients that have become due; rounds catch up with the next round commit.
   void HoldBack() { held_back_ = true; }
   Decision GoOn();
-  // Closes the partition, whose shard is about to leave: gradients are BUSY until Reopen(), which
-  // is called if the shard stays after all. A round whose gradients are staged may still end.
-  // Returns true if the partition was not closed before.
+  // Closes the partition, because its shard is about to leave: gradients are BUSY until Reopen(),
+  // which is called if the shard stays after all. A round whose gradients are staged may still
+  // close. Returns true if the partition was not closed before.
   bool Close() { return !std::exchange(closed_, true); }
   void Reopen() { closed_ = false; }
 
-  // The partition is about to leave for another shard: until EndMove() all gradients are BUSY, no
-  // round is passed, and no stream is closed, so that the shard that gets the partition is sent all
-  // that has happened to it (docs/spec, rules 14, 23 and 24). Returns false and changes nothing if
-  // a gradient of the open round is staged or added, as it would be left behind (rule 25).
+  // The partition is about to move to another shard: until EndMove() all gradients are BUSY, no
+  // round is passed, and no stream is closed, so that the new shard is sent everything that has
+  // happened to it (docs/spec, rules 14, 23 and 24). Returns false and changes nothing if a
+  // gradient of the open round is staged or added, because that would not move along (rule 25).
   // REQUIRES: queued() == 0.
   [[nodiscard]] bool BeginMove();
   void EndMove() { moving_ = false; }
 
-  // Forgets the sessions that have been silent for kSessionTtl. Returns them, by part.
+  // Forgets the sessions that were silent for kSessionTtl. Returns them, by part.
   std::array<std::vector<StreamId>, kParts> ExpireSessions(absl::Time now);
   void ForgetSession(Part part, StreamId session);
 
-  // The state that a checkpoint keeps, or that goes along with a move. Gradients of the round after
-  // round() are left out, whether staged or added: their lanes push them again. REQUIRES: queued()
-  // == 0.
+  // Returns the state that a checkpoint keeps, or that is sent along in a move. It does not contain
+  // gradients of the round after round(), staged or added: their lanes push them again. REQUIRES:
+  // queued() == 0.
   PartitionState Snapshot() const;
 
   bool held_back() const { return held_back_; }
@@ -136,14 +137,14 @@ class PartitionMachine {
   bool IsSync(Part part) const { return sync_[Index(part)]; }
   Timeline timeline() const { return options_.timeline; }
   uint64_t version(Part part) const { return versions_[Index(part)]; }
-  // Batches of tasks that are counted here; see StreamPart. 0 for a synchronous part.
+  // How many batches of tasks were counted here; see StreamPart. 0 for a synchronous part.
   uint64_t batches(Part part) const { return streams_[Index(part)].batches(); }
-  uint64_t round() const { return round_; }  // Number of rounds passed.
-  uint64_t lost(Part part) const;            // Batches of streams that were lost; see StreamLedger.
+  uint64_t round() const { return round_; }  // How many rounds were passed.
+  uint64_t lost(Part part) const;  // How many batches of streams were lost; see StreamLedger.
   uint64_t lost() const { return lost(Part::kDense) + lost(Part::kSparse); }
   size_t queued() const;
 
-  // The state in one line. The explorer of states (tests) takes equal texts for equal states.
+  // Returns the state in one line. The state-space explorer (tests) compares states by it.
   std::string DebugString() const;
 
  private:

@@ -1,5 +1,5 @@
-// The clocks of the trainers of a quorum. The slowest clock is known without a search: each pull
-// under ssp asks for it, and there may be thousands of trainers.
+// The clocks of the trainers of a quorum. The slowest clock is found without a search, because each
+// pull under ssp needs it and there may be thousands of trainers.
 #ifndef CAPSTAN_PS_MACHINES_QUORUM_CLOCKS_H_
 #define CAPSTAN_PS_MACHINES_QUORUM_CLOCKS_H_
 
@@ -16,8 +16,8 @@ namespace capstan::ps {
 // Thread-compatible.
 class QuorumClocks {
  public:
-  // Sets the clock of a trainer, which is in the quorum from now on. `clock` may be below the
-  // present one.
+  // Sets the clock of a trainer, and adds the trainer to the quorum if it is not in it. `clock` may
+  // be lower than before.
   void Set(TrainerId trainer, uint64_t clock) {
     const auto [found, fresh] = clocks_.try_emplace(trainer, clock);
     if (!fresh) ordered_.erase(ordered_.find(found->second));
@@ -29,7 +29,7 @@ class QuorumClocks {
     ordered_.clear();
   }
 
-  // The clock of a trainer; nullptr: the trainer is not in the quorum.
+  // Returns the clock of a trainer; null if the trainer is not in the quorum.
   const uint64_t* Find(TrainerId trainer) const {
     const auto found = clocks_.find(trainer);
     return found == clocks_.end() ? nullptr : &found->second;
@@ -37,7 +37,7 @@ class QuorumClocks {
   const std::map<TrainerId, uint64_t>& all() const { return clocks_; }
   size_t size() const { return clocks_.size(); }
 
-  // 2^64-1 without a quorum.
+  // Returns 2^64-1 without a quorum.
   uint64_t slowest() const {
     return ordered_.empty() ? std::numeric_limits<uint64_t>::max() : *ordered_.begin();
   }

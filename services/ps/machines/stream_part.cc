@@ -23,16 +23,16 @@ v1::Outcome OutcomeOf(LedgerAnswer answer) {
   return v1::OUTCOME_BUSY;
 }
 
-// A client may claim any version; a gradient of a version to come is not stale.
+// A client may send any version; a gradient with a future version is not stale.
 uint64_t Staleness(uint64_t version, uint64_t pulled) {
   return version > pulled ? version - pulled : 0;
 }
 
-// A gradient of a running tensor moves the value that was pulled a part of the way to the value of
-// the batch. Many workers that pulled the same value would together push it far beyond the values
-// of their batches, and ever further back and forth: with a step of m and a staleness of s that
-// begins at m * s > pi / 2. Divided by s, their gradients together go as far as a single one that
-// is not stale.
+// A gradient of a running tensor moves the pulled value a part of the way to the batch's value. If
+// many workers pulled the same value, their gradients together would move it far beyond the
+// batches' values, and oscillate with growing amplitude: with a step of m and a staleness of s this
+// begins at m * s > pi / 2. Divided by s, their gradients together move it as far as a single one
+// that is not stale.
 double RunningWeight(size_t of, uint64_t staleness) {
   return 1 / (static_cast<double>(of) * static_cast<double>(std::max<uint64_t>(staleness, 1)));
 }

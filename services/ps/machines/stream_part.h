@@ -1,5 +1,5 @@
-// One part (dense or sparse) of a partition under async or ssp. The ledger settles each gradient
-// once; it is applied on arrival, or as a share of the mean of a queue.
+// One part (dense or sparse) of a partition under async or ssp. The ledger makes sure that each
+// gradient is settled once. It is applied on arrival, or queued to be applied in a mean.
 #ifndef CAPSTAN_PS_MACHINES_STREAM_PART_H_
 #define CAPSTAN_PS_MACHINES_STREAM_PART_H_
 
@@ -22,31 +22,31 @@ struct StreamGradient {
   StreamPush name;
   uint64_t pulled_version = 0;
   GradientHandle handle{};
-  // Each row of the gradient is judged by its own staleness: the part's version decides nothing.
+  // The staleness of each row decides whether the row is applied; that of the part does not matter.
   bool judged_by_rows = false;
-  bool counted_elsewhere = false;  // Another partition counts the batch.
+  bool counted_elsewhere = false;  // The batch is counted in another partition.
 };
 
 // Thread-compatible.
 class StreamPart {
  public:
-  // `capacity`: how many gradients may wait in the queue; 0: twice the number that one update
-  // takes.
+  // `capacity`: how many gradients may wait in the queue; 0: twice as many as one update takes.
   StreamPart(Part part, const v1::UpdatePolicy& policy, uint32_t capacity);
 
   // Decides on a gradient, and applies what has become due unless `held_back`. `version` is the
-  // part's, and is advanced by each update.
+  // version of the part; each update increments it.
   Decision Push(const StreamGradient& gradient, bool held_back, absl::Time now, uint64_t& version);
 
-  // Applies the gradients that wait in the queue, in updates of policy.aggregate gradients. A rest
-  // that is smaller than one update stays in the queue, unless `all`.
+  // Applies the gradients in the queue, in updates of policy.aggregate gradients. A remainder that
+  // is smaller than one update stays in the queue, unless `all`.
   void Drain(bool all, uint64_t& version, Decision& decision);
 
-  // Returns how many batches have been counted here: each gradient of a task that was applied or
-  // queued, but for those that are counted elsewhere.
+  // Returns how many batches were counted here: the gradients of tasks that were applied or queued,
+  // except those that are counted elsewhere.
   uint64_t batches() const { return batches_; }
-  // Begins with what a checkpoint kept. Nothing: it was written by a release that did not count;
-  // then each of the part's updates counts as many batches as it may have been made of.
+  // Starts with the count of a checkpoint. nullopt: the checkpoint was written by a version that
+  // did not count; then for each of the part's updates the largest possible number of batches is
+  // assumed.
   void RestoreBatches(std::optional<uint64_t> batches, uint64_t version);
 
   StreamLedger& ledger() { return ledger_; }

@@ -1,5 +1,4 @@
-// WaiterId names a caller whose answer has been put off: an open RPC, which the shell holds and
-// names.
+// A WaiterId identifies a caller that is answered later: an open RPC, which the shell holds.
 #ifndef CAPSTAN_PS_MACHINES_WAITER_H_
 #define CAPSTAN_PS_MACHINES_WAITER_H_
 

@@ -1,5 +1,5 @@
-// The link from the owner of a partition to its backup: the owner tells the backup what it has
-// done, and the backup does the same (docs/spec, rule 29).
+// The link from the owner of a partition to its backup: the owner sends the backup the operations
+// that it has done, and the backup repeats them (docs/spec, rule 29).
 #ifndef CAPSTAN_PS_PARTITION_BACKUP_LINK_H_
 #define CAPSTAN_PS_PARTITION_BACKUP_LINK_H_
 
@@ -20,9 +20,9 @@
 
 namespace capstan::ps {
 
-// The link of one partition to its backup, in one pair. A link without a backup may be called, too:
-// it tells nobody. An operation gets its place in the stream to the backup's process during the
-// call, so that the backup does things in the order of the calls.
+// The link of one partition to its backup, in one pair. Without a backup its functions may be
+// called, too, and send nothing. An operation gets its place in the stream to the backup's process
+// during the call, so that the backup does the operations in the order of the calls.
 //
 // *Thread-compatible*: guarded by its partition's lock, except for Release.
 class BackupLink {
@@ -33,47 +33,47 @@ class BackupLink {
 
   bool exists() const { return stream_ != nullptr; }
   bool IsOf(ViewEpoch pair) const { return exists() && pair_ == pair; }
-  // Returns true if so many operations wait for the backup's process that the partition should take
-  // no more pushes in.
+  // Returns true if so many operations wait for the backup's process that the partition should
+  // accept no more pushes.
   bool full() const { return exists() && stream_->full(); }
 
   // ---- what the owner has done ----
-  // Each adds to `replicated` what the backup has to carry out before anybody hears of it. Nobody
-  // waits for the functions without this argument.
+  // Each function with `replicated` adds to it the operation that the backup has to carry out
+  // before the caller may answer. For the other functions nobody waits.
 
-  // Tells the backup that `gradient` was pushed, with this result.
+  // Sends that `gradient` was pushed, with this result.
   void TellPush(const PushResult& result, const PushShare& gradient, ReplicaWait& replicated);
-  // Tells the backup that the partition has passed all rounds up to `round`.
+  // Sends that the partition has passed all rounds up to `round`.
   void TellPassed(uint64_t round, ReplicaWait& replicated);
-  // Tells the backup that what the aggregation queues held was applied.
+  // Sends that the gradients in the aggregation queues were applied.
   void TellFlush(ReplicaWait& replicated);
-  // Tells the backup that `stream` was closed after `batches` batches.
+  // Sends that `stream` was closed after `batches` batches.
   void TellClose(StreamId stream, uint64_t batches, ReplicaWait& replicated);
-  // Tells the backup which sessions of each part were forgotten. Does nothing if there are none.
+  // Sends which sessions of each part were forgotten. Does nothing if there are none.
   void TellExpired(const std::array<std::vector<StreamId>, kParts>& expired);
-  // Tells the backup that from now on updates wait until a copy has been read (`held`), or wait no
-  // more.
+  // Sends that from now on updates are held back until a copy has been read (`held`), or are not
+  // held back any more.
   void TellHeld(bool held);
 
   // ---- what the backup has done ----
 
-  // The number of the last operation in the stream, of whichever partition; 0: there is no
-  // operation, or no backup.
+  // The number of the last operation in the stream, for any partition; 0 if there is no operation,
+  // or no backup.
   uint64_t told() const { return exists() ? stream_->last() : 0; }
   // Returns true if the backup has carried out its operations up to the number `told`.
   // FAILED_PRECONDITION: there is no backup; DATA_LOSS: the backup is out of step.
   absl::StatusOr<bool> HasAll(uint64_t told) const;
 
-  // The pair has ended: answers `status` to those who wait for its backup, and drops the pair's
-  // operations that the backup's process has not taken. Runs callbacks, so call it without any
-  // lock.
+  // The pair has ended: answers those who wait for its backup with `status`, and drops the pair's
+  // operations that the backup's process has not received. Runs callbacks, so it must be called
+  // without any lock held.
   void Release(const absl::Status& status) const;
 
  private:
   // REQUIRES: exists().
   v1::Operation NewOperation() const;
   void Tell(v1::Operation operation, ReplicaWait& replicated);
-  // Adds the operation of this number to what has to be carried out.
+  // Adds the operation with this number to `replicated`.
   void WaitFor(uint64_t number, ReplicaWait& replicated);
 
   PartitionIndex partition_{};

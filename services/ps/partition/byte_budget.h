@@ -1,4 +1,4 @@
-// Bounds the memory of one use, such as replies that clients have not read yet, or gradients that
+// Limits the memory of one use, such as replies that clients have not read yet, or gradients that
 // wait for the end of their round. MemoryBudget has a ByteBudget for each use.
 #ifndef CAPSTAN_PS_PARTITION_BYTE_BUDGET_H_
 #define CAPSTAN_PS_PARTITION_BYTE_BUDGET_H_
@@ -10,7 +10,7 @@
 
 namespace capstan::ps {
 
-// Counts the bytes of the holds that exist. *Thread-safe*.
+// Counts the bytes of all existing Holds. *Thread-safe*.
 class ByteBudget {
  public:
   explicit ByteBudget(size_t limit = std::numeric_limits<size_t>::max()) : limit_(limit) {}
@@ -18,13 +18,13 @@ class ByteBudget {
   ByteBudget& operator=(const ByteBudget&) = delete;
 
   // Counts `bytes` until the Hold is destroyed. A Hold may outlive the budget, as a message that
-  // waits to be sent outlives its shard. Returns null if the bytes would be above the limit.
+  // waits to be sent outlives its shard. Returns null if the bytes would exceed the limit.
   class Hold;
   std::unique_ptr<Hold> TryHold(size_t bytes);
-  // Counts `bytes` even if they are above the limit.
+  // Counts `bytes` even if they exceed the limit.
   std::unique_ptr<Hold> HoldAnyway(size_t bytes);
 
-  // Sets the limit of what is held from now on; what is held already stays.
+  // Sets the limit for later holds; existing ones stay.
   void SetLimit(size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
 
   size_t held() const { return held_->load(std::memory_order_relaxed); }

@@ -39,7 +39,7 @@ Catalog::Catalog(const v1::JobSpec& job, DenseLayout layout)
     : job_(job), layout_(std::move(layout)) {}
 
 const v1::TableSpec* Catalog::FindTable(uint32_t id) const {
-  // Tables are numbered in their order in the job, as a rule.
+  // Usually tables are numbered in their order in the job.
   if (id < static_cast<uint32_t>(job_.tables_size())) {
     const v1::TableSpec& likely = job_.tables(static_cast<int>(id));
     if (likely.id() == id) return &likely;

@@ -1,4 +1,4 @@
-// What a shard knows of the job, and what it therefore demands of a request.
+// What a shard knows of the job, and the checks of requests that follow from it.
 #ifndef CAPSTAN_PS_PARTITION_CATALOG_H_
 #define CAPSTAN_PS_PARTITION_CATALOG_H_
 
@@ -21,12 +21,12 @@ namespace capstan::ps {
 // *Immutable after Create, therefore thread-safe.*
 class Catalog {
  public:
-  // INVALID_ARGUMENT names what is wrong with the job.
+  // INVALID_ARGUMENT: the job is wrong; the message says how.
   static absl::StatusOr<Catalog> Create(const v1::JobSpec& job);
 
-  // The job, reduced to the fields by which a shard holds, checks and applies, which never change
-  // while a job goes on. All other fields may change, and are left out so that nobody reads a stale
-  // value here.
+  // The job, reduced to the fields that a shard uses for its parameters, checks and updates; these
+  // never change during a job. All other fields may change, and are omitted so that no code reads
+  // an outdated value here.
   const v1::JobSpec& job() const { return job_; }
   // Returns true if `job` has the same values in the fields that job() keeps.
   bool IsOf(const v1::JobSpec& job) const;
@@ -45,17 +45,17 @@ class Catalog {
   }
   bool HasSsp() const { return IsSsp(Part::kDense) || IsSsp(Part::kSparse); }
 
-  // Returns whether gradients wait on the shard before they are applied: in stages of rounds, or in
+  // Returns true if gradients wait on the shard before they are applied: staged for rounds, or in
   // queues.
   bool KeepsGradients() const {
     return HasSync() || AggregateOf(job_.dense_update()) > 1 ||
            AggregateOf(job_.sparse_update()) > 1;
   }
 
-  // Returns true if rows have versions, which pulls return and pushes give back.
+  // Returns true if rows have versions, which pulls return and pushes send back.
   bool CountsRowUpdates() const { return capstan::CountsRowUpdates(job_.sparse_update()); }
 
-  // nullptr: the job has no such table.
+  // Returns null if the job has no such table.
   const v1::TableSpec* FindTable(uint32_t id) const;
 
   // The checks of one request, each in one line with names and numbers. INVALID_ARGUMENT: wrong

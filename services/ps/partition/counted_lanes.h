@@ -1,4 +1,4 @@
-// The lanes that the coordinator has counted in the open round, as far as it has told this shard.
+// The lanes that the coordinator has counted in the open round, as far as this shard has heard.
 #ifndef CAPSTAN_PS_PARTITION_COUNTED_LANES_H_
 #define CAPSTAN_PS_PARTITION_COUNTED_LANES_H_
 
@@ -13,13 +13,13 @@ namespace capstan::ps {
 // *Thread-safe*. Its lock may be taken under a partition's.
 class CountedLanes {
  public:
-  // Begins anew with `timeline`, in which nothing has been told yet.
+  // Starts over for `timeline`, of which nothing is known yet.
   void Reset(Timeline timeline) {
     absl::MutexLock lock(&mu_);
     counts_ = LaneCounts(timeline);
   }
 
-  // Learns `news`. Returns false and changes nothing if `timeline` is not the present one.
+  // Takes in `news`. Returns false and changes nothing if `timeline` is not the present one.
   bool Learn(Timeline timeline, const LaneNews& news) {
     absl::MutexLock lock(&mu_);
     if (timeline != counts_.timeline()) return false;

@@ -1,4 +1,4 @@
-// Finds the partition of a shard that is updated most, of late.
+// Finds the partition of a shard with the most updates recently.
 #ifndef CAPSTAN_PS_PARTITION_HOT_PARTITION_H_
 #define CAPSTAN_PS_PARTITION_HOT_PARTITION_H_
 
@@ -9,8 +9,8 @@
 
 namespace capstan::ps {
 
-// Keeps a moving average of the updates between two looks for each partition: a look weighs 1/8.
-// Thread-compatible.
+// Keeps for each partition a moving average of the updates between two calls of Look, in which each
+// call has a weight of 1/8. Thread-compatible.
 class HotPartition {
  public:
   struct Hottest {
@@ -18,9 +18,9 @@ class HotPartition {
     double share = 0;  // Its share of all updates of the shard; 0: there are none.
   };
 
-  // `updates`: the number of updates of each partition that the shard holds, since the partition
-  // was loaded. A number that is lower than at the last look means that the partition has been
-  // loaded anew. Updates before the first look do not count.
+  // `updates`: for each partition that the shard holds, the number of updates since the partition
+  // was loaded. If a number is lower than in the last call, the partition has been reloaded.
+  // Updates before the first call do not count.
   Hottest Look(const std::map<uint32_t, uint64_t>& updates) {
     std::map<uint32_t, Pace> paces;
     Hottest hottest;
@@ -47,7 +47,7 @@ class HotPartition {
  private:
   struct Pace {
     uint64_t total = 0;
-    double recent = 0;  // Moving average of the updates between two looks.
+    double recent = 0;  // Moving average of the updates between two calls of Look.
   };
   std::map<uint32_t, Pace> paces_;
 };

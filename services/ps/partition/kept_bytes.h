@@ -1,5 +1,5 @@
-// How many bytes a shard keeps of rows and blocks that change while they are being copied, and the
-// limit of that.
+// How many bytes of the former state of rows and blocks a shard keeps because they have changed
+// while they are being copied, and the limit of that.
 #ifndef CAPSTAN_PS_PARTITION_KEPT_BYTES_H_
 #define CAPSTAN_PS_PARTITION_KEPT_BYTES_H_
 

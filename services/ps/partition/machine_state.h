@@ -1,4 +1,4 @@
-// The state of a partition's protocol as a checkpoint keeps it.
+// Encodes and decodes the state of a partition's protocol in a checkpoint.
 #ifndef CAPSTAN_PS_PARTITION_MACHINE_STATE_H_
 #define CAPSTAN_PS_PARTITION_MACHINE_STATE_H_
 
@@ -10,7 +10,7 @@ namespace capstan::ps {
 
 MachineState EncodeMachineState(const PartitionState& state);
 
-// DATA_LOSS: `state` cannot be read. FAILED_PRECONDITION: a newer Capstan has written it.
+// DATA_LOSS: `state` cannot be read. FAILED_PRECONDITION: a newer version has written it.
 absl::StatusOr<PartitionState> DecodeMachineState(const MachineState& state);
 
 }  // namespace capstan::ps

@@ -1,5 +1,5 @@
-// The budget for what a shard holds beside its parameters. Of the memory that the shard may take,
-// each use has a share, which no other use can take from it.
+// The budget for a shard's memory beside its parameters. Each use has a share of the memory that
+// the shard may take, and no other use can take that share.
 #ifndef CAPSTAN_PS_PARTITION_MEMORY_BUDGET_H_
 #define CAPSTAN_PS_PARTITION_MEMORY_BUDGET_H_
 
@@ -16,16 +16,16 @@
 
 namespace capstan::ps {
 
-// Bytes that count for one use until this is destroyed. Null: no bytes.
+// Counts bytes for one use until it is destroyed. Null counts no bytes.
 using Reservation = std::unique_ptr<ByteBudget::Hold>;
 
-// The use as a value of the label `use` in the shard's metrics, such as "waiting_pulls".
+// Returns the use as a value of the label `use` in the shard's metrics, such as "waiting_pulls".
 absl::string_view LabelOf(MemoryUse use);
-// What the use holds, in words, such as "pulls that wait for slower trainers".
+// Returns what the use holds, in words, such as "pulls that wait for slower trainers".
 absl::string_view WordsOf(MemoryUse use);
 
-// Waiting pulls and operations on their way to backups are counted by ClockShell and
-// ReplicaStreams, which take their limits from here; all other uses are counted here.
+// Waiting pulls and operations for backups are counted by ClockShell and ReplicaStreams, which get
+// their limits from here; all other uses are counted here.
 //
 // *Thread-safe*.
 class MemoryBudget {
@@ -38,17 +38,17 @@ class MemoryBudget {
   // (capstan/store/memory_limits). What is held already stays.
   void SetMemory(uint64_t bytes);
 
-  // Lowers the limit of gradients that wait for their turn to what the memory leaves for them
-  // beside `held_bytes` of parameters and beside what other uses hold now (WaitingForTurnLimit).
-  // Until SetMemory is called this does nothing.
+  // Lowers the limit of gradients that wait for their turn to what remains of the memory after
+  // `held_bytes` of parameters and after what other uses hold now (WaitingForTurnLimit). Does
+  // nothing before SetMemory.
   void LimitWaiting(uint64_t held_bytes, uint64_t copies);
 
-  // Counts `bytes` for the use. RESOURCE_EXHAUSTED, with a hint when to come again: the use has no
-  // room for them now. The message says which use it is, what it holds, and its limit.
+  // Counts `bytes` for the use. RESOURCE_EXHAUSTED, with a hint when to retry: they would exceed
+  // the use's limit. The message has the use, what it holds, and its limit.
   absl::StatusOr<Reservation> Reserve(MemoryUse use, size_t bytes);
-  // Counts `bytes` even if they are above the limit: for memory that others wait for.
+  // Counts `bytes` even if they exceed the limit: for memory that others are waiting for.
   Reservation ReserveAnyway(MemoryUse use, size_t bytes);
-  // How often Reserve has found no room for the use.
+  // How often Reserve has refused the use.
   uint64_t refused(MemoryUse use) const {
     return refused_[static_cast<size_t>(use)].load(std::memory_order_relaxed);
   }

@@ -44,7 +44,7 @@ v1::PartitionOutcome AllParts(const PushShare& gradient, v1::Outcome refusal) {
   return outcome;
 }
 
-// Returns how many rows, or blocks, of the part the gradient is for.
+// Returns how many rows, or blocks, of the part are in the gradient.
 uint64_t RowsOf(Part part, const PushShare& gradient) {
   const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
   if (part == Part::kDense) return gradient.push->blocks_of(share).size();
@@ -87,7 +87,7 @@ void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby)
       TraceLoaded(index_, machine_.timeline(), content.base);
     }
   }
-  // The content before is freed at the end of this function, without the lock.
+  // The previous content is freed at the end of this function, without the lock.
   ended.Release(absl::UnavailableError("the partition is not served here any more"));
 }
 
@@ -109,8 +109,8 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
   if (!query.head().evaluation()) {
     if (query.head().round() > 0) CatchUpLocked(now);
     CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
-    // The next owner may have taken pushes of other trainers meanwhile, of which this shard knows
-    // nothing.
+    // The next owner may have accepted pushes of other trainers meanwhile, of which this shard does
+    // not know.
     if (frozen_for_ && context_.catalog.HasSsp()) {
       return WithRetryAfter(
           absl::ResourceExhaustedError("the partition is on its way to another shard"),
@@ -162,8 +162,7 @@ v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& p
   if (backup_.full()) return AllParts(gradient, v1::OUTCOME_BUSY);
   if (push->head().has_stage()) CatchUpLocked(now);
   const bool current = Timeline{push->head().header().timeline()} == machine_.timeline();
-  // While the partition stands still for a move its backup is told nothing, so progress must not
-  // rise.
+  // While the partition is frozen for a move its backup is sent nothing, so progress must not rise.
   if (current && !machine_.moving()) applier_.RaiseProgress(progress_examples);
   HoldBackIfFull();
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
@@ -231,7 +230,7 @@ void Partition::CatchUpLocked(absl::Time now) {
   const uint64_t before = machine_.round();
   PassRounds(std::numeric_limits<uint64_t>::max(), now);
   if (machine_.round() == before) return;
-  ReplicaWait nobody;  // Nobody has to wait: a round is the same whoever tells of it.
+  ReplicaWait nobody;  // Nobody has to wait: a round is the same whoever sends it.
   backup_.TellPassed(machine_.round(), nobody);
 }
 
@@ -269,8 +268,7 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now, ReplicaWait&
   absl::MutexLock lock(&mu_);
   CatchUpLocked(now);
   if (machine_.round() >= round) {
-    // The backup may have been told this before; that it is told again makes the caller wait for
-    // it.
+    // The backup may have been sent this before; sending it again makes the caller wait for it.
     backup_.TellPassed(machine_.round(), replicated);
     return absl::OkStatus();
   }
@@ -284,8 +282,8 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now, ReplicaWait&
   return absl::FailedPreconditionError(absl::StrCat(where, ", told to commit ", round));
 }
 
-// The backup is told even where nothing is queued: it may not have applied yet what an earlier
-// order has applied here, and were it promoted then, the queue would come back with it.
+// The backup is told even if nothing is queued: it may not have applied yet what an earlier order
+// has applied here. If it were promoted then, the queue would come back with it.
 uint64_t Partition::Flush(absl::Time now, ReplicaWait& replicated) {
   absl::MutexLock lock(&mu_);
   const uint64_t queued = machine_.queued();
@@ -294,8 +292,8 @@ uint64_t Partition::Flush(absl::Time now, ReplicaWait& replicated) {
   return queued;
 }
 
-// Nobody waits for the backup: no answer tells that the queue was applied, and its gradients are on
-// both.
+// Nobody waits for the backup: no answer says that the queue was applied, and its gradients are on
+// both shards.
 void Partition::FlushForCopy(absl::Time now) {
   if (machine_.queued() == 0) return;
   CarryOut(machine_.Flush(), now);
@@ -319,7 +317,7 @@ absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t
 
 void Partition::ExpireSessions(absl::Time now) {
   absl::MutexLock lock(&mu_);
-  // The owner says which ones expire; or nothing may change any more.
+  // The owner decides which ones expire; or nothing may change any more.
   if (standby_ || machine_.moving()) return;
   backup_.TellExpired(machine_.ExpireSessions(now));
 }

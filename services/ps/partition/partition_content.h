@@ -1,4 +1,4 @@
-// What a partition serves: its parameters, and where its protocol stands.
+// What a partition serves: its parameters, and the state of its protocol.
 #ifndef CAPSTAN_PS_PARTITION_PARTITION_CONTENT_H_
 #define CAPSTAN_PS_PARTITION_PARTITION_CONTENT_H_
 
@@ -17,18 +17,19 @@ namespace capstan::ps {
 struct PartitionContent {
   std::unique_ptr<PartitionStore> store;
   PartitionMachine machine;
-  std::string base = {};  // The checkpoint that the content was read from, all of it; empty: none.
-  ViewEpoch origin = {};  // The move by which the content came; 0.0: it was loaded.
+  // The checkpoint from which all of the content was read; empty if there is none.
+  std::string base = {};
+  ViewEpoch origin = {};  // The move by which the content came; 0.0 if it was loaded.
 };
 
-// The number of batches found missing, summed over the parts of the model of which the partition
-// holds something.
+// Returns how many batches were found missing, summed over those parts of the model of which the
+// partition holds something.
 uint64_t BatchesLost(const PartitionStore& store, const PartitionMachine& machine);
 
-// Returns the options of the machine of any partition of this job, in this timeline.
+// Returns the options of the machine of every partition of this job, in this timeline.
 PartitionOptions MachineOptions(const Catalog& catalog, Timeline timeline);
 
-// Makes a partition with initial values. `slabs` must outlive the content.
+// Creates a partition with initial values. `slabs` must outlive the content.
 absl::StatusOr<PartitionContent> InitialContent(const Catalog& catalog, PartitionIndex index,
                                                 Timeline timeline, SlabArena& slabs);
 

@@ -1,4 +1,4 @@
-// Partition: copies for checkpoints.
+// The member functions of Partition for copies.
 #include <optional>
 #include <string>
 
@@ -14,7 +14,7 @@ std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::
   PartitionCopy copy{machine_.Snapshot(), copy_.Begin(order.parent)};
   if (order.move != ViewEpoch{}) TraceCloned(index_, order.move, /*delta=*/!order.parent.empty());
   if (!order.checkpoint.empty()) TraceMarked(index_, order.checkpoint);
-  // Training goes on after this copy, so the shard does not leave with an earlier one.
+  // Training continues after this copy, so the shard does not leave with an earlier one.
   if (!order.close) machine_.Reopen();
   closed_by_copy_ = order.close && machine_.Close();
   return copy;

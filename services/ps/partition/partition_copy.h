@@ -1,4 +1,4 @@
-// How a copy of a partition is ordered, and what the copy holds beside the rows and blocks.
+// The options of a copy of a partition, and what the copy contains beside rows and blocks.
 #ifndef CAPSTAN_PS_PARTITION_PARTITION_COPY_H_
 #define CAPSTAN_PS_PARTITION_PARTITION_COPY_H_
 
@@ -11,12 +11,12 @@ namespace capstan::ps {
 
 struct CopyOrder {
   Timeline timeline{};
-  std::string parent;  // Copy only the changes since it, if they are known.
-  // Close the partition, so that it takes no gradients after the copy: the shard is about to leave.
-  // If false, a partition that an earlier copy has closed is opened again: the shard stays after
-  // all.
+  std::string parent;  // Copy only the changes since this checkpoint, if they are known.
+  // Close the partition, so that it accepts no gradients after the copy: the shard is about to
+  // leave. If false, a partition that an earlier copy has closed is reopened: the shard stays.
   bool close = false;
-  // What the copy is made for, which only the trace tells: this move, while the partition is
+  // The purpose of the copy, for the trace only: this move, while the partition is served, or this
+  // checkpoint; 0.0 and empty: neither.
   // served, or this checkpoint; 0.0 and empty: neither.
   ViewEpoch move = {};
   std::string checkpoint = {};
@@ -25,7 +25,7 @@ struct CopyOrder {
 // A copy as of the moment of Partition::BeginCopy.
 struct PartitionCopy {
   PartitionState state;
-  std::string parent;  // The copy is to hold the changes to this checkpoint; empty: everything.
+  std::string parent;  // The copy contains the changes since this checkpoint; empty: everything.
 };
 
 }  // namespace capstan::ps

@@ -1,4 +1,4 @@
-// Partition: on its way to another shard.
+// The member functions of Partition for its move to another shard.
 #include <optional>
 
 #include "absl/strings/str_cat.h"

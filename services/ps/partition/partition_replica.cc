@@ -1,4 +1,4 @@
-// Partition: its backup on another shard, and itself as the backup of one there.
+// The member functions of Partition for its backup on another shard, and for being a backup itself.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -22,7 +22,7 @@ void Partition::SetBackup(ViewEpoch pair, std::shared_ptr<ReplicaStream> stream)
     ended = std::exchange(backup_, BackupLink(index_, pair, std::move(stream)));
     trace::Write("paired", {{"partition", Raw(index_)}, {"term", pair.term}, {"n", pair.n}});
   }
-  // What the backup before had not carried out yet came to the present backup with its copy.
+  // What the previous backup had not carried out yet came to the present backup with its copy.
   ended.Release(absl::OkStatus());
 }
 
@@ -48,7 +48,7 @@ absl::StatusOr<bool> Partition::BackupHasAll(uint64_t told) const {
 
 void Partition::TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
                          ReplicaWait& replicated) {
-  // A push changes nothing if it is of another timeline, or if the partition takes nothing in.
+  // A push changes nothing if it is of another timeline, or if the partition accepts nothing.
   const bool current = Timeline{gradient.push->head().header().timeline()} == machine_.timeline();
   if (!current || machine_.moving() || machine_.closed()) return;
   const PushResult result = {.progress_examples = applier_.progress(),
@@ -79,7 +79,7 @@ void Partition::Promote(absl::Time now) {
   CountPutOff();
   standby_.reset();
   applier_.SetObserved(true);
-  // A machine that is held back waits for a copy that was read at the former owner and is over.
+  // A machine that is held back waits for a copy that was read at the former owner, and is over.
   if (machine_.held_back()) CarryOut(machine_.GoOn(), now);
   CatchUpLocked(now);
   stands_by_.store(false, std::memory_order_release);
@@ -96,7 +96,7 @@ std::optional<absl::Duration> Partition::StandDown(ViewEpoch move, ViewEpoch pai
     frozen_for_.reset();
     machine_.EndMove();
     applier_.SetObserved(false);
-    copy_.Reset(store_.get(), /*base=*/"");  // The next copy that is read here is a whole one.
+    copy_.Reset(store_.get(), /*base=*/"");  // The next copy that is read here is complete.
     origin_ = move;
     standby_ = pair;
     ended = std::exchange(backup_, BackupLink());
@@ -182,7 +182,8 @@ void Partition::CountPutOff() {
   const size_t bytes = applier_.put_off_bytes();
   if (bytes == before) return;
   put_off_bytes_.store(bytes, std::memory_order_relaxed);
-  context_.put_off.fetch_add(bytes - before, std::memory_order_relaxed);  // Or less: it wraps.
+  context_.put_off.fetch_add(bytes - before,
+                             std::memory_order_relaxed);  // May be negative: it wraps.
 }
 
 }  // namespace capstan::ps

@@ -1,4 +1,4 @@
-// The partitions of a shard: one for each of the job's; most are empty.
+// The partitions of a shard: an object for each partition of the job; most are empty.
 #ifndef CAPSTAN_PS_PARTITION_PARTITION_SET_H_
 #define CAPSTAN_PS_PARTITION_PARTITION_SET_H_
 
@@ -29,14 +29,14 @@ class PartitionSet {
   }
 
   size_t size() const { return partitions_.size(); }
-  // REQUIRES: the index is a partition's.
+  // REQUIRES: there is such a partition.
   Partition& operator[](PartitionIndex index) {
     return *partitions_[static_cast<size_t>(Raw(index))];
   }
 
-  // Prefetch a partition that a request is about to use: the one of this index, if there is one, or
+  // Prefetch a partition that a request is about to use: the one with this index, if it exists, or
   // that of the part after the i-th. A request uses most of the partitions, each for a few rows.
-  // What a partition points to is not prefetched, as that needs its lock.
+  // Memory to which a partition points is not prefetched, as that needs its lock.
   void AskFor(PartitionIndex index) const {
     const auto place = static_cast<size_t>(Raw(index));
     if (place < size()) Prefetch(partitions_[place].get(), sizeof(Partition));
@@ -45,13 +45,13 @@ class PartitionSet {
     if (i + 1 < parts.size()) AskFor(static_cast<PartitionIndex>(parts[i + 1].partition));
   }
 
-  // Calls `visit(index, partition)` for each partition, ascending.
+  // Calls `visit(index, partition)` for each partition, in ascending order.
   template <typename Visit>
   void ForEach(Visit visit) {
     for (size_t i = 0; i < size(); ++i) visit(static_cast<PartitionIndex>(i), *partitions_[i]);
   }
-  // Calls `visit` for each partition that is served here, ascending, until a call fails. Returns
-  // the error of that call.
+  // Calls `visit` for each partition that is served here, in ascending order, until a call fails.
+  // Returns the error of that call.
   absl::Status ForEachServed(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit) {
     for (size_t i = 0; i < size(); ++i) {
       if (!partitions_[i]->serves()) continue;
@@ -60,7 +60,7 @@ class PartitionSet {
     return absl::OkStatus();
   }
 
-  // Returns true if no partition is loaded, be it served or backed up.
+  // Returns true if no partition is loaded, neither to be served nor as a backup.
   bool empty() const {
     return std::none_of(partitions_.begin(), partitions_.end(),
                         [](const auto& partition) { return partition->loaded(); });

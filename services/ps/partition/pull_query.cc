@@ -45,7 +45,7 @@ absl::Status PullQuery::Resolve(const Catalog& catalog) {
       reply_shape_.Add(
           wire::BlockShape{.block = wanted.block, .values = block->length * float_size});
     }
-    // The sum is checked as it grows: a small request may ask for the same block a million times.
+    // The sum is checked while it grows: a small request may name the same block a million times.
     if (total > kMaxMessageBytes) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the reply would be above ", kMaxMessageBytes, " bytes"));

@@ -1,4 +1,4 @@
-// A pull as a shard holds it, validated whole.
+// A pull request as a shard uses it, after complete validation.
 #ifndef CAPSTAN_PS_PARTITION_PULL_QUERY_H_
 #define CAPSTAN_PS_PARTITION_PULL_QUERY_H_
 
@@ -28,15 +28,15 @@ class PullQuery {
 
   const v1::PullRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
-  // The keys, table and block at the i-th place of the payload's tables, or blocks.
+  // The keys, table and block at index i of the payload's tables, or blocks.
   PackedKeys keys(size_t i) const { return keys_[i]; }
   TableId table(size_t i) const { return TableId{payload_.tables[i].table}; }
   BlockId block(size_t i) const { return BlockId{payload_.blocks[i].block}; }
 
-  // The size of the request, which this object keeps.
+  // The size in bytes of the request, which this object keeps.
   size_t bytes() const { return message_.size(); }
 
-  // The shape of the reply: the sizes of all that is asked for.
+  // The shape of the reply: the sizes of all values that are asked for.
   const wire::PayloadShape& reply_shape() const { return reply_shape_; }
 
  private:
@@ -46,7 +46,7 @@ class PullQuery {
   wire::Message message_;
   v1::PullRequest head_;
   wire::Payload payload_;
-  std::vector<PackedKeys> keys_;  // As payload_.tables.
+  std::vector<PackedKeys> keys_;  // In the order of payload_.tables.
   wire::PayloadShape reply_shape_;
 };
 

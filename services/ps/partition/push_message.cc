@@ -18,7 +18,7 @@
 namespace capstan::ps {
 namespace {
 
-// Makes the beginning of an error message: the kind and name of a table or block. Called only if
+// Returns the beginning of an error message: the kind and name of a table or block. Called only if
 // something is wrong.
 using NameOf = absl::FunctionRef<std::string()>;
 
@@ -28,7 +28,7 @@ absl::Status CheckFloats(NameOf name, size_t got, size_t want) {
       absl::StrCat(name(), ": ", got, " bytes of values, should be ", want));
 }
 
-// Checks the weights as pulled, which are needed for compensation only.
+// Checks the pulled weights, which are needed only for compensation.
 absl::Status CheckPulled(NameOf name, const v1::UpdatePolicy& policy, size_t got, size_t values) {
   const bool needed = policy.stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE && !IsSync(policy);
   if (got == (needed ? values : 0) || got == values) return absl::OkStatus();
@@ -36,7 +36,7 @@ absl::Status CheckPulled(NameOf name, const v1::UpdatePolicy& policy, size_t got
       absl::StrCat(name(), ": ", got, " bytes of pulled weights, should be ", values));
 }
 
-// Checks the versions of rows as pulled: a push has them for all of its rows or for none.
+// Checks the pulled versions of rows: a push has them for all of its rows or for none.
 absl::Status CheckUpdates(NameOf name, size_t got, size_t keys) {
   if (got == 0 || got == keys * sizeof(uint32_t)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name(), ": ", got, " bytes of updates, should be ",
@@ -85,7 +85,7 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> PushMessage::Read(const grpc:
 }
 
 // Returns memory for `count` floats, out of one allocation for all floats of the message: many
-// small ones would take longer to make than to fill.
+// small ones would take longer to allocate than to fill.
 float* PushMessage::Widened(size_t count) {
   if (widened_ == nullptr) {
     size_t bytes = 0;

@@ -1,4 +1,4 @@
-// A push as a shard holds it: the message itself, which gradients point into, validated whole.
+// A push request as a shard uses it, after complete validation: gradients point into the message.
 #ifndef CAPSTAN_PS_PARTITION_PUSH_MESSAGE_H_
 #define CAPSTAN_PS_PARTITION_PUSH_MESSAGE_H_
 
@@ -25,22 +25,23 @@ class PushMessage {
  public:
   // Reads and checks a whole push. INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of
   // another partition): no part of the push may be applied. With a `reservation` the message is
-  // copied out of the transport's memory, as its gradients wait before they are applied, and the
-  // reservation lasts as long as the message.
+  // copied out of the transport's memory, because its gradients wait before they are applied; the
+  // reservation lives as long as the message.
   static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(const grpc::ByteBuffer& buffer,
                                                                  const Catalog& catalog,
                                                                  Reservation reservation);
 
-  // Reads only what head() returns. INVALID_ARGUMENT: `buffer` is no push.
+  // Reads only what head() returns. INVALID_ARGUMENT: `buffer` is not a push.
   static absl::StatusOr<v1::PushRequest> ReadHead(const grpc::ByteBuffer& buffer);
 
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
 
-  // Returns whether the message was copied out of the transport's memory, so that it may wait.
+  // Returns true if the message was copied out of the transport's memory, so that it may wait.
   bool owns_memory() const { return reservation_ != nullptr; }
 
-  size_t size() const { return message_.size(); }  // Bytes of the whole message, and of one share.
+  size_t size() const { return message_.size(); }  // Bytes of the whole message.
+  // Bytes of the share for the partition at this place.
   size_t ShareSize(size_t place) const { return payload_.partitions[place].field.size(); }
   // Appends to `slices` a serialized push that holds only the partitions at these places, in this
   // order. The slices share this message's memory. Returns the size of that push in bytes.
@@ -58,10 +59,10 @@ class PushMessage {
   absl::Span<const Rows> rows_of(const wire::PartitionPart& part) const;
   absl::Span<const Values> blocks_of(const wire::PartitionPart& part) const;
 
-  // Returns whether each row of the partition's share says what version of it was pulled.
+  // Returns true if each row of the partition's share names the version of it that was pulled.
   bool KnowsRowVersions(const wire::PartitionPart& part) const;
 
-  // Returns whether the partition's share holds something for this part of the model.
+  // Returns true if the partition's share contains something for this part of the model.
   bool Holds(const wire::PartitionPart& part, Part which) const;
 
  private:
@@ -71,17 +72,17 @@ class PushMessage {
   absl::StatusOr<PackedFloats> Floats(const wire::Bytes& bytes);
   float* Widened(size_t count);
 
-  Reservation reservation_;  // Null: the push does not wait.
+  Reservation reservation_;  // Null if the push does not wait.
   wire::Message message_;
   v1::PushRequest head_;
   wire::Payload payload_;
-  std::vector<Rows> rows_;            // As payload_.tables.
-  std::vector<Values> blocks_;        // As payload_.blocks.
+  std::vector<Rows> rows_;            // In the order of payload_.tables.
+  std::vector<Values> blocks_;        // In the order of payload_.blocks.
   std::unique_ptr<float[]> widened_;  // Floats that came as bfloat16, as float32.
   size_t widened_used_ = 0;
 };
 
-// The share of a push that is for one partition. Keeps the message alive.
+// The share of a push for one partition. Keeps the message alive.
 struct PushShare {
   std::shared_ptr<const PushMessage> push;
   size_t place = 0;  // The index in the push's partitions.

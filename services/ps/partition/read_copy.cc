@@ -7,9 +7,10 @@
 namespace capstan::ps {
 namespace {
 
-// So many reads take some 0.1 ms; then the thread offers its core. If it did not, the scheduler
-// would let it finish a turn of some milliseconds, whatever its niceness, before a request that has
-// come meanwhile is served. It must not do so too often, as each time may cost it a whole turn.
+// This many reads take some 0.1 ms; then the thread yields its core. If it did not, the scheduler
+// would let it finish a time slice of some milliseconds, whatever its niceness, before it serves a
+// request that has arrived meanwhile. It must not yield too often, as each time may cost it a whole
+// time slice.
 constexpr int kReadsATurn = 8;
 
 }  // namespace

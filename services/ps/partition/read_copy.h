@@ -12,10 +12,10 @@
 
 namespace capstan::ps {
 
-// Lets `encoder` read all of the copy that Partition::BeginCopy has begun, and hands what is
-// encoded meanwhile to `append`; the caller takes what is left in the encoder. Calls `check` before
-// each piece. Returns the error of `check` or `append`, if one fails; false if another content has
-// been loaded meanwhile.
+// Lets `encoder` read all of the copy that Partition::BeginCopy has begun, and passes the encoded
+// bytes to `append` piece by piece; the caller takes what remains in the encoder. Calls `check`
+// before each piece. Returns the error of `check` or `append` if one fails, and false if another
+// content has been loaded meanwhile.
 absl::StatusOr<bool> ReadCopy(Partition& partition, PartitionEncoder& encoder,
                               absl::FunctionRef<absl::Status()> check,
                               absl::FunctionRef<absl::Status(std::string)> append);

@@ -9,10 +9,10 @@
 namespace capstan::ps {
 namespace {
 
-// The payload of a status that holds the number of a Rejection, as a byte.
+// The payload type of a status with the number of a Rejection, as a byte.
 constexpr char kPayload[] = "capstan/reason";
 
-// By Rejection. An entry that lacks a label is empty, which the test of this table finds.
+// By Rejection. An entry without a label is empty, which the test of this table detects.
 constexpr std::array<std::string_view, kRejections> kLabels = {
     "shape",     "nan",  "unknown",     "session",        "duplicate", "stale", "old_generation",
     "not_owner", "busy", "wrong_round", "outside_window", "memory",    "seal"};

@@ -1,4 +1,4 @@
-// Why a request was refused as a whole, or a gradient was not applied, for the counter of refusals.
+// Why a request was refused as a whole, or a gradient was not applied; for the counter of refusals.
 #ifndef CAPSTAN_PS_PARTITION_REJECTION_H_
 #define CAPSTAN_PS_PARTITION_REJECTION_H_
 
@@ -31,20 +31,20 @@ enum class Rejection {
 };
 inline constexpr size_t kRejections = static_cast<size_t>(Rejection::kSeal) + 1;
 
-// The value of the label `reason` of capstan_gradients_rejected_total.
+// Returns the value of the label `reason` of capstan_gradients_rejected_total.
 std::string_view LabelOf(Rejection reason);
 
-// Notes in `status`, an error, that this is why the request was refused.
+// Attaches to `status`, an error, the reason why the request was refused.
 absl::Status WithReason(absl::Status status, Rejection reason);
-// Returns why a request that ended with `status`, an error, was refused: the reason that was noted
-// in `status`, otherwise what its code says.
+// Returns why a request that ended with `status`, an error, was refused: the attached reason if
+// there is one, otherwise the reason that corresponds to the code.
 Rejection ReasonOf(const absl::Status& status);
 
-// Returns why a gradient of this outcome was not applied; nothing if it was applied, or will be.
+// Returns why a gradient with this outcome was not applied; nullopt if it was or will be applied.
 std::optional<Rejection> ReasonOf(v1::Outcome outcome);
 
-// Makes the status of a request for which the shard's memory has no room now: RESOURCE_EXHAUSTED,
-// with the hint to come again a little later.
+// Returns the status of a request for which the shard has no memory at present: RESOURCE_EXHAUSTED,
+// with a hint to retry a little later.
 inline absl::Status NoRoom(const std::string& message) {
   return WithReason(WithRetryAfter(absl::ResourceExhaustedError(message), kNoRoomHint),
                     Rejection::kMemory);

@@ -17,10 +17,10 @@ namespace {
 
 constexpr char kEnds[] = "the shard ends before a backup has said that it has this";
 
-// About what a push takes in a request beside its gradient.
+// Approximately what a push takes in a request in addition to its gradient.
 constexpr size_t kToldPushBytes = 64;
 
-// Adds what an operation in a queue is.
+// Adds an operation in a queue to a request.
 struct AddTo {
   SentOperations& sent;
 
@@ -101,7 +101,7 @@ void ReplicaStream::Await(std::vector<Awaited> operations, Done done) {
   waiter.left = std::move(operations);
   {
     absl::MutexLock lock(&mu_);
-    // Most often nothing of it has been taken, and no pair has ended since it was appended.
+    // Usually none of it has been confirmed, and no pair has ended since it was appended.
     if (closed_ || waiter.first <= std::max(taken_, last_ended_)) {
       std::erase_if(waiter.left, [&](const Awaited& operation) {
         mu_.AssertHeld();  // The analysis of locks does not see into a lambda.
@@ -240,7 +240,7 @@ bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
   {
     absl::MutexLock lock(&mu_);
     for (const uint64_t number : reply.refused()) {
-      // Nobody waits any more for an operation that has been taken, or whose pair has ended.
+      // Nobody waits any more for an operation that was confirmed, or whose pair has ended.
       if (number <= taken_ || number - taken_ > queue_.size()) continue;
       const std::optional<PartitionIndex> refused = PartitionOf(queue_[number - taken_ - 1].what);
       if (refused) refused_.emplace(number, *refused);

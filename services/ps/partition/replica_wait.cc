@@ -9,7 +9,7 @@
 namespace capstan::ps {
 namespace {
 
-// Counts the streams on which operations of one wait are still to be carried out.
+// Counts the streams on which operations of one wait have yet to be carried out.
 class Missing {
  public:
   Missing(size_t left, absl::AnyInvocable<void(const absl::Status&)> done)
@@ -30,7 +30,7 @@ class Missing {
   absl::Mutex mu_;
   size_t left_ ABSL_GUARDED_BY(mu_);
   absl::Status status_ ABSL_GUARDED_BY(mu_);
-  absl::AnyInvocable<void(const absl::Status&)> done_;  // Called by the last stream alone.
+  absl::AnyInvocable<void(const absl::Status&)> done_;  // Called by the last stream only.
 };
 
 }  // namespace

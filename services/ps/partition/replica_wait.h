@@ -1,4 +1,4 @@
-// The operations that backups have to carry out before a call is answered.
+// The operations that backups have to carry out before a call may be answered.
 #ifndef CAPSTAN_PS_PARTITION_REPLICA_WAIT_H_
 #define CAPSTAN_PS_PARTITION_REPLICA_WAIT_H_
 
@@ -13,14 +13,14 @@
 
 namespace capstan::ps {
 
-// Wakes the streams, so that they send what was added, when the wait begins, or on destruction if
+// Wakes the streams, which then send the operations, when the wait begins, or on destruction if
 // nobody waits. Copies wait for the same operations. Thread-compatible.
 class ReplicaWait {
  public:
   ReplicaWait() = default;
   ReplicaWait(const ReplicaWait &) = default;
   ReplicaWait(ReplicaWait &&) = default;
-  // The operations that were here before are sent, and nobody waits for them any more.
+  // The operations that this object held before are sent, but not waited for.
   ReplicaWait &operator=(ReplicaWait other) {
     streams_.swap(other.streams_);
     return *this;
@@ -32,8 +32,8 @@ class ReplicaWait {
   bool empty() const { return streams_.empty(); }
 
   // Calls done(OK) once the backups have carried out all operations that were added, or done(error)
-  // if a pair has ended because this process is the owner no more, or this process ends. Calls it
-  // at once if nothing was added, otherwise maybe on another thread.
+  // if a pair has ended because this process is not the owner any more, or if this process ends.
+  // The call happens at once if nothing was added, and otherwise possibly on another thread.
   void Then(absl::AnyInvocable<void(const absl::Status &)> done) &&;
 
  private:

@@ -19,7 +19,7 @@ using google::protobuf::io::CodedOutputStream;
 constexpr uint32_t kOperations = v1::ReplicateRequest::kOperationsFieldNumber;
 constexpr uint32_t kPushes = v1::ReplicateRequest::kPushesFieldNumber;
 
-// The tag and length that stand before a field of bytes. *Immutable*.
+// The tag and length before a field of bytes. *Immutable*.
 class Frame {
  public:
   // The field `number`, of `size` bytes.
@@ -103,8 +103,8 @@ absl::StatusOr<std::unique_ptr<const ReplicateMessage>> ReplicateMessage::Read(
   return absl::InvalidArgumentError("a ReplicateRequest is malformed, or has too many items");
 }
 
-// Fields that are no pushes are read in runs of adjacent ones: in a request as SentOperations
-// writes it, all of them are one run.
+// Fields that are not pushes are read in runs of adjacent ones: in a request written by
+// SentOperations all of them are one run.
 bool ReplicateMessage::ReadFields() {
   wire::Cursor cursor(message_);
   std::string others;

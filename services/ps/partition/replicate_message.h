@@ -1,4 +1,4 @@
-// A ReplicateRequest as it travels: gradients of pushes are neither copied into it nor out of it.
+// A ReplicateRequest in transit: the gradients of pushes are copied neither into it nor out of it.
 #ifndef CAPSTAN_PS_PARTITION_REPLICATE_MESSAGE_H_
 #define CAPSTAN_PS_PARTITION_REPLICATE_MESSAGE_H_
 
@@ -19,16 +19,16 @@
 
 namespace capstan::ps {
 
-// A request as it is put together: operations in their order, and each push that they name once,
-// with the shares of those partitions whose operations name it. *Thread-compatible*.
+// Builds a request: operations in their order, and each push that they name once, with the shares
+// of the partitions whose operations name it. *Thread-compatible*.
 class SentOperations {
  public:
   void Add(const ToldPush& push);
-  void Add(const v1::Operation& operation);  // Any other operation; without `what`: a void one.
+  void Add(const v1::Operation& operation);  // Any other operation; one without `what` is void.
 
   int size() const { return size_; }  // Number of operations.
-  // Returns `head`, which has neither operations nor pushes, with these. The result shares the
-  // memory of the pushes.
+  // Returns `head`, which must have no operations and pushes, with those that were added. The
+  // result shares the memory of the pushes.
   grpc::ByteBuffer Write(const v1::ReplicateRequest& head) const;
 
  private:
@@ -41,7 +41,7 @@ class SentOperations {
 
   int size_ = 0;
   std::string operations_;  // Serialized, each with its tag and length.
-  v1::Operation push_;      // The latest push: used again, so that its parts are allocated once.
+  v1::Operation push_;      // Reused for each push, so that its parts are allocated once.
   absl::flat_hash_map<const PushMessage*, size_t> index_;
   std::vector<Sent> pushes_;
 };
@@ -52,7 +52,7 @@ class ReplicateMessage {
   // No request may hold more operations, nor more pushes.
   static constexpr int kMostItems = 1 << 16;
 
-  // INVALID_ARGUMENT: `buffer` is no ReplicateRequest, or holds more than kMostItems.
+  // INVALID_ARGUMENT: `buffer` is not a ReplicateRequest, or has more than kMostItems.
   static absl::StatusOr<std::unique_ptr<const ReplicateMessage>> Read(
       const grpc::ByteBuffer& buffer);
 

@@ -1,4 +1,4 @@
-// The metrics of a shard; shard_metric_declarations.h explains each. The counters are made once,
+// The metrics of a shard; shard_metric_declarations.h explains each. The counters are created once,
 // and counting takes no lock.
 #ifndef CAPSTAN_PS_PARTITION_SHARD_METRICS_H_
 #define CAPSTAN_PS_PARTITION_SHARD_METRICS_H_
@@ -40,7 +40,7 @@ class ShardMetrics {
   struct Request {
     Method method{};
     absl::StatusCode code{};
-    absl::Duration duration;  // Without the wait for slower trainers.
+    absl::Duration duration;  // Without the time that a pull waits for slower trainers.
     size_t request_bytes = 0;
     size_t reply_bytes = 0;
   };
@@ -51,38 +51,38 @@ class ShardMetrics {
 
   // Counts a request that was refused as a whole.
   void CountRejected(Rejection reason);
-  // Counts the outcome of a push at one part of one partition, by its reason, if the gradient was
-  // not applied.
+  // Counts the outcome of a push for one part of one partition under its reason, if the gradient
+  // was not applied.
   void CountOutcome(v1::Outcome outcome);
-  // Observes how stale a gradient is when it is applied.
+  // Records the staleness of a gradient when it is applied.
   void ObserveStaleness(uint64_t versions, absl::Duration age);
-  // Observes how stale the rows of an update are: how many updates each row has had since its pull.
+  // Records the staleness of the rows of an update: how many updates each has had since its pull.
   void ObserveRowStaleness(const StalenessCounts& rows);
-  // Adds the time that a request has waited for a partition that others were using.
+  // Adds the time that a request has waited for the lock of a partition.
   void AddLockWait(absl::Duration wait) { lock_wait_->Add(absl::ToDoubleSeconds(wait)); }
   // Counts gradients that were added to the sum of a round while it was still open.
   void CountAddedAhead(size_t gradients) {
     if (gradients > 0) added_ahead_->Add(static_cast<double>(gradients));
   }
-  // Counts a partition whose updates wait because its shard keeps too much for copies.
+  // Counts a partition whose updates are held back because its shard keeps too much for copies.
   void CountHeldBack() { held_back_->Add(); }
-  // Count this shard's share of a checkpoint, when it has been saved or loaded.
+  // Count the saving or loading of this shard's share of a checkpoint.
   void CountSave(bool ok, uint64_t bytes, absl::Duration took);
   void CountLoad(bool ok, uint64_t bytes, absl::Duration took);
   // Count the bytes of partitions that this shard has sent and received. Set how many partitions
-  // are on their way from here, and the memory of those that have come and are not served yet.
+  // are moving from here, and the memory of those that have arrived and are not served yet.
   void CountMoved(uint64_t bytes) { moved_bytes_->Add(static_cast<double>(bytes)); }
   void CountReceived(uint64_t bytes) { received_bytes_->Add(static_cast<double>(bytes)); }
   void SetMovesUnderWay(size_t partitions) { moving_->Set(static_cast<double>(partitions)); }
   void SetStagedBytes(size_t bytes) { staged_bytes_->Set(static_cast<double>(bytes)); }
-  // Observes how long a partition was frozen for a move, until a view ended the move.
+  // Records how long a partition was frozen for a move, until a view ended the move.
   void ObserveFrozen(absl::Duration took) { frozen_->Observe(absl::ToDoubleSeconds(took)); }
   void ObserveParkedPull(absl::Duration wait) { wait_->Observe(absl::ToDoubleSeconds(wait)); }
 
   // Sets the gauges.
   void Set(const ShardFacts& facts);
 
-  // Totals since the start, for the chief: requests, staleness, rejections.
+  // Fills in the totals since the start, for the chief: requests, staleness, rejections.
   void Report(v1::ShardReport& report) const;
 
  private:
@@ -158,7 +158,7 @@ class ShardMetrics {
   Transfer loads_;
   std::array<metrics::Counter*, kRejections> rejected_;  // By Rejection.
 
-  // Staleness as reports to the chief want it.
+  // Staleness as the reports to the chief contain it.
   struct Staleness {
     void Add(size_t bucket, uint64_t times);
     void RaiseMax(uint64_t to);

@@ -1,4 +1,4 @@
-// A lock whose wait is counted: the wait for a partition that other requests are using.
+// A lock that measures how long it waits for a partition that other requests are using.
 #ifndef CAPSTAN_PS_PARTITION_TIMED_LOCK_H_
 #define CAPSTAN_PS_PARTITION_TIMED_LOCK_H_
 

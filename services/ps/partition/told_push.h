@@ -1,5 +1,5 @@
-// A push as its partition's owner tells it to the backup. An owner makes one for each partition of
-// each push, so it is a plain value, which allocates nothing.
+// A push as the owner of a partition sends it to the backup. An owner creates one for each
+// partition of each push, so it is a plain value that allocates nothing.
 #ifndef CAPSTAN_PS_PARTITION_TOLD_PUSH_H_
 #define CAPSTAN_PS_PARTITION_TOLD_PUSH_H_
 
@@ -11,7 +11,7 @@
 
 namespace capstan::ps {
 
-// What a push has come to in one partition. The backup must come to the same.
+// The result of a push in one partition. The backup must get the same result.
 struct PushResult {
   uint64_t progress_examples = 0;
   v1::Outcome dense = v1::OUTCOME_UNSPECIFIED;
@@ -22,7 +22,7 @@ struct PushResult {
 
 struct ToldPush {
   PartitionIndex partition{};
-  ViewEpoch pair;  // The pair whose backup is told.
+  ViewEpoch pair;  // The pair to whose backup it is sent.
   PushResult result;
   PushShare gradient;  // REQUIRES: gradient.push is set.
 };

@@ -1,9 +1,9 @@
-// What a partition writes into the trace (capstan/base/trace): pushes that it has taken in, or knew
-// before (`again`), with their lease (`generation`) and low watermark; pushes that its backup has
-// carried out; pushes whose sender was told that they are done; the moment from which on pushes are
-// not in the copy for a move, in a delta to that copy, or in the copy for a checkpoint; streams
-// that it has closed; and that it begins a timeline with the content of a checkpoint. Only pushes
-// of streams are traced, as they have a unique name.
+// What a partition writes into the trace (capstan/base/trace): pushes that it has accepted, or had
+// accepted before (`again`), with their lease (`generation`) and low watermark; pushes that its
+// backup has repeated; pushes whose sender was told that they are done; the moment after which
+// pushes are not contained in the copy for a move, in a delta to that copy, or in the copy for a
+// checkpoint; streams that it has closed; and that it begins a timeline with the content of a
+// checkpoint. Only pushes of streams are traced, as only they have a unique name.
 #ifndef CAPSTAN_PS_PARTITION_TRACED_H_
 #define CAPSTAN_PS_PARTITION_TRACED_H_
 
@@ -16,7 +16,7 @@
 
 namespace capstan::ps {
 
-// Each does nothing unless the process writes a trace. All but TraceAnswered are called under the
+// These do nothing unless the process writes a trace. All but TraceAnswered are called under the
 // partition's lock.
 void TraceCloned(PartitionIndex partition, ViewEpoch move, bool delta);
 void TraceMarked(PartitionIndex partition, const std::string& checkpoint);

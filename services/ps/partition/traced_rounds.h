@@ -1,10 +1,10 @@
 // What is written into the trace (capstan/base/trace) about synchronous rounds. By the coordinator:
-// that it begins, to which lane's runner it has opened a round, whose gradient it has counted,
-// which lane is at its end, and with which lanes it has closed a round. By a partition: that it
-// answers a pull for a round, has staged or added ahead the gradient of a lane, and has passed a
-// round.
+// that it begins; for which lane's runner it has opened a round; whose gradient it has counted;
+// which lane has ended; and with which lanes it has closed a round. By a partition: that it answers
+// a pull for a round; that it has staged, or already added, the gradient of a lane; and that it has
+// passed a round.
 //
-// A runner of a lane is named by its generation: `term` and `count`. Several are written as in
+// A runner of a lane is identified by its generation: `term` and `count`. Several are written as in
 // "0:1.4 2:1.7": lane, term, count.
 #ifndef CAPSTAN_PS_PARTITION_TRACED_ROUNDS_H_
 #define CAPSTAN_PS_PARTITION_TRACED_ROUNDS_H_
@@ -22,8 +22,8 @@
 
 namespace capstan::ps {
 
-// Each does nothing unless the process writes a trace, and is called under the lock that guards
-// what it writes about.
+// These do nothing unless the process writes a trace, and are called under the lock that guards
+// what they write about.
 
 // ---- by the coordinator ----
 

@@ -70,8 +70,8 @@ bool UpdateApplier::CarryOut(const Decision& decision, absl::Time now) {
   return fresh;
 }
 
-// Only DROP leaves gradients out, and for rows that are judged by themselves this is known when
-// they are looked up.
+// Only DROP excludes gradients, and for rows that are judged separately this is known when they are
+// looked up.
 bool UpdateApplier::MayTurnOutStale(Part part, const PushShare& gradient) const {
   return part == Part::kSparse && JudgedByRows(gradient) &&
          catalog_.policy(part).stale_gradients() == v1::STALE_GRADIENTS_DROP;
@@ -103,8 +103,8 @@ void UpdateApplier::GatherAhead() {
 void UpdateApplier::ApplyPutOff(absl::Time now) {
   if (put_off_.empty()) return;
   GatherAhead();
-  size_t next = 0;   // The first of ahead_ that the next update has,
-  size_t asked = 0;  // and the first that has not been prefetched.
+  size_t next = 0;   // The first of ahead_ that the next update uses.
+  size_t asked = 0;  // The first that has not been prefetched.
   for (Later& later : put_off_) {
     if (later.update.part == Part::kSparse) {
       const PushMessage& push = *later.gradient.push;
@@ -167,8 +167,8 @@ UpdateContext UpdateApplier::ContextOf(const Update& update, uint64_t progress) 
   if (update.round == 0) {
     context.progress_examples = progress;
   } else {
-    // The progress is a function of the round alone, so that it does not depend on who works. With
-    // b backup workers a round closes with b lanes fewer.
+    // The progress is a function of the round alone, so that it does not depend on which workers
+    // there are. With b backup workers a round closes with b lanes fewer.
     const uint32_t lanes = policy.lanes() - std::min(policy.backup_workers(), policy.lanes() - 1);
     context.progress_examples =
         (update.round - 1) * uint64_t{lanes} * catalog_.job().train().batch_size();
@@ -214,7 +214,7 @@ void UpdateApplier::GatherRows(const Update& update) {
     }
   }
   const auto before = [](const TableShare& a, const TableShare& b) { return a.table < b.table; };
-  // So it is most often: one push.
+  // This is the usual case: one push.
   if (std::is_sorted(shares_.begin(), shares_.end(), before)) return;
   std::stable_sort(shares_.begin(), shares_.end(), before);
 }
@@ -255,7 +255,7 @@ void UpdateApplier::Observe(const Update& update, absl::Time now) {
     metrics_.ObserveStaleness(/*staleness=*/0, absl::ZeroDuration());
   }
   for (const Contribution& used : update.contributions) {
-    // Version pulled = the version before this update, less the updates since the pull.
+    // Pulled version = the version before this update minus the updates since the pull.
     const uint64_t before = update.version - 1;
     const absl::Duration age = times.Age(before - std::min(used.staleness, before), before, now);
     metrics_.ObserveStaleness(used.staleness, age);

@@ -1,5 +1,5 @@
-// When the last versions of a part were made, to tell how old the parameters are from which a
-// gradient was computed.
+// When the last versions of a part were created, to find out how old the parameters are from which
+// a gradient was computed.
 #ifndef CAPSTAN_PS_PARTITION_VERSION_TIMES_H_
 #define CAPSTAN_PS_PARTITION_VERSION_TIMES_H_
 
@@ -20,8 +20,9 @@ class VersionTimes {
   void Made(uint64_t version, absl::Time now) { times_[version % kKept] = now; }
 
   // Returns how long ago the version `pulled` was replaced in a part that is at `version`; 0 if it
-  // has not been replaced. A version that is more than kKept versions back, or was made elsewhere
-  // before the part came here, counts as replaced when the oldest known version was made.
+  // has not been replaced. A version that is more than kKept versions old, or was created on
+  // another shard before the part came here, counts as replaced when the oldest known version was
+  // created.
   absl::Duration Age(uint64_t pulled, uint64_t version, absl::Time now) const {
     if (pulled >= version) return absl::ZeroDuration();
     const uint64_t oldest = version < kKept ? 1 : version - kKept + 1;

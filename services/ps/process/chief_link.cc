@@ -131,7 +131,7 @@ void ChiefLink::Heartbeat() {
       channel_, kHeartbeat, request, kAttempt,
       [this, sent = shard_->clock().Now()](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
         beating_ = false;
-        if (!reply.ok()) return;  // The next heartbeat tries again.
+        if (!reply.ok()) return;  // The next heartbeat will try again.
         heard_ = shard_->clock().Now();
         TakeLease(*reply, sent, *shard_);
         may_leave_ = reply->may_leave();
@@ -153,7 +153,7 @@ void ChiefLink::RegisterAgain() {
       channel_, kRegister, RegistrationOf(options_, shard_->timeline()), kAttempt,
       [this, term = term_](const absl::StatusOr<v1::RegisterShardReply>& reply) {
         registering_ = false;
-        if (IsWorthRepeating(reply.status())) return;  // The next heartbeat tries again.
+        if (IsWorthRepeating(reply.status())) return;  // The next heartbeat will try again.
         registered_ = term == term_;
         if (reply.ok()) SetHeartbeat(reply->job());
         const absl::Status learned = reply.ok() ? learn_(*reply) : reply.status();
@@ -174,7 +174,7 @@ void ChiefLink::Drain() {
 }
 
 bool ChiefLink::MayLeave() const {
-  // A shard without partitions loses nothing, and without a chief nobody takes a checkpoint.
+  // A shard without partitions loses nothing, and without a chief there will be no checkpoint.
   return may_leave_ || job_over_ || !shard_->ready() ||
          shard_->clock().Now() - heard_ > kChiefIsAway;
 }

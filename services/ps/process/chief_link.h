@@ -20,9 +20,10 @@ namespace capstan::ps {
 struct ChiefLinkOptions {
   std::string chief;         // host:port
   std::string address;       // host:port at which others reach this shard.
-  const Tls* tls = nullptr;  // What the chief is shown; null: it is called in plaintext.
+  const Tls* tls = nullptr;  // The identity shown to the chief; null: plaintext.
   ShardIdentity identity;
-  // What the incarnation is made of (capstan/security/shard_secret.h); empty: of nothing.
+  // The secret from which the incarnation was computed (capstan/security/shard_secret.h); empty if
+  // there is none.
   std::string secret;
   uint64_t memory_bytes = 0;  // Memory that this process may use.
   std::string zone;           // The zone that its machine is in.
@@ -35,26 +36,26 @@ class ChiefLink {
   // `loop` must outlive the link.
   ChiefLink(EventLoop& loop, const ChiefLinkOptions& options);
 
-  // Registers the shard; tries until the chief answers, and logs a line every few seconds.
-  // DEADLINE_EXCEEDED: the chief has not answered within give_up_after; CANCELLED: the process is
+  // Registers the shard; retries until the chief answers, and logs a line every few seconds.
+  // DEADLINE_EXCEEDED: the chief has not answered within give_up_after; CANCELLED: the process was
   // asked to stop; other errors: the chief refuses this shard.
   absl::StatusOr<v1::RegisterShardReply> Register(const Shutdown& shutdown);
 
-  // From now on Poll() gives views to the shard, and reports to the chief. The shard registers
-  // again with a chief that does not know it, with a later chief, or after a wrong seal; the link
-  // calls `learn` with each such answer, which may say other things than the one before. It calls
-  // `see` with each view, when the shard has it. An error of `learn` or `see` ends the shard.
-  // `shard` must outlive the link. REQUIRES: Register() has returned an answer.
+  // From now on Poll() passes views to the shard, and sends reports to the chief. The shard
+  // registers again with a chief that does not know it, with a later chief, or after a wrong seal;
+  // the link calls `learn` with each reply, which may differ from the one before. It calls `see`
+  // with each view, after the shard has it. An error of `learn` or `see` ends the shard. `shard`
+  // must outlive the link. REQUIRES: Register() has returned a reply.
   using Learn = absl::AnyInvocable<absl::Status(const v1::RegisterShardReply&)>;
   using See = absl::AnyInvocable<absl::Status(const v1::View&)>;
   void Follow(Shard& shard, Learn learn, See see);
-  // Polls the loop for at most `at_most`, and does what is due. Returns an error if the shard
-  // cannot go on.
+  // Runs the event loop for at most `at_most`, and does what is due. Returns an error if the shard
+  // cannot continue.
   absl::Status Poll(absl::Duration at_most);
-  // From now on the chief is told that this shard is about to leave.
+  // From now on reports to the chief that this shard is about to leave.
   void Drain();
-  // Returns true if the chief does not need this shard any more, the job is over, nothing is served
-  // here, or there is no chief to ask. REQUIRES: Drain() has been called.
+  // Returns true if the chief does not need this shard any more, the job has ended, nothing is
+  // served here, or there is no chief to ask. REQUIRES: Drain() has been called.
   bool MayLeave() const;
 
  private:
@@ -69,12 +70,12 @@ class ChiefLink {
   Shard* shard_ = nullptr;
   Learn learn_;
   See see_;
-  uint64_t term_ = 0;  // The term of the chief that is followed; 0: none has been heard of yet.
-  absl::Duration heartbeat_;  // As the chief said at the last registration.
+  uint64_t term_ = 0;         // The term of the chief that is followed; 0: none is known yet.
+  absl::Duration heartbeat_;  // As of the reply to the last registration.
   bool watching_ = false;
   bool beating_ = false;      // A heartbeat is under way.
   bool registering_ = false;  // A registration is under way.
-  bool registered_ = true;    // The present chief's answer to a registration has been learned.
+  bool registered_ = true;    // The present chief's reply to a registration has been applied.
   bool draining_ = false;
   bool may_leave_ = false;
   bool job_over_ = false;

@@ -12,7 +12,7 @@ namespace {
 constexpr char kWatchCounts[] = "/capstan.v1.Ps/WatchCounts";
 constexpr absl::Duration kPatience = absl::Seconds(20);
 constexpr absl::Duration kPause = absl::Milliseconds(200);
-// The pause after a refusal that will not change soon: a coordinator of an earlier release does not
+// The pause after a refusal that will not change soon: a coordinator of an earlier version does not
 // know the call, or its certificate authority does not know this shard.
 constexpr absl::Duration kLongPause = absl::Seconds(30);
 constexpr char kNoCounts[] =
@@ -85,8 +85,8 @@ void CoordinatorLink::OnUnheard(const absl::Status& why) {
   next_watch_ = shard_.clock().Now() + (refused ? kLongPause : kPause);
 }
 
-// A coordinator that starts or moves is away for a moment, which is no news. Rounds of large
-// gradients stand still if it stays away, so that is logged.
+// A coordinator that starts or moves is unreachable for a moment, which is not logged. If it stays
+// unreachable, rounds of large gradients stop, so that is logged.
 void CoordinatorLink::TellSilence(const absl::Status& why) {
   const absl::Time now = shard_.clock().Now();
   if (!unheard_) unheard_.emplace(now);

@@ -1,11 +1,11 @@
-// Asks the coordinator of the synchronous rounds, which is on the owner of partition 0, whose
-// gradients the open round counts, so that the shard adds those gradients and frees their memory
-// before the round closes. While the coordinator does not answer, rounds close all the same if the
-// shard has room for a gradient of every lane. If it has not, lanes are refused until the
-// coordinator answers again; the log tells of that.
+// Asks the coordinator of the synchronous rounds, which is on the owner of partition 0, which lanes
+// the open round counts, so that the shard can add their gradients and free the memory before the
+// round closes. If the coordinator does not answer, rounds can still close as long as the shard has
+// memory for a gradient of every lane. Otherwise lanes are refused until the coordinator answers
+// again; the log says so.
 //
-// Another link asks it for the commit of each round that is closed, which requests carry to a shard
-// that has not heard of it so.
+// Another link asks it for the commit of each closed round. To a shard that has not got the commit
+// in this way, requests carry it.
 #ifndef CAPSTAN_PS_PROCESS_COORDINATOR_LINK_H_
 #define CAPSTAN_PS_PROCESS_COORDINATOR_LINK_H_
 
@@ -25,17 +25,17 @@
 
 namespace capstan::ps {
 
-// Has a thread of its own, which also adds the gradients that are counted: those of a round are
-// many times as large as the model. *Thread-safe*.
+// Has a thread of its own, which also adds the counted gradients: those of a round are many times
+// as large as the model. *Thread-safe*.
 class CoordinatorLink {
  public:
-  // Both must outlive the link. `tls`: what the coordinator is shown; null: plaintext.
+  // Both must outlive the link. `tls`: the identity shown to the coordinator; null: plaintext.
   CoordinatorLink(Shard& shard, const Tls* tls, Watched watched = Watched::kCounts);
   ~CoordinatorLink();
   CoordinatorLink(const CoordinatorLink&) = delete;
   CoordinatorLink& operator=(const CoordinatorLink&) = delete;
 
-  // Takes the place of the coordinator, and the timeline, from `view`.
+  // Takes the coordinator's address and the timeline from `view`.
   void SetView(const v1::View& view);
 
  private:

@@ -38,21 +38,22 @@ namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(3);
 
-// Goes on serving until the chief lets the shard go (what it holds is in a checkpoint, or not
+// Continues to serve until the chief lets the shard go (what it holds is in a checkpoint, or not
 // needed), or the grace is over.
 void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration grace) {
   const absl::Time deadline = shard.clock().Now() + grace;
   link.Drain();
   while (!link.MayLeave() && shard.clock().Now() < deadline) {
-    if (!link.Poll(Shard::kTick).ok()) return;  // The chief does not count on this shard any more.
+    if (!link.Poll(Shard::kTick).ok()) return;  // The chief does not rely on this shard any more.
     shard.Tick();
     liveness.Turn();
   }
   if (!link.MayLeave()) log::Warn("the grace is over before the chief let this shard go");
 }
 
-// `restore`: after so long start-up counts as over although the shard does not serve. What it waits
-// for (a checkpoint, another shard) is elsewhere, so that a restart of this process would not help.
+// `restore`: after this time the start-up counts as finished although the shard does not serve.
+// What it waits for (a checkpoint, another shard) is elsewhere, so a restart of this process would
+// not help.
 absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness& liveness,
                    absl::Duration restore, const Shutdown& shutdown) {
   const absl::Time patience = shard.clock().Now() + restore;
@@ -92,18 +93,18 @@ absl::StatusOr<int> OrdinalOf(const std::string& hostname) {
 
 namespace {
 
-// Returns the memory that the shard may take.
+// Returns the memory that the shard may use.
 uint64_t MemoryOf(const ProcessOptions& options) {
   return options.memory_bytes > 0 ? options.memory_bytes : metrics::UsableMemoryBytes();
 }
 
-// What the process has before the chief knows of its shard.
+// What the process has before the chief knows its shard.
 struct Process {
   ShardMetrics& metrics;
   PsService& service;
   Server& server;
   HealthServer& health;
-  const Tls* tls;  // Null: it speaks plaintext.
+  const Tls* tls;  // Null: plaintext.
   const Shutdown& shutdown;
 };
 
@@ -163,7 +164,7 @@ absl::Status Follow(const ProcessOptions& options, ShardIndex index, const Proce
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));
-    coordinator.clear();      // Its calls would be waited for, where this shard is the coordinator.
+    coordinator.clear();      // Shutdown would wait for its calls if this shard is the coordinator.
     server.Shutdown(kDrain);  // Calls under way may still wait for backups.
   }
   shard->streams().Close();

@@ -20,10 +20,10 @@
 namespace capstan::ps {
 
 // Has a thread of its own. One request to each backup is under way at a time; operations that are
-// appended meanwhile go with the next one.
+// appended meanwhile are sent with the next one.
 class ReplicaSender {
  public:
-  // Both must outlive this object. `tls`: what backups are shown; null: plaintext.
+  // Both must outlive this object. `tls`: the identity shown to backups; null: plaintext.
   ReplicaSender(Shard& shard, const Tls* tls);
   ~ReplicaSender();
 
@@ -32,10 +32,10 @@ class ReplicaSender {
   // Begins the calls that are due.
   void SendAll();
   void Send(const std::shared_ptr<ReplicaStream>& stream);
-  // Sends the next piece of a request that is larger than a message, and then those after it.
+  // Sends the next piece of a request that is larger than a message, and then the following ones.
   void SendPiece(const std::shared_ptr<ReplicaStream>& stream, const Channel& channel,
                  const std::shared_ptr<PushInPieces>& pieces);
-  // `in_pieces`: what has been answered is a piece.
+  // Takes in the reply to a request. `in_pieces`: the request was a piece of a larger one.
   void Hear(ReplicaStream& stream, const absl::StatusOr<v1::ReplicateReply>& reply, bool in_pieces);
 
   Shard& shard_;
@@ -44,7 +44,7 @@ class ReplicaSender {
   ReplicaTurns turns_;
   std::map<uint64_t, Channel> channels_;  // By the number of their stream.
   uint64_t last_in_pieces_ = 0;           // The number of the last request that was sent in pieces.
-  std::atomic<bool> awake_{false};        // A turn of the loop has been asked for.
+  std::atomic<bool> awake_{false};        // A turn of the loop was requested.
   std::atomic<bool> stopping_{false};
   std::thread thread_;  // Last: it uses the others.
 };

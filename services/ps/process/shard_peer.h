@@ -1,4 +1,4 @@
-// The connection to another shard, to which this shard sends partitions.
+// The connections to other shards, to which this shard sends partitions.
 #ifndef CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 #define CAPSTAN_PS_PROCESS_SHARD_PEER_H_
 
@@ -7,8 +7,8 @@
 
 namespace capstan::ps {
 
-// Returns a function that opens peers, each with a connection of its own to the shard at an address
-// (host:port), which is shown the identity `tls`; null: plaintext. `tls` must outlive them. The
+// Returns a function that opens peers. Each has its own connection to the shard at an address
+// (host:port), to which it shows the identity `tls`; null: plaintext. `tls` must outlive them. The
 // function is thread-safe.
 PeerOpener ShardPeerOpener(const Tls* tls);
 

@@ -30,7 +30,7 @@ void Backups::FollowPairs() {
   parts_.partitions.ForEach([&](PartitionIndex index, Partition& partition) {
     const std::optional<ViewedPair> pair = view->Pair(index);
     if (pair) targets.insert(pair->incarnation);
-    // A partition that is not owned is about to leave or to stand down; a backup gets its own
+    // A partition that is not owned is about to leave or to become a backup; a backup gets its own
     // backup when it is promoted.
     if (!partition.serves() || !view->Owns(index)) return;
     const bool coordinates = Raw(index) == 0 && parts_.catalog.HasSync();
@@ -89,9 +89,9 @@ void Backups::FollowStandbys() {
 
 void Backups::Promote(PartitionIndex index) {
   Partition& promoted = parts_.partitions[index];
-  // Before this point nothing is pushed to it.
+  // Nothing is pushed to it before this point.
   trace::Write("promoted", {{"partition", Raw(index)}});
-  // It has a backup at once if the owner before stays as its backup.
+  // It has a backup at once if the previous owner stays as its backup.
   const std::optional<ViewedPair> pair = parts_.view.newest()->Pair(index);
   CoordinatorShell::Backup backup;
   if (pair) {
@@ -131,11 +131,11 @@ void Backups::AddBroken(v1::ShardReport& report) const {
   });
 }
 
-// ---- what owners tell ----
+// ---- operations of owners ----
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Backups::ReadPush(const grpc::ByteBuffer& push) {
-  // Always takes room: the owner has found room for the push already, and waits. What is larger
-  // than all that may be put off is applied where it came.
+  // Always reserves memory: the owner has already accepted the push, and waits. Pushes larger than
+  // all that may be deferred are applied where they are.
   Reservation reservation =
       parts_.catalog.KeepsGradients() || push.Length() <= kMostPutOff
           ? parts_.memory.ReserveAnyway(MemoryUse::kWaitingGradients, push.Length())
@@ -156,7 +156,7 @@ absl::Status Backups::Replay(Incarnation source, uint64_t timeline, const v1::Op
   const auto index = static_cast<PartitionIndex>(operation.partition());
   Partition& standby = parts_.partitions[index];
   const ViewEpoch pair = ViewEpochFromProto(operation.pair());
-  // A partition looks at the pair itself, so that its lock is taken once for an operation.
+  // The partition itself compares the pair, so that its lock is taken once per operation.
   const bool in_partition = share.ok() && !operation.has_coordinator();
   if (!in_partition && standby.standby() != pair) {
     return absl::FailedPreconditionError("this is not the backup of the pair");
@@ -167,7 +167,7 @@ absl::Status Backups::Replay(Incarnation source, uint64_t timeline, const v1::Op
   if (replayed.ok() || (in_partition && absl::IsFailedPrecondition(replayed))) return replayed;
   // SpoilStandby fails if this process has become the owner meanwhile.
   if (!standby.SpoilStandby(pair)) return replayed;
-  // The copy can never take its owner's place. The next report tells the chief.
+  // The copy can never replace its owner's. The next report tells the chief.
   log::Warn("a backup is of no use any more",
             {{"partition", operation.partition()}, {"error", replayed}});
   return replayed;
@@ -187,11 +187,11 @@ absl::Status Backups::ReplayCoordinator(const v1::Operation& operation) {
   return absl::FailedPreconditionError("this is not the backup of the pair any more");
 }
 
-// ---- what is put off ----
+// ---- deferred updates ----
 
-// Each partition has its turn when all others have had theirs, so that its updates gather
-// meanwhile, and a message, which all partitions that it has gradients for keep, is freed after one
-// round.
+// Each partition has its turn when all others have had theirs, so that its updates accumulate
+// meanwhile, and a message, which is kept by all partitions for which it has gradients, is freed
+// after one cycle.
 void Backups::LimitPutOff() {
   const size_t count = parts_.partitions.size();
   for (size_t i = 0; i < count; ++i) {

@@ -9,7 +9,8 @@
 namespace capstan::ps {
 namespace {
 
-// Whatever the chief says: between two heartbeats, and what one of them may grant.
+// Limits of the interval between two heartbeats, and of what one of them may grant, whatever the
+// chief says.
 constexpr absl::Duration kShortestBeat = absl::Milliseconds(10);
 constexpr absl::Duration kLongestBeat = absl::Seconds(60);
 constexpr absl::Duration kLongestLease = absl::Hours(1);

@@ -1,4 +1,4 @@
-// What a shard does with the chief's replies to its calls.
+// How a shard applies the chief's replies to its calls.
 #ifndef CAPSTAN_PS_SHARD_CHIEF_REPLIES_H_
 #define CAPSTAN_PS_SHARD_CHIEF_REPLIES_H_
 
@@ -11,15 +11,15 @@
 
 namespace capstan::ps {
 
-// Returns how often a shard of the job tells the chief of itself, whatever the job says. With
-// replicas a shard serves only while it has a lease, which a heartbeat renews in good time.
+// Returns the interval at which a shard of the job sends heartbeats to the chief. With replicas it
+// is short enough to renew the shard's lease in good time, whatever the job says.
 absl::Duration HeartbeatOf(const v1::JobSpec& job);
 
-// Takes up what the chief tells a shard that registers: the job's settings, where its checkpoints
-// are, and the key of its seals. The errors are those of Shard::LearnJob; nothing is taken up then.
+// Applies the chief's reply to a registration: the job's settings, where its checkpoints are, and
+// the key of its seals. The errors are those of Shard::LearnJob; then nothing is applied.
 absl::Status LearnFrom(const v1::RegisterShardReply& reply, Shard& shard, Places& places);
 
-// Takes up the lease that the chief grants in its reply to a heartbeat, which was sent at `sent`.
+// Applies the lease in the chief's reply to a heartbeat that was sent at `sent`.
 void TakeLease(const v1::ShardHeartbeatReply& reply, absl::Time sent, Shard& shard);
 
 }  // namespace capstan::ps

@@ -8,7 +8,7 @@
 namespace capstan::ps {
 namespace {
 
-// If both parts are ssp the stricter bound holds, as one pull is for both parts.
+// If both parts are ssp the stricter bound applies, as one pull is for both parts.
 uint64_t BoundOf(const Catalog& catalog) {
   uint64_t bound = ~uint64_t{0};
   for (Part part : {Part::kDense, Part::kSparse}) {
@@ -76,7 +76,7 @@ std::optional<WaiterId> ClockShell::Wait(uint64_t clock, absl::Time deadline, si
     absl::MutexLock lock(&mu_);
     if (quorum_known_) wait = machine_.Pull(waiter, clock, deadline, bytes);
   }
-  if (!wait) {  // Pulls must not run ahead of trainers that this shard has not heard of.
+  if (!wait) {  // Pulls must not get ahead of trainers that this shard does not know.
     parked_.Release(waiter, absl::UnavailableError("the timeline's view is on its way"));
     return std::nullopt;
   }
@@ -144,8 +144,8 @@ void ClockShell::KeepOwners(absl::FunctionRef<bool(Incarnation)> named) {
   std::erase_if(owners_, [named](const auto& of) { return !named(of.first); });
 }
 
-// A trainer of which an owner has told nothing counts with its start clock. That may be too low,
-// but all trainers will tell their clocks again.
+// A trainer that an owner has not reported counts with its start clock. That may be too low, but
+// all trainers will report their clocks again.
 std::vector<FinishedClock> ClockShell::LowestOfOwners() const {
   std::map<TrainerId, uint64_t> lowest;
   {

@@ -1,5 +1,5 @@
-// Lets pulls wait for slower trainers (ssp): ClockMachine, the calls that are parked in it, and the
-// clocks of trainers at the owners of partitions that are backed up here.
+// Makes pulls wait for slower trainers (ssp): drives ClockMachine, and holds the calls that are
+// parked in it, and the clocks of trainers at the owners of partitions that are backed up here.
 #ifndef CAPSTAN_PS_SHARD_CLOCK_SHELL_H_
 #define CAPSTAN_PS_SHARD_CLOCK_SHELL_H_
 
@@ -29,8 +29,7 @@ namespace capstan::ps {
 class ClockShell;
 
 // Pulls whose wait a push has ended. The destructor carries them out and answers them. It should
-// run after the push has been answered, so that the sender of the push does not wait for the work
-// of others.
+// run after the push has been answered, so that the sender of the push does not wait for that work.
 class ReleasedPulls {
  public:
   ReleasedPulls() = default;
@@ -53,12 +52,12 @@ class ReleasedPulls {
   PullAnswers answers_;
 };
 
-// *Thread-safe*. Deadlines are of the shard's clock. If no part of the job is ssp, calls do
+// *Thread-safe*. Deadlines are times of the shard's clock. If no part of the job is ssp, calls do
 // nothing.
 class ClockShell {
  public:
-  // `streams`: tell the backups what trainers have finished here; null: there are no backups. Both
-  // must outlive this object.
+  // `streams`: send backups what trainers have finished here; null if there are no backups. Both
+  // arguments must outlive this object.
   ClockShell(const Catalog& catalog, ReplicaStreams* streams);
 
   // Returns true if a part of the job is ssp.
@@ -66,44 +65,45 @@ class ClockShell {
 
   // Makes the trainers that `view` names the quorum.
   void SetQuorum(const v1::View& view);
-  // A later timeline has begun: forgets all clocks, and answers every waiting pull UNAVAILABLE.
-  // Pulls are refused until SetQuorum.
+  // A later timeline begins: forgets all clocks, and answers every waiting pull UNAVAILABLE. Pulls
+  // are refused until SetQuorum.
   void Restart();
   // Partitions are about to be served that come from shards where trainers had finished `clocks`;
-  // see ClockMachine::TakeOver. From now on clocks that are told by a view before `epoch` are
-  // ignored, as they do not hold for these partitions. `had_none`: no partition was served before.
+  // see ClockMachine::TakeOver. From now on clocks that a trainer reports under a view before
+  // `epoch` are ignored, as they do not hold for these partitions. `had_none`: no partition was
+  // served before.
   void TakeOver(const std::vector<FinishedClock>& clocks, bool had_none, ViewEpoch epoch);
-  // The clocks that go along with a partition that leaves.
+  // Returns the clocks to be sent along with a partition that leaves.
   std::vector<FinishedClock> Finished() const;
 
-  // Calls done(OK) at once, or on another thread when slower trainers have come up. Otherwise calls
-  // `done` with DEADLINE_EXCEEDED at the deadline, RESOURCE_EXHAUSTED if too many pulls wait, or
-  // UNAVAILABLE if the quorum is not known or the timeline ends. Returns a waiter, for Forget(), if
-  // the call is parked. REQUIRES: needed().
+  // Calls done(OK) at once, or on another thread when slower trainers have caught up. Otherwise
+  // calls `done` with DEADLINE_EXCEEDED at the deadline, RESOURCE_EXHAUSTED if too many pulls wait,
+  // or UNAVAILABLE if the quorum is not known or the timeline ends. If the call is parked, returns
+  // the id to pass to Forget(). `bytes` is the size of the request. REQUIRES: needed().
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
   std::optional<WaiterId> Wait(uint64_t clock, absl::Time deadline, size_t bytes, Done done);
-  // The requests of waiting pulls may take `bytes` together.
+  // Limits the total size of the requests of waiting pulls to `bytes`.
   void SetParkedLimit(size_t bytes);
-  // The caller has gone away: forgets its call. Returns true if `done` has been destroyed and will
-  // not run.
+  // The caller has cancelled its call: forgets it. Returns true if `done` has been destroyed and
+  // will not run.
   bool Forget(WaiterId waiter);
-  // `trainer` has finished `clock` steps, as it tells by the view of epoch `by`. Returns the pulls
-  // that this releases.
+  // `trainer` has finished `clock` steps, as it reports under the view `by`. Returns the pulls that
+  // this releases.
   ReleasedPulls OnFinished(TrainerId trainer, uint64_t clock, ViewEpoch by);
-  // Answers the calls whose deadline has come by `now`.
+  // Answers the calls whose deadline has passed at `now`.
   void Tick(absl::Time now);
 
   // ---- partitions that are backed up here ----
 
   // A copy has come from `owner`, with what trainers had finished there: sets these clocks for the
-  // owner, even where they are lower than those known before.
+  // owner, even if they are lower than those known before.
   void AdoptFrom(Incarnation owner, const std::vector<FinishedClock>& clocks);
   // A trainer has finished more steps at `owner`.
   void HearOfOwner(Incarnation owner, FinishedClock finished);
   // Forgets the owners for which `named` returns false.
   void KeepOwners(absl::FunctionRef<bool(Incarnation)> named);
-  // The lowest clock of each trainer among the owners of what is backed up here. Once such
-  // partitions are promoted, no trainer counts as having finished more here.
+  // Returns the lowest clock of each trainer among the owners of what is backed up here. When such
+  // partitions are promoted, the clocks of trainers here are lowered to these.
   std::vector<FinishedClock> LowestOfOwners() const;
 
   struct Facts {
@@ -124,12 +124,11 @@ class ClockShell {
   ClockMachine machine_ ABSL_GUARDED_BY(mu_);
   // SetQuorum has been called in the present timeline.
   bool quorum_known_ ABSL_GUARDED_BY(mu_) = false;
-  // The view by which the last partition has come: clocks that are told by an older view are
-  // ignored.
+  // The view by which the last partition has come: clocks reported under an older view are ignored.
   ViewEpoch hold_from_ ABSL_GUARDED_BY(mu_);
   // The start_clock of each trainer of the quorum.
   std::map<TrainerId, uint64_t> start_clocks_ ABSL_GUARDED_BY(mu_);
-  // By owner: the trainers' clocks when a copy was made, raised by what the owner has told since.
+  // By owner: the trainers' clocks when a copy was made, raised by what the owner has sent since.
   std::map<Incarnation, std::map<TrainerId, uint64_t>> owners_ ABSL_GUARDED_BY(mu_);
   ParkedCalls<absl::Status> parked_;
 };

@@ -45,7 +45,8 @@ void CoordinatorShell::Begin(uint64_t timeline, const std::optional<CoordinatorS
 }
 
 void CoordinatorShell::BeginAsBackup(uint64_t timeline, Backup backup) {
-  std::optional<CoordinatorState> state;  // A later StandBy() is refused by its `still`.
+  std::optional<CoordinatorState>
+      state;  // Freed here; a later StandBy() is refused by its `still`.
   {
     absl::MutexLock lock(&mu_);
     state = std::exchange(standby_, std::nullopt);
@@ -59,7 +60,7 @@ void CoordinatorShell::StandDown() {
   std::optional<CoordinatorState> state;
   {
     absl::MutexLock lock(&mu_);
-    // Nothing changes any more, as the coordinator is silent.
+    // Nothing changes any more, because the coordinator is silent.
     if (machine_) state = machine_->whole_state();
   }
   End();

@@ -1,5 +1,5 @@
-// The coordinator of rounds on the shard that owns partition 0: CoordinatorMachine, the calls that
-// are parked in it, and the backup that is told of its state.
+// The coordinator of rounds on the shard that owns partition 0: drives CoordinatorMachine, holds
+// the calls that are parked in it, and sends its state to its backup.
 #ifndef CAPSTAN_PS_SHARD_COORDINATOR_SHELL_H_
 #define CAPSTAN_PS_SHARD_COORDINATOR_SHELL_H_
 
@@ -28,14 +28,14 @@
 
 namespace capstan::ps {
 
-// *Thread-safe*. Deadlines are of `clock`.
+// *Thread-safe*. Deadlines are times of `clock`.
 class CoordinatorShell {
  public:
   using OnOpened = absl::AnyInvocable<void(const absl::StatusOr<OpenAnswer>&)>;
   using OnHeld = absl::AnyInvocable<void(const HoldAnswer&)>;
   using OnNews = absl::AnyInvocable<void(const NewsAnswer&)>;
 
-  // All must outlive this object.
+  // All arguments must outlive this object.
   CoordinatorShell(const Catalog& catalog, const ShardIdentity& identity, const SealCheck& seals,
                    const Clock& clock)
       : catalog_(catalog), identity_(identity), seals_(seals), clock_(clock) {}
@@ -43,75 +43,75 @@ class CoordinatorShell {
   // Opens no round after round `max_rounds`; 0: no limit.
   void SetMaxRounds(uint64_t max_rounds);
 
-  // ---- whether it is here ----
+  // ---- whether the coordinator is on this shard ----
 
-  // The coordinator is here from now on, and goes on from `state`; without it, the first round
+  // The coordinator is here from now on, and continues from `state`; without it, the first round
   // opens. Replaces a coordinator that was here before, and answers the callers that wait for that
   // one.
   void Begin(uint64_t timeline, const std::optional<CoordinatorState>& state);
-  // The stream to the backup that is told what happens here, and the pair; null: there is no
-  // backup.
+  // The stream to the coordinator's backup, and the pair; null if there is no backup.
   struct Backup {
     std::shared_ptr<ReplicaStream> stream;
     ViewEpoch pair;
   };
-  // As Begin(), from the state that the owner of partition 0, which is lost or has handed over, has
-  // told this process as its backup.
+  // As Begin(), with the state that this process has received as the backup of the owner of
+  // partition 0, which is lost or has handed over.
   void BeginAsBackup(uint64_t timeline, Backup backup);
   // The coordinator is not here any more. Answers the callers that wait.
   void End();
   // As End(), but keeps the state: this process is now the backup of the shard whose coordinator
-  // goes on from that state. REQUIRES: Silence() has been called.
+  // continues from that state. REQUIRES: Silence() has been called.
   void StandDown();
-  // The coordinator is about to leave: refuses calls with UNAVAILABLE until Resume(). Returns its
-  // state; nothing if the coordinator is not here. UNAVAILABLE, and nothing has changed: a lane is
-  // counted in the open round.
+  // The coordinator is about to move: refuses calls with UNAVAILABLE until Resume(). Returns its
+  // state; nullopt if the coordinator is not here. Returns UNAVAILABLE and changes nothing if a
+  // lane is counted in the open round.
   absl::StatusOr<std::optional<CoordinatorState>> Silence();
   void Resume();
 
   // ---- calls ----
   //
-  // FAILED_PRECONDITION: the coordinator is not here, in the request's timeline. UNAVAILABLE: it is
-  // on its way to another shard, or the chief has not granted the generation. A waiter that is
-  // returned may be passed to Forget().
+  // FAILED_PRECONDITION: the coordinator of the request's timeline is not here. UNAVAILABLE: it is
+  // moving to another shard, or the chief has not granted the generation. A returned waiter may be
+  // passed to Forget().
 
   std::optional<WaiterId> Open(const v1::OpenRoundRequest& request, OnOpened done);
-  // Sets `replicated` to what the coordinator's backup has to know before the caller is answered.
+  // Sets `replicated` to what the coordinator's backup has to know before the caller may be
+  // answered.
   absl::StatusOr<v1::ReportLaneReply> Report(const v1::ReportLaneRequest& request,
                                              ReplicaWait& replicated);
   std::optional<WaiterId> Hold(const v1::HoldRoundsRequest& request, absl::Time deadline,
                                OnHeld done);
   std::optional<WaiterId> Watch(const v1::WatchCountsRequest& request, absl::Time deadline,
                                 OnNews done);
-  // The caller has gone away: forgets its call. Returns true if its callback has been destroyed and
-  // will not run.
+  // The caller has cancelled its call: forgets it. Returns true if its callback has been destroyed
+  // and will not run.
   bool Forget(WaiterId waiter);
-  // Answers the calls whose deadline has come.
+  // Answers the calls whose deadline has passed.
   void Tick();
 
   // ---- the coordinator's backup on another shard ----
 
-  // Tells the present backup nothing more, unless it is the backup of `pair`.
+  // Stops sending to the present backup, unless it is the backup of `pair`.
   void DropBackupUnless(ViewEpoch pair);
   void SetBackup(std::shared_ptr<ReplicaStream> stream, ViewEpoch pair);
 
   // ---- as the backup of another shard's coordinator ----
 
-  // Notes `state`, in which the other shard's coordinator is, if still() is true; calls it under
-  // this object's lock. Returns what still() did.
+  // Remembers `state`, the state of the other shard's coordinator, if still() returns true; that is
+  // called under this object's lock. Returns the result of still().
   bool StandBy(CoordinatorState state, absl::FunctionRef<bool()> still);
 
  private:
-  // Returns the policy of the part that is synchronous; if both parts are, they have the same
+  // Returns the policy of the synchronous part; if both parts are synchronous, they have the same
   // lanes.
   const v1::UpdatePolicy& policy() const;
   CoordinatorMachine NewMachine(const std::optional<CoordinatorState>& state) const;
   void Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine, Backup backup);
   absl::Status CheckHere(uint64_t timeline) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Tells the backup the coordinator's state, if it has changed since the backup was told last.
-  // Returns what the backup has to carry out before anybody is answered by this state.
+  // Sends the coordinator's state to the backup if it has changed since it was last sent. Returns
+  // what the backup has to carry out before anyone may be answered from this state.
   ReplicaWait TellBackup() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Sends the answers once the backup knows the state that they are derived from.
+  // Sends the answers once the backup has the state from which they are derived.
   void Answer(CoordinatorAnswers answers, ReplicaWait replicated);
 
   const Catalog& catalog_;
@@ -123,7 +123,7 @@ class CoordinatorShell {
   std::optional<CoordinatorMachine> machine_ ABSL_GUARDED_BY(mu_);
   uint64_t timeline_ ABSL_GUARDED_BY(mu_) = 0;
   bool silent_ ABSL_GUARDED_BY(mu_) = false;  // See Silence().
-  // The coordinator's backup, and what the backup has been told last.
+  // The coordinator's backup, and the state that was last sent to it.
   std::shared_ptr<ReplicaStream> backup_ ABSL_GUARDED_BY(mu_);
   ViewEpoch pair_ ABSL_GUARDED_BY(mu_);
   std::string told_ ABSL_GUARDED_BY(mu_);

@@ -1,5 +1,5 @@
-// Messages by which a coordinator tells the next coordinator, or its backup, where the rounds
-// stand.
+// Messages by which a coordinator sends the state of the rounds to the next coordinator, or to its
+// backup.
 #ifndef CAPSTAN_PS_SHARD_COORDINATOR_START_H_
 #define CAPSTAN_PS_SHARD_COORDINATOR_START_H_
 

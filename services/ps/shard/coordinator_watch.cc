@@ -19,7 +19,7 @@ bool CoordinatorWatch::SetView(const v1::View& view) {
     incarnation_ = shard.incarnation();
   }
   if (view.timeline() == timeline_ && incarnation_ == before) return false;
-  // Another coordinator may tell the same facts in another order, so it is asked for all of them.
+  // Another coordinator may send the same facts in another order, so it is asked for all of them.
   timeline_ = view.timeline();
   round_ = 0;
   counted_ = ended_ = 0;
@@ -55,8 +55,8 @@ absl::StatusOr<bool> CoordinatorWatch::Hear(const v1::WatchCountsRequest& asked,
   return true;
 }
 
-// A coordinator of an earlier release tells of another open round, and no commit: requests carry
-// it.
+// A coordinator of an earlier version sends another open round, and no commit: requests carry it
+// then.
 absl::StatusOr<bool> CoordinatorWatch::HearCommit(const v1::WatchCountsReply& reply) {
   if (reply.has_closed()) {
     CAPSTAN_ASSIGN_OR_RETURN(const bool learned, shard_.rounds().Hear(timeline_, reply.closed()));

@@ -1,5 +1,5 @@
-// Whose turn it is to copy partitions: a store has room for one mark, so saves and moves take
-// turns. The chief keeps them apart; where they meet all the same, the second one is refused.
+// Decides who may copy partitions: a store has room for one mark, so saves and moves take turns.
+// The chief keeps them apart; if they meet nevertheless, the second one is refused.
 #ifndef CAPSTAN_PS_SHARD_COPY_TURN_H_
 #define CAPSTAN_PS_SHARD_COPY_TURN_H_
 
@@ -12,7 +12,7 @@ class CopyTurn {
  public:
   enum class Holder { kNobody, kSave, kMoves };
 
-  // Returns true if it is the turn of `who` now, or was already.
+  // Begins the turn of `who`. Returns false if it is another's turn.
   bool Take(Holder who) {
     Holder held = Holder::kNobody;
     return holder_.compare_exchange_strong(held, who) || held == who;

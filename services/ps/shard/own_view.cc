@@ -54,7 +54,7 @@ OwnView::OwnView(const v1::View& view, const ShardIdentity& self)
     if (pair.backup() == index && pair.backup_incarnation() == Raw(self.incarnation)) {
       standbys_[partition] = {ViewEpochFromProto(pair.id()), ViewEpochFromProto(pair.move()),
                               OwnerOf(view, pair.partition())};
-      // The pair lasts until a view drops it, even if the backup's process is gone.
+      // The pair exists until a view drops it, even if the backup's process is gone.
     } else if (Owns(partition)) {
       pairs_[partition] = {ViewEpochFromProto(pair.id()), there ? backup->address() : "",
                            Incarnation{pair.backup_incarnation()}};

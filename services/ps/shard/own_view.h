@@ -1,5 +1,5 @@
-// What a view says of moves and backups, from the standpoint of one shard: which partitions it
-// sends, is sent and owns, who backs those up, and what it backs up for others.
+// What a view means for one shard: which partitions it sends, receives and owns, which shards back
+// those up, and what it backs up for others.
 #ifndef CAPSTAN_PS_SHARD_OWN_VIEW_H_
 #define CAPSTAN_PS_SHARD_OWN_VIEW_H_
 
@@ -19,10 +19,10 @@ namespace capstan::ps {
 // A move of a partition that this shard owns, to another shard.
 struct OutgoingMove {
   ViewEpoch id;
-  std::string address;  // The address of the target; below, its incarnation.
+  std::string address;  // The address and incarnation of the target's process.
   Incarnation incarnation{};
   bool replica = false;    // The target becomes the backup; this shard stays the owner.
-  bool hand_over = false;  // The target is the backup, and becomes the owner by what it has.
+  bool hand_over = false;  // The target is the backup, and becomes the owner with what it has.
 };
 
 // The backup of a partition that this shard owns.
@@ -43,7 +43,7 @@ struct ViewedStandby {
 // *Immutable*.
 class OwnView {
  public:
-  // Before any view: names nothing.
+  // An empty view, as before the first one.
   OwnView() = default;
   OwnView(const v1::View& view, const ShardIdentity& self);
 
@@ -52,8 +52,8 @@ class OwnView {
 
   // Returns true if this process is the owner.
   bool Owns(PartitionIndex partition) const;
-  // Returns the move by which the partition leaves this shard; nothing unless this process owns it
-  // and such a move is named.
+  // Returns the move by which the partition leaves this shard; nullopt unless this process owns it
+  // and the view names such a move.
   std::optional<OutgoingMove> Outgoing(PartitionIndex partition) const;
   // Returns the move by which a copy of the partition is on its way to this process.
   std::optional<ViewEpoch> Incoming(PartitionIndex partition) const;
@@ -61,22 +61,23 @@ class OwnView {
   bool AwaitsAny() const { return !incoming_.empty() || !standbys_.empty(); }
   // Returns the move by which this process has become the owner of the partition.
   std::optional<ViewEpoch> Received(PartitionIndex partition) const;
-  // Returns who backs up the partition; nothing unless this process owns it and it has a backup.
+  // Returns the backup of the partition; nullopt unless this process owns it and it has a backup.
   std::optional<ViewedPair> Pair(PartitionIndex partition) const;
   // Returns the pair of the partition in which this process is the backup.
   std::optional<ViewedStandby> Standby(PartitionIndex partition) const;
-  // Returns the shard that sends a copy of the partition here by this move: the owner. Nothing: no
-  // such move is named.
+  // Returns the shard that sends a copy of the partition here by this move: the owner. Returns
+  // nullopt if the view names no such move.
   std::optional<uint32_t> Sender(PartitionIndex partition, ViewEpoch move) const;
-  // Returns the shard whose process has this incarnation; nothing: the view names no such process.
+  // Returns the shard whose process has this incarnation; nullopt if the view names no such
+  // process.
   std::optional<uint32_t> ShardOf(Incarnation incarnation) const;
   // Returns true if this process backs up a partition that the process `owner` owns.
   bool BacksUpFor(Incarnation owner) const;
   // Returns true if a process of this incarnation is in the view.
   bool Names(Incarnation incarnation) const { return shards_.contains(incarnation); }
   // Returns true if the copy of the partition that came here by the move `origin` (0.0: it was
-  // loaded) is not the one to serve (docs/spec, rule 16), as another shard's copy is, or a later
-  // one of this shard.
+  // loaded) must not be served (docs/spec, rule 16), because the view names another shard's copy,
+  // or a later one of this shard.
   bool Disowns(PartitionIndex partition, ViewEpoch origin) const;
 
  private:
@@ -89,7 +90,7 @@ class OwnView {
   // By partition: the move by which its copy came to its owner.
   std::map<PartitionIndex, ViewEpoch> copies_;
   std::map<PartitionIndex, ViewedPair> pairs_;
-  // Looked up for each operation of an owner.
+  // A hash map, because it is looked up for each operation of an owner.
   absl::flat_hash_map<PartitionIndex, ViewedStandby> standbys_;
   std::map<Incarnation, uint32_t> shards_;
 };

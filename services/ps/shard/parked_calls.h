@@ -1,5 +1,5 @@
-// Calls whose answer has been put off. A machine names a WaiterId, and its shell finds the call
-// here. Either an answer or a cancellation takes a call, never both.
+// Calls that are answered later. A machine names a WaiterId, and its shell finds the call here. A
+// call is taken out either to answer it or because it was cancelled, never for both.
 #ifndef CAPSTAN_PS_SHARD_PARKED_CALLS_H_
 #define CAPSTAN_PS_SHARD_PARKED_CALLS_H_
 
@@ -20,7 +20,7 @@ class ParkedCalls {
  public:
   using Done = absl::AnyInvocable<void(const Answer&)>;
 
-  // Parks `done`. Returns the id by which the machine is told of the call afterwards.
+  // Parks `done`. Returns the id that identifies the call to the machine.
   WaiterId Park(Done done) {
     absl::MutexLock lock(&mu_);
     const uint64_t id = ++last_id_;
@@ -28,12 +28,12 @@ class ParkedCalls {
     return WaiterId{id};
   }
 
-  // Runs the parked `done`, outside of every lock. Does nothing if the call has been taken already.
+  // Runs the parked `done`, without any lock. Does nothing if the call was taken already.
   void Release(WaiterId id, const Answer& answer) {
     if (Done done = Take(id)) done(answer);
   }
 
-  // Un-parks the call. Returns its `done`; empty if the call has been taken already.
+  // Removes the call. Returns its `done`; empty if the call was taken already.
   Done Take(WaiterId id) {
     absl::MutexLock lock(&mu_);
     auto node = calls_.extract(static_cast<uint64_t>(id));

@@ -10,7 +10,7 @@
 namespace capstan::ps {
 namespace {
 
-// Returns `uri` without a "file://" in front and slashes at its end, which mean no other folder.
+// Returns `uri` without a leading "file://" and trailing slashes, which do not change the folder.
 absl::string_view Plain(absl::string_view uri) {
   uri = absl::StripPrefix(uri, "file://");
   while (uri.size() > 1 && absl::ConsumeSuffix(&uri, "/")) {

@@ -1,6 +1,6 @@
-// The places where a shard may write and read: the checkpoints of its job, and the checkpoint that
-// the job began with. A caller must not be able to have the shard write into other folders, or load
-// from them.
+// The folders in which a shard may write and read: the checkpoints of its job, and the checkpoint
+// with which the job began. A caller must not be able to make the shard write into other folders,
+// or load from them.
 #ifndef CAPSTAN_PS_SHARD_PLACES_H_
 #define CAPSTAN_PS_SHARD_PLACES_H_
 
@@ -13,8 +13,8 @@
 
 namespace capstan::ps {
 
-// Prefixes of folders, as the chief tells them when a shard registers, or as its flags fix them.
-// *Thread-safe*.
+// Prefixes of folders, as told by the chief when a shard registers, or as fixed by the shard's
+// flags. *Thread-safe*.
 class Places {
  public:
   struct Known {
@@ -22,14 +22,14 @@ class Places {
     std::string from;         // A checkpoint of another job, which is only read; empty: none.
   };
 
-  // The fields of `fixed` that are not empty stay as they are; Learn() sets the others. An empty
-  // place is refused.
+  // The non-empty fields of `fixed` do not change; Learn() sets the others. An empty place is
+  // refused.
   explicit Places(Known fixed = {}) : fixed_(std::move(fixed)), known_(fixed_) {}
 
-  // Sets the places that are not fixed, as the chief tells them.
+  // Sets the places that are not fixed to those that the chief has sent.
   void Learn(Known told);
 
-  // PERMISSION_DENIED: `uri` is in no place where the shard may write, or read.
+  // Return PERMISSION_DENIED if the shard may not write to, or read from, `uri`.
   absl::Status CheckWrite(const std::string& uri) const;
   absl::Status CheckRead(const std::string& uri) const;
 

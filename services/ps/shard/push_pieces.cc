@@ -9,8 +9,8 @@
 namespace capstan::ps {
 namespace {
 
-// Each push counts as at least so many bytes, so that nobody fills the memory with the entries of
-// many small pushes.
+// Each push counts as at least this many bytes, so that the entries of many small pushes cannot
+// fill the memory.
 constexpr size_t kLeastBytes = size_t{1} << 20;
 
 }  // namespace

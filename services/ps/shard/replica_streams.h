@@ -23,29 +23,28 @@ namespace capstan::ps {
 // *Thread-safe*. Its lock may be taken under any but a stream's.
 class ReplicaStreams {
  public:
-  // Returns the stream to `target` in this timeline. If there is none, begins one, which first
-  // tells of the commits that are `kept` here: the target may have heard of none of them, as nobody
-  // may push to it yet.
+  // Returns the stream to `target` in this timeline. If there is none, begins one with the commits
+  // that are `kept` here: the target may not know them, as no worker may push to it yet.
   std::shared_ptr<ReplicaStream> To(const ReplicaTarget& target, uint64_t timeline,
                                     const ClosedLog& kept);
-  // Forgets the streams to processes other than `targets`: no pair uses them.
+  // Forgets the streams to processes other than `targets`, which no pair uses any more.
   void KeepOnly(const std::set<Incarnation>& targets);
   std::vector<std::shared_ptr<ReplicaStream>> All() const;
 
-  // Tells every backup of a round commit, without which it could not pass the round.
+  // Sends every backup a round commit, without which it could not pass the round.
   void TellClosed(const RoundCommit& closed);
 
-  // Tells every backup how many steps a trainer has finished here.
+  // Sends every backup how many steps a trainer has finished here.
   void TellFinished(TrainerId trainer, uint64_t clock);
-  // Sets the limit of the streams that begin from now on.
+  // Sets the memory limit of the streams that are begun from now on.
   void SetLimit(size_t bytes);
-  // Return how many bytes the operations keep that targets have not taken: in all streams, and in
-  // the stream that keeps most.
+  // Return how many bytes are kept for operations that targets have not confirmed: in all streams,
+  // and in the stream that keeps most.
   size_t bytes() const;
   size_t most_bytes() const;
 
-  // `wake` is called when there is something to send. It has to be short, as the caller may hold
-  // locks.
+  // `wake` is called when there is something to send. It must return quickly, as the caller may
+  // hold locks.
   void SetWake(std::function<void()> wake);
   // This process ends: closes all streams, so that nobody waits for a backup any more.
   void Close();

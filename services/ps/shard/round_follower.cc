@@ -31,8 +31,8 @@ absl::StatusOr<bool> RoundFollower::Hear(uint64_t timeline, const v1::RoundCommi
   return true;
 }
 
-// A shard that has taken in a request of a round knows the commits of all rounds before: also where
-// the request holds nothing for its partitions, which therefore could not refuse it.
+// A shard that has accepted a request of a round knows the commits of all earlier rounds, even if
+// the request has nothing for its partitions, which could otherwise refuse it.
 absl::Status RoundFollower::CheckHeardBefore(uint64_t round) const {
   const uint64_t last = parts_.rounds.last_round();
   if (round <= last + 1) return absl::OkStatus();
@@ -59,7 +59,7 @@ void RoundFollower::Sweep() {
   const absl::Time now = parts_.clock.Now();
   uint64_t passed = parts_.rounds.last_round();
   parts_.partitions.ForEach([&](PartitionIndex, Partition& partition) {
-    // Backups count as well: their owners tell them how far they may go.
+    // Backups count as well: their owners tell them how far they may advance.
     if (partition.loaded()) passed = std::min(passed, partition.CatchUp(now));
   });
   parts_.rounds.Forget(passed);
@@ -79,7 +79,7 @@ bool RoundFollower::LearnCounts(uint64_t timeline, const LaneNews& news) {
   return true;
 }
 
-// A push that is for no round waits in a queue, if there is one, or not at all.
+// A push that is not for a round waits in a queue, if there is one, or not at all.
 bool RoundFollower::MayWait(const v1::PushRequest& head) const {
   if (head.has_stage()) return !IsNext(head);
   return parts_.catalog.policy(Part::kDense).aggregate() > 1 ||

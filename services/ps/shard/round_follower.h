@@ -1,5 +1,6 @@
 // Follows the rounds that the coordinator closes, for all partitions of a shard. Commits and counts
-// arrive by the coordinator's news; a commit that is late is asked for, and arrives with a request.
+// come with the coordinator's news. A commit that is late is requested, and comes with a request of
+// a worker.
 #ifndef CAPSTAN_PS_SHARD_ROUND_FOLLOWER_H_
 #define CAPSTAN_PS_SHARD_ROUND_FOLLOWER_H_
 
@@ -19,37 +20,37 @@ namespace capstan::ps {
 // *Thread-safe*.
 class RoundFollower {
  public:
-  // `parts` must outlive this.
+  // `parts` must outlive this object.
   explicit RoundFollower(ShardParts& parts) : parts_(parts) {}
 
   // ---- commits ----
 
-  // Who told of a commit. The chief and owners of backups are believed; a trainer has to show the
-  // coordinator's seal, and so has whoever answers as the coordinator.
+  // The sender of a commit. The chief and owners of backups are trusted; a trainer has to show the
+  // coordinator's seal, and so has a peer that answers as the coordinator.
   enum class Teller { kChief, kTrainer, kShard, kCoordinator };
-  // Learns the commit `closed` if it is new, and passes the round in every partition once enough
-  // are known. UNAVAILABLE: a trainer's seal does not show that the coordinator has closed the
-  // round with these lanes; INVALID_ARGUMENT: the commit cannot be read.
+  // Takes in the commit `closed` if it is new, and passes the round in every partition once enough
+  // commits are known. UNAVAILABLE: a trainer's seal does not prove that the coordinator has closed
+  // the round with these lanes; INVALID_ARGUMENT: the commit is malformed.
   absl::Status Learn(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
-  // Learns the commit that a request carries, if it is for a round. OUT_OF_RANGE: it carries none,
-  // and this shard lacks the commit of the round before. The commit's own seal is checked here;
-  // REQUIRES, for a push: SealCheck::CheckPush has passed.
+  // Takes in the commit in a request, if the request is for a round. OUT_OF_RANGE: the request has
+  // none, and this shard lacks the commit of the round before. The commit's own seal is checked
+  // here; REQUIRES, for a push: SealCheck::CheckPush has passed.
   absl::Status LearnFrom(const v1::PullRequest& head);
   absl::Status LearnFrom(const v1::PushRequest& head);
-  // Learns the round commit that the coordinator has told, so that no request needs to carry it
-  // here. Returns false and changes nothing if `timeline` is not the one that is served.
+  // Takes in a round commit from the coordinator, so that no request needs to carry it here.
+  // Returns false and changes nothing if `timeline` is not the one that is served.
   // INVALID_ARGUMENT: it is malformed; UNAVAILABLE: its seal is not the coordinator's, as far as
-  // this shard knows the chief's key.
+  // this shard knows the key.
   absl::StatusOr<bool> Hear(uint64_t timeline, const v1::RoundCommit& closed);
-  // Passes the rounds that are known in every partition, as no request may have come to some.
+  // Passes the known rounds in every partition, as some may have got no request.
   void Sweep();
 
-  // ---- counts: whose gradients the coordinator has counted in the open round ----
+  // ---- counts: the lanes whose gradients the coordinator has counted in the open round ----
 
-  // Returns true if gradients are added to the sum of a round before the round closes, in either
-  // part.
+  // Returns true if, in either part, gradients are added to the sum of a round before the round
+  // closes.
   bool AddsCounted() const;
-  // Learns whose gradients the coordinator has counted, and adds those whose turn it is in every
+  // Takes in which gradients the coordinator has counted, and adds those whose turn it is in every
   // partition. Returns false and changes nothing if `timeline` is not the present one.
   bool LearnCounts(uint64_t timeline, const LaneNews& news);
   // Returns true if a gradient of the push may have to wait for other pushes.
@@ -57,13 +58,13 @@ class RoundFollower {
 
   // ---- partitions that come and go ----
 
-  // Expect() prepares for a partition that is coming and has passed `passed`: learns that commit,
-  // and keeps later ones until the partition is served or GiveUp() is called. Errors are those of
-  // Rounds::Pin.
+  // Expect() prepares for a partition that is coming and has passed the round of `passed`: takes in
+  // that commit, and keeps later ones until the partition is served or GiveUp() is called. The
+  // errors are those of Rounds::Pin.
   absl::Status Expect(Timeline timeline, const RoundCommit& passed);
   void GiveUp(Timeline timeline, const RoundCommit& passed);
-  // The commit of `round`, the last one that a partition has passed: it goes along when the
-  // partition leaves.
+  // Returns the commit of `round`, the last one that a partition has passed. It is sent along when
+  // the partition leaves.
   RoundCommit Passed(uint64_t round) const { return parts_.rounds.SetOf(round); }
 
  private:

@@ -16,15 +16,15 @@ std::string NameOf(const v1::RequestHeader& header, const v1::Generation& genera
                       header.trainer());
 }
 
-// A session belongs to its client, which needs no lease for it; the ledger bounds their number.
+// A session belongs to its client, which needs no lease for it; the ledger limits their number.
 bool IsOfLease(const v1::StreamPush& stream) { return !StreamId{stream.stream()}.is_session(); }
 
 }  // namespace
 
-// A caller that shows a wrong seal may lie, and one that shows no seal may be of an earlier
-// version; but it may also be this shard that has not heard of the present chief's key yet. So the
-// caller has to come again, which costs its task no failure, and the shard asks for the key with
-// its next heartbeat.
+// A caller that presents a wrong seal may lie, and one that presents no seal may run an earlier
+// version; but this shard may also not know the present chief's key yet. So the caller has to
+// retry, which does not count as a failure of its task, and the shard asks for the key with its
+// next heartbeat.
 absl::Status SealCheck::Refuse(uint64_t shown, const std::string& what) const {
   if (shown != 0) in_doubt_.store(true, std::memory_order_relaxed);
   return WithReason(absl::UnavailableError(absl::StrCat(
@@ -81,7 +81,7 @@ absl::Status SealCheck::CheckPush(const v1::PushRequest& head) const {
   return one_lease ? absl::OkStatus() : CheckStream(head.header(), head.stream());
 }
 
-// A clock that is told under no lease could be that of any trainer.
+// A clock without a lease could be that of any trainer.
 absl::Status SealCheck::CheckTellsNoClock(const v1::RequestHeader& header) const {
   if (header.trainer() == 0 || header.clock() == 0 || sealer()->key().empty()) {
     return absl::OkStatus();

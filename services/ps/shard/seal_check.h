@@ -1,5 +1,5 @@
-// Checks the seals of what workers carry to a shard and must not make up: generations, round
-// commits and the job's progress bear a seal of the chief or the coordinator. See
+// Checks the seals of facts that workers pass on to a shard but must not invent: generations, round
+// commits and the job's progress are sealed by the chief or the coordinator. See
 // capstan/security/seal.h.
 #ifndef CAPSTAN_PS_SHARD_SEAL_CHECK_H_
 #define CAPSTAN_PS_SHARD_SEAL_CHECK_H_
@@ -21,26 +21,28 @@ namespace capstan::ps {
 // *Thread-safe*.
 class SealCheck {
  public:
-  // `lanes`: number of the job's lanes; 0: no part is synchronous.
+  // `lanes`: the number of the job's lanes; 0: no part is synchronous.
   explicit SealCheck(uint32_t lanes) : lanes_(lanes) {}
 
-  // Sets the key that seals are checked by. Before, everything is believed.
+  // Sets the key by which seals are checked. Before that, every seal is accepted.
   void SetSealer(Sealer sealer);
-  // Returns true if a wrong seal has been shown since the last call: it may be the shard's key that
-  // is wrong.
+  // Returns true if a wrong seal was seen since the last call: the shard's key may be the wrong
+  // one.
   bool TakeDoubt() { return in_doubt_.exchange(false, std::memory_order_relaxed); }
 
-  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seal does not show that the chief has granted
-  // this generation of the lane to this trainer, as far as this shard knows the chief's key.
+  // INVALID_ARGUMENT: there is no such lane. UNAVAILABLE: the seal does not prove that the chief
+  // has granted this generation of the lane to this trainer, as far as this shard knows the chief's
+  // key.
   absl::Status CheckLane(const v1::RequestHeader& header, uint32_t lane,
                          const v1::Generation& generation) const;
-  // The same check for the lane and the stream of a push. UNAVAILABLE also if the push tells a
-  // clock, and belongs to no lease that would show whose clock it is.
+  // The same check for the lane and the stream of a push. Also UNAVAILABLE if the push has a clock
+  // but belongs to no lease, which would prove whose clock it is.
   absl::Status CheckPush(const v1::PushRequest& head) const;
-  // UNAVAILABLE: the seal does not show that the coordinator has closed the round with these lanes.
+  // UNAVAILABLE: the seal does not prove that the coordinator has closed the round with these
+  // lanes.
   absl::Status CheckRound(uint64_t timeline, const RoundCommit& closed) const;
-  // Returns PushRequest.progress_examples if the chief has sealed it; otherwise 0, which changes
-  // nothing.
+  // Returns PushRequest.progress_examples if the chief has sealed it; otherwise 0, which has no
+  // effect.
   uint64_t ProgressOf(const v1::PushRequest& head) const;
 
   // Returns the seal that the coordinator on this shard gives to a round commit.

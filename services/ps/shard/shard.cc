@@ -102,10 +102,10 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(parts_.view.CheckHeader(head.header()));
     CAPSTAN_RETURN_IF_ERROR(parts_.seals.CheckPush(head));
-    // The gradients that wait may wait for a commit that this push carries: learn it, or ask for
-    // it, even if the push is refused.
+    // The gradients that wait may wait for a commit that this push carries: takes it in, or asks
+    // for it, even if the push is refused.
     CAPSTAN_RETURN_IF_ERROR(rounds_.LearnFrom(head));
-    // Partitions may not have passed the rounds yet, as no request may have come to them.
+    // Partitions may not have passed the rounds yet, because they may have got no request.
     if (parts_.rounds.KeepsAny()) rounds_.Sweep();
     room = rounds_.MayWait(head)
                ? parts_.memory.Reserve(MemoryUse::kWaitingGradients, buffer.Length())
@@ -125,7 +125,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   Pushed pushed;
   v1::PushReply& reply = pushed.reply;
   reply.set_asks_for_commits(head.has_stage());
-  absl::Duration hint;  // The longest one of the partitions.
+  absl::Duration hint;  // The longest hint of all partitions.
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
     parts_.partitions.AskForNext(push->partitions(), i);
@@ -138,7 +138,8 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
     if (IsBusy(outcome)) hint = std::max(hint, HintOf(partition, now));
   }
   reply.set_retry_after_seconds(absl::ToDoubleSeconds(hint));
-  // A step whose push must come again is not finished: other trainers must not run ahead of it yet.
+  // A step whose push must be repeated is not finished: other trainers must not get ahead of it
+  // yet.
   if (settled && head.header().trainer() != 0 && head.header().clock() != 0) {
     const ViewEpoch by = ViewEpochFromProto(head.header().epoch());
     pushed.released =
@@ -147,10 +148,10 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   return pushed;
 }
 
-// A trainer tells what it has finished on the partitions that are here by its own view. By an older
-// view than ours it knows nothing of partitions that have come since; ClockShell::OnFinished
-// ignores that clock, and the trainer tells again. By a newer view, which may give more partitions
-// to this shard, it would tell too early: it has to come again.
+// A trainer reports its clock for the partitions that are here according to its own view. If its
+// view is older than ours, it does not know partitions that have come since; ClockShell::OnFinished
+// ignores that clock, and the trainer reports again. If its view is newer, and may give more
+// partitions to this shard, it would report too early: it has to retry.
 absl::Status Shard::CheckClock(const v1::RequestHeader& header) const {
   if (!parts_.clocks.needed() || header.trainer() == 0 || header.clock() == 0)
     return absl::OkStatus();

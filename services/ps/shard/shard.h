@@ -1,6 +1,6 @@
 // A shard: its partitions, the rounds and clocks that they share, and the coordinator if the shard
-// owns partition 0. Does all that the RPCs of a shard do, and knows no RPC. This class is its data
-// path, and the way to its duties.
+// owns partition 0. Implements the RPCs of a shard, independent of the transport. This class is the
+// data path, and gives access to the duties.
 #ifndef CAPSTAN_PS_SHARD_SHARD_H_
 #define CAPSTAN_PS_SHARD_SHARD_H_
 
@@ -40,64 +40,64 @@ class Shard {
   using OnPulled =
       absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>, absl::Duration waited)>;
 
-  // `metrics` and `clock` must outlive the shard. INVALID_ARGUMENT: the job cannot be served.
+  // `metrics` and `clock` must outlive the shard. INVALID_ARGUMENT: the job is wrong.
   static absl::StatusOr<std::unique_ptr<Shard>> Create(const v1::JobSpec& job,
                                                        const ShardIdentity& identity,
                                                        ShardMetrics& metrics, const Clock& clock);
 
-  // Takes up the settings that may change while a job goes on from `job`, as the present chief
-  // tells it. ABORTED: the job has begun anew as one that this shard cannot serve.
+  // Applies those settings of `job`, sent by the present chief, that may change during a job.
+  // ABORTED: the job has been started over as one that this shard cannot serve.
   absl::Status LearnJob(const v1::JobSpec& job);
 
-  // Takes `view`, unless it is not newer than the last one. A view of a later timeline ends
-  // serving. Errors are those of ShardView::Take.
+  // Takes in `view`, unless it is not newer than the last one. A view of a later timeline ends
+  // serving. The errors are those of ShardView::Take.
   absl::Status SetView(const v1::View& view);
 
   // ---- the data path ----
 
-  // Calls `done` now, or (ssp) on another thread when slower trainers have come up; with
-  // DEADLINE_EXCEEDED after `deadline`, which is of the shard's clock, as are all deadlines here.
-  // OUT_OF_RANGE as of Push(). Returns a waiter if the pull is parked, which clocks().Forget() may
-  // forget.
+  // Calls `done` now or, under ssp, on another thread when slower trainers have caught up; with
+  // DEADLINE_EXCEEDED after `deadline`. All deadlines here are times of the shard's clock.
+  // OUT_OF_RANGE as for Push(). If the pull is parked, returns the id to pass to clocks().Forget().
   std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
                                OnPulled done);
 
   // Reads and checks a whole push, before any of it is carried out. INVALID_ARGUMENT, NOT_FOUND,
   // FAILED_PRECONDITION: see PushMessage::Read. RESOURCE_EXHAUSTED: waiting gradients take all the
-  // memory that they may. The push of the lane whose turn it is is taken in even then, as the lanes
-  // above wait for it (docs/spec, rule 21).
+  // memory that they may. The push of the lane whose turn it is, for which the lanes above it wait,
+  // is accepted even then (docs/spec, rule 21).
   absl::StatusOr<std::shared_ptr<const PushMessage>> ReadPush(const grpc::ByteBuffer& buffer);
 
-  // Carries out a push. INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seals do not show that the
-  // chief has granted this generation of the lane or stream (as far as this shard knows the chief's
-  // key), or that the coordinator has closed the round with these lanes; or the push tells a clock
-  // by a view that this shard has yet to hear of. OUT_OF_RANGE, and nothing is done: the push is
-  // for a round, carries no commit of the round before, and this shard has not heard of that.
+  // Carries out a push. INVALID_ARGUMENT: no such lane. UNAVAILABLE: the seals do not prove that
+  // the chief has granted this generation of the lane or stream (as far as this shard knows the
+  // chief's key), or that the coordinator has closed the round with these lanes; or the push has a
+  // clock and goes by a view that this shard does not have yet. OUT_OF_RANGE, and nothing is done:
+  // the push is for a round, has no commit of the round before, and this shard does not have that
+  // either.
   struct Pushed {
     v1::PushReply reply;
-    ReleasedPulls released;  // Destroy it when the reply is on its way.
-    ReplicaWait replicated;  // Wait for it before the reply is sent.
+    ReleasedPulls released;  // To be destroyed after the reply has been sent.
+    ReplicaWait replicated;  // To be waited for before the reply is sent.
   };
   absl::StatusOr<Pushed> Push(const std::shared_ptr<const PushMessage>& push);
 
   // ---- the chief's calls ----
 
-  // Each adds to `replicated` what backups have to carry out before the chief is answered.
+  // Each adds to `replicated` what backups have to carry out before the chief may be answered.
   absl::Status CommitRound(const v1::CommitRoundRequest& request, ReplicaWait& replicated);
   absl::Status CloseStreams(const v1::CloseStreamsRequest& request, ReplicaWait& replicated);
   uint64_t Flush(ReplicaWait& replicated);
 
   // ---- housekeeping ----
 
-  // Answers the calls whose deadline has come, and does what has been put off for long. Call it at
-  // least every kTick.
+  // Answers the calls whose deadline has passed, and applies updates that were deferred for long.
+  // Must be called at least every kTick.
   static constexpr absl::Duration kTick = absl::Milliseconds(50);
   void Tick();
-  // Forgets the push sessions of clients that have been silent for PartitionMachine::kSessionTtl.
-  // Call it every heartbeat.
+  // Forgets the push sessions of clients that were silent for PartitionMachine::kSessionTtl. Must
+  // be called every heartbeat.
   void ExpireSessions(absl::Time now);
-  // Returns what the chief is told: these facts, the totals of the metrics, and the pairs of which
-  // this shard is no use as the backup.
+  // Returns the report to the chief: these facts, the totals of the metrics, and the pairs for
+  // which this shard has become unusable as the backup.
   v1::ShardReport Report(const ShardFacts& facts) const;
 
   // ---- duties ----
@@ -121,7 +121,7 @@ class Shard {
   ReplicaStreams& streams() { return parts_.streams; }
   CopyTurn& copies() { return parts_.copies; }
   MemoryBudget& memory() { return parts_.memory; }
-  // The account of gradients that wait for other gradients: in a stage or in a queue.
+  // The account of gradients that wait for other gradients: staged or queued.
   ByteBudget& waiting_gradients() { return parts_.memory.of(MemoryUse::kWaitingGradients); }
   PushPieces& pieces() { return parts_.pieces; }
   PushPieces& replica_pieces() { return parts_.replica_pieces; }

@@ -41,7 +41,7 @@ ShardFacts ShardAccounts::Facts() const {
   return facts;
 }
 
-// The machine's own limit holds until SetMemory is called.
+// The machine's own limit applies until SetMemory is called.
 static_assert(ClockMachine::kMaxParkedBytes ==
               MemoryLimit(MemoryUse::kWaitingPulls, std::numeric_limits<uint64_t>::max()));
 
@@ -61,7 +61,7 @@ void ShardAccounts::LimitWaiting(const v1::ShardReport& report) {
 }
 
 // Without synchronous parts one partition is copied after the other, so the size of a partition
-// bounds what is kept.
+// limits what is kept.
 void ShardAccounts::LimitKept() {
   if (!parts_.catalog.HasSync()) return;
   parts_.kept.SetLimit(static_cast<int64_t>(KeptImagesLimit(Facts().bytes)));

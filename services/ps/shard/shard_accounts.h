@@ -1,4 +1,5 @@
-// What a shard has, for its metrics and for the chief, and the limits of its memory that follow.
+// Counts what a shard holds, for its metrics and for the chief, and derives the limits of its
+// memory.
 #ifndef CAPSTAN_PS_SHARD_SHARD_ACCOUNTS_H_
 #define CAPSTAN_PS_SHARD_SHARD_ACCOUNTS_H_
 
@@ -13,19 +14,20 @@ namespace capstan::ps {
 // *Thread-safe*.
 class ShardAccounts {
  public:
-  // `parts` must outlive this.
+  // `parts` must outlive this object.
   explicit ShardAccounts(ShardParts& parts) : parts_(parts) {}
 
   ShardFacts Facts() const;
 
-  // The shard may take `bytes`: each use gets its share of them (MemoryBudget). Before this call
-  // only waiting pulls and operations on their way to backups have a limit.
+  // The shard may use `bytes` of memory: each use gets its share (MemoryBudget). Before this call
+  // only waiting pulls and operations for backups have a limit.
   void SetMemory(uint64_t bytes);
-  // Leaves to gradients that wait for their turn what the memory has beside all that the shard
-  // holds by its report. Call it every heartbeat.
+  // Limits gradients that wait for their turn to the memory that remains beside all that the shard
+  // holds according to `report`. Must be called every heartbeat.
   void LimitWaiting(const v1::ShardReport& report);
-  // Limits what is kept of rows and blocks that change while they are copied: with synchronous
-  // parts, to a share of the bytes that the shard holds. Call it when a copy begins.
+  // Limits the memory for the former state of rows and blocks that change while they are copied:
+  // with synchronous parts, to a share of the bytes that the shard holds. Must be called when a
+  // copy begins.
   void LimitKept();
 
  private:

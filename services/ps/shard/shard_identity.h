@@ -1,4 +1,4 @@
-// Which shard a process is, and which incarnation of it.
+// The index of a shard, and the incarnation of its process.
 #ifndef CAPSTAN_PS_SHARD_SHARD_IDENTITY_H_
 #define CAPSTAN_PS_SHARD_SHARD_IDENTITY_H_
 

@@ -1,7 +1,6 @@
-// What a shard consists of. Each class that does one of a shard's duties (ShardContents,
-// RoundFollower, Backups, ShardAccounts, Shard itself) is given the parts, and sees in them what
-// the others have done. Backups also has partitions dropped by ShardContents, and tells
-// RoundFollower of commits.
+// The parts of a shard. Each class that does one of a shard's duties (ShardContents, RoundFollower,
+// Backups, ShardAccounts, Shard itself) gets the parts, and sees in them what the others have done.
+// Backups also calls ShardContents to drop partitions, and RoundFollower to take in commits.
 #ifndef CAPSTAN_PS_SHARD_SHARD_PARTS_H_
 #define CAPSTAN_PS_SHARD_SHARD_PARTS_H_
 
@@ -58,20 +57,22 @@ struct ShardParts {
   const bool replicated;  // The job has replicas.
   ShardView view;
   MemoryBudget memory;
-  PushPieces pieces;  // Pushes of which some pieces have come, and not all.
-  // What owners tell backups likewise, apart: one of these always fits, however much clients push.
+  PushPieces pieces;  // Incomplete pushes that arrive in pieces.
+  // The same for operations that owners send to backups. They are apart, so that one of these
+  // always fits, no matter how much clients push.
   PushPieces replica_pieces;
   ReplicaStreams streams;  // To the processes that back up partitions that are served here.
   Rounds rounds;
   CountedLanes counted;
   SlabArena slabs;
   KeptBytes kept;
-  std::atomic<size_t> put_off{0};  // Bytes of gradients that backups here have put off.
+  std::atomic<size_t> put_off{
+      0};  // Bytes of gradients that the backups on this shard have deferred.
   CopyTurn copies;
   PartitionSet partitions;
   SealCheck seals;
   ClockShell clocks;
-  CoordinatorShell coordinator;  // At work if partition 0 is served here.
+  CoordinatorShell coordinator;  // Active if partition 0 is served here.
 };
 
 }  // namespace capstan::ps

@@ -86,8 +86,8 @@ absl::Status LoadJob::LoadOne(PartitionIndex partition) {
   return absl::OkStatus();
 }
 
-// Reads the parameters that another job has left, with their slots if this job's optimizers are of
-// the same kinds.
+// Reads the parameters of another job's checkpoint, with their slots if this job's optimizers are
+// of the same kinds.
 absl::StatusOr<PartitionContent> LoadJob::ParametersOf(PartitionIndex partition) {
   const v1::JobSpec& job = shard_.catalog().job();
   const DenseLayout& layout = shard_.catalog().layout();
@@ -119,8 +119,8 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
       reader_->Read(partition, shard_.catalog().job(), shard_.catalog().layout(), &shard_.slabs()));
   bytes_ += reader_->bytes_of(partition);
   CAPSTAN_ASSIGN_OR_RETURN(PartitionState state, DecodeMachineState(decoded.machine));
-  // `told_by` fences off leases of the timeline that the checkpoint was saved in. No such lease
-  // counts in this timeline.
+  // `told_by` fences leases of the timeline in which the checkpoint was saved. No such lease is
+  // valid in this timeline.
   for (PartState& part : state.parts) part.ledger.told_by = 0;
   decoded.store->TrackChanges();
   return PartitionContent{std::move(decoded.store),
@@ -128,7 +128,7 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
                           reader_->manifest().id()};
 }
 
-// The other partitions have gone on: gradients that they have settled, and this copy has not, are
+// The other partitions have advanced: gradients that they have settled, and this copy has not, are
 // lost, and are counted.
 absl::Status LoadJob::RecoverPartially(PartitionContent& content) {
   const Timeline timeline{order_.header().timeline()};

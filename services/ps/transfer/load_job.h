@@ -1,4 +1,4 @@
-// One load, as the chief ordered it: partitions of a checkpoint, or initial values.
+// One load that the chief has ordered: of partitions of a checkpoint, or of initial values.
 #ifndef CAPSTAN_PS_TRANSFER_LOAD_JOB_H_
 #define CAPSTAN_PS_TRANSFER_LOAD_JOB_H_
 
@@ -18,7 +18,7 @@
 
 namespace capstan::ps {
 
-// One thread calls Run(), which takes kHelpers more threads from the background. Cancel() and the
+// One thread calls Run(), which uses kHelpers more threads of the background. Cancel() and the
 // numbers may be called by any thread.
 class LoadJob {
  public:
@@ -27,15 +27,15 @@ class LoadJob {
   // `shard` must outlive this object.
   LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside);
 
-  // Drops what the shard holds, loads every partition of the order, and serves all of them, or
-  // none. DATA_LOSS, with the object's name: an object is damaged or missing; CANCELLED: by
-  // Cancel().
+  // Drops what the shard holds, loads every partition of the order, and serves all of them or,
+  // after an error, none. DATA_LOSS: an object is damaged or missing (the message has its name);
+  // CANCELLED: Cancel() was called.
   absl::Status Run();
   void Cancel() { cancelled_ = true; }
 
   uint64_t rows() const { return rows_; }
   uint64_t bytes() const { return bytes_; }
-  // Batches that a partial recovery has found missing while loading, summed over partitions.
+  // How many batches a partial recovery has found missing so far, summed over partitions.
   uint64_t batches_lost() const { return batches_lost_; }
 
  private:
@@ -49,7 +49,7 @@ class LoadJob {
 
   Shard& shard_;
   const v1::LoadPartitionsRequest order_;
-  const StreamFacts told_;  // What an order of a partial recovery tells of streams.
+  const StreamFacts told_;  // For a partial recovery: the order's facts about streams.
   const Outside outside_;
   std::optional<CheckpointReader> reader_;
   std::atomic<bool> cancelled_{false};

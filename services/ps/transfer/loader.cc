@@ -17,8 +17,8 @@ bool SameOrder(const v1::LoadPartitionsRequest& a, const v1::LoadPartitionsReque
                     b.partitions().end());
 }
 
-// Returns true if what is stored does not fit, is damaged or is gone. All other errors may pass: a
-// store may be away, and its access keys may come later, or be replaced.
+// Returns true if what is stored does not fit, is damaged or is missing. All other errors may be
+// temporary: a store may be unavailable, and its access keys may be provided later, or be replaced.
 bool Lasts(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
          absl::IsFailedPrecondition(status);

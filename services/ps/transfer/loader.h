@@ -23,13 +23,13 @@ class Loader {
  public:
   // `shard` must outlive the loader.
   Loader(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
-  ~Loader();  // Cancels the load under way, and waits for its end.
+  ~Loader();  // Cancels the load under way and waits for its end.
 
-  // Begins the load of a timeline, or, for the timeline of the load under way or done, returns how
-  // that load stands; never waits for a load. A load that failed because of what is stored
-  // (damaged, gone, or of another job) is answered with its error until another timeline is
-  // ordered. After any other failure the next order begins the load again. INVALID_ARGUMENT: an
-  // impossible order; FAILED_PRECONDITION: the timeline has been ordered with other contents.
+  // Begins the load of a timeline. If that load is under way or done, returns its state; never
+  // waits for a load. A load that failed because of what is stored (damaged, missing, or of another
+  // job) is answered with its error until another timeline is ordered. After any other failure the
+  // next order begins the load again. INVALID_ARGUMENT: an impossible order; FAILED_PRECONDITION:
+  // the timeline was ordered with other contents.
   absl::StatusOr<v1::LoadPartitionsReply> Order(const v1::LoadPartitionsRequest& request);
 
  private:

@@ -20,15 +20,15 @@ namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kPause = absl::Milliseconds(5);
-// For the rest, while the partition stands still.
+// For the rest, while the partition is frozen.
 constexpr absl::Duration kRestPause = absl::Milliseconds(1);
 constexpr absl::Duration kBackupPause = absl::Milliseconds(1);
 constexpr absl::Duration kLongestPause = absl::Milliseconds(200);
-// How long a wait sleeps before it checks again whether the move is over.
+// How long a wait sleeps before it checks again whether the move has ended.
 constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);
 
-// Returns true if the target may answer otherwise later. FAILED_PRECONDITION is one of these: the
-// target's view does not name the move yet.
+// Returns true if the target may answer differently later. FAILED_PRECONDITION is such an answer:
+// the target's view does not name the move yet.
 bool MayChange(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status);
@@ -113,7 +113,7 @@ void MoveJob::Trace(std::string_view event) const {
                        {"n", order_.move.id.n}});
 }
 
-// The partition takes nothing in any more, so the backup is told nothing after told_.
+// The partition accepts nothing any more, so the backup is sent nothing after told_.
 absl::Status MoveJob::AwaitBackup() const {
   const absl::Time deadline = shard_.clock().Now() + kPatience;
   for (;;) {
@@ -193,7 +193,7 @@ absl::Status MoveJob::SendFile(const File& file, MovePeer& peer) {
     v1::TakePartitionRequest piece = Piece(file, offset);
     const size_t size = piece.piece().size();
     const absl::Time turn = means_.pacer.Book(size, shard_.clock().Now());
-    // The rest is not paced, as pushes wait for it.
+    // The rest is not paced, because pushes wait for it.
     if (!rest) CAPSTAN_RETURN_IF_ERROR(WaitUntil(turn));
     offset += size;
     const bool last = offset == file.bytes.size();

@@ -1,4 +1,4 @@
-// A shard to which partitions are sent, as MoveJob sees it.
+// The interface of a shard to which MoveJob sends partitions.
 #ifndef CAPSTAN_PS_TRANSFER_MOVE_PEER_H_
 #define CAPSTAN_PS_TRANSFER_MOVE_PEER_H_
 
@@ -17,8 +17,8 @@ class MovePeer {
  public:
   virtual ~MovePeer() = default;
 
-  // Sends one piece and waits a bounded time for the answer. CANCELLED, soon after give_up() has
-  // returned true.
+  // Sends one piece and waits a limited time for the answer. Returns CANCELLED soon after give_up()
+  // has returned true.
   virtual absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request,
                                                       absl::FunctionRef<bool()> give_up) = 0;
 };

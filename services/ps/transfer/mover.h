@@ -28,16 +28,16 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Mover {
  public:
-  static constexpr int kAtOnce = 2;       // Copies sent at once; each takes its memory twice.
-  static constexpr int kRestsAtOnce = 4;  // Rests sent at once; they are small.
+  static constexpr int kAtOnce = 2;       // Copies sent in parallel; each takes its memory twice.
+  static constexpr int kRestsAtOnce = 4;  // Rests sent in parallel; they are small.
 
-  // The threads that read and send: `gentle` for copies and changes, `hasty` for rests, for which
-  // pushes wait.
+  // The threads that read and send: `gentle` for copies and changes, `hasty` for rests, during
+  // which pushes have to wait.
   struct Backgrounds {
     Background& gentle;
     Background& hasty;
   };
-  // `shard` and `threads` must outlive the mover. No piece that it sends is larger than
+  // `shard` and `threads` must outlive the mover. The pieces that it sends have at most
   // `piece_bytes`.
   Mover(Shard& shard, const Backgrounds& threads, PeerOpener open_peer,
         size_t piece_bytes = MoveJob::kPieceBytes)
@@ -47,23 +47,24 @@ class Mover {
         means_{pacer_, threads.gentle, piece_bytes} {}
   ~Mover();  // Cancels the moves under way.
 
-  // Begins to send the partitions of the order, or returns how they stand; never waits for a move.
-  // The reply says `copied` once little is left to send of each partition. After such a reply, an
-  // order without `finish` has the changes since then sent before a reply says `copied` again. With
-  // `finish` the partitions are frozen once all are copied, all or none. INVALID_ARGUMENT: an
-  // impossible order. UNAVAILABLE: try again, as the view does not name the move yet, a checkpoint
-  // is being saved, an earlier move of a partition is ending, or (with `finish`) a partition cannot
-  // be frozen now. ABORTED: the move has failed or is over, and stays so.
+  // Begins to send the partitions of the order, or returns their state; never waits for a move. The
+  // reply says `copied` once little is left to send of each partition. An order without `finish`
+  // that follows such a reply makes the mover send the changes since then before it says `copied`
+  // again. With `finish` the partitions are frozen once all are copied: all or none.
+  // INVALID_ARGUMENT: an impossible order. UNAVAILABLE: try again, as the view does not name the
+  // move yet, a checkpoint is being saved, an earlier move of a partition is ending, or (with
+  // `finish`) a partition cannot be frozen now. ABORTED: the move has failed or ended; this is
+  // final.
   absl::StatusOr<v1::MovePartitionsReply> Order(const v1::MovePartitionsRequest& request);
 
-  // Does what the shard's newest view says of moves from here: ends the moves that the view does
-  // not name and thaws their partitions; drops the partitions that another shard has now. Call
-  // after every view.
+  // Follows what the shard's newest view says of moves from here: ends the moves that the view does
+  // not name, unfreezes their partitions, and drops the partitions that another shard owns now.
+  // Must be called after every view.
   void Follow();
 
  private:
   // kToCopy -> kCopying -> kBehind -> kCatchingUp -> kCopied -> kToFinish -> kFinishing -> kDone,
-  // from kCatchingUp and kCopied back to kBehind as often as need be; kFailed from any phase that
+  // with any number of returns from kCatchingUp and kCopied to kBehind; kFailed from any phase that
   // sends.
   enum class Phase {
     kToCopy,
@@ -82,7 +83,7 @@ class Mover {
 
     MoveJob job;
     Phase phase = Phase::kToCopy;
-    bool told = false;  // The last reply said that all are copied.
+    bool told = false;  // The last reply said that all partitions are copied.
     absl::Status status = {};
     bool running() const {
       return phase == Phase::kCopying || phase == Phase::kCatchingUp || phase == Phase::kFinishing;
@@ -97,12 +98,12 @@ class Mover {
   enum class Haste { kGentle, kHasty };
 
   absl::Status Check(const v1::MovePartitionsRequest& request) const;
-  // What the view says of a partition of the order. UNAVAILABLE: the view does not name the move
-  // yet; ABORTED: it does not name the move any more.
+  // Returns what the view says of a partition of the order. UNAVAILABLE: the view does not name the
+  // move yet; ABORTED: it does not name the move any more.
   absl::StatusOr<OutgoingMove> Named(const v1::MovePartitionsRequest& request,
                                      PartitionIndex partition) const;
   absl::Status Begin(const v1::MovePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // If the last reply said that all are copied, all are behind again, so that changes are sent.
+  // If the last reply said that all are copied, sets all back to kBehind, so that changes are sent.
   void CatchUp(const v1::MovePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Freeze(const v1::MovePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<Task*> TasksOf(const v1::MovePartitionsRequest& request) const
@@ -113,18 +114,18 @@ class Mover {
   void StartSenders() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartSenders(Haste haste, absl::Span<Sender> senders, Background& threads)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Returns the task that a sender of this haste carries on with next; nullptr: none.
+  // Returns the task that a sender of this haste continues with; null if there is none.
   Task* NextToSend(Haste haste) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Send(Haste haste, Sender& sender) ABSL_LOCKS_EXCLUDED(mu_);
   // Takes an idle peer of this address, or opens one. SendOne() puts it back.
   std::unique_ptr<MovePeer> TakePeer(const std::string& address) ABSL_LOCKS_EXCLUDED(mu_);
   void SendOne(Task& task) ABSL_LOCKS_EXCLUDED(mu_);
-  // Sends what the task's phase says. Returns the phase that follows.
+  // Sends what the task's phase requires. Returns the next phase.
   absl::StatusOr<Phase> Carry(Task& task, MovePeer& peer) ABSL_LOCKS_EXCLUDED(mu_);
-  // Forgets the tasks that are over; if none is left, ends the moves' turn to copy.
+  // Forgets the tasks that have ended; if none is left, ends the moves' turn to copy.
   void ForgetOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Returns true if the partition has to be dropped. Otherwise has thawed it, or let it stand down,
-  // if need be.
+  // Returns true if the partition has to be dropped. Otherwise unfreezes it, or makes it the
+  // backup, if the view requires that.
   bool FollowPartition(PartitionIndex index, const OwnView& view);
   void Leave(PartitionIndex index);
 
@@ -136,7 +137,7 @@ class Mover {
   absl::Mutex mu_;
   std::map<PartitionIndex, std::unique_ptr<Task>> tasks_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  // By address. They stay connected, so that rests wait for few handshakes.
+  // By address. They stay connected, so that rests rarely wait for a handshake.
   std::multimap<std::string, std::unique_ptr<MovePeer>> idle_peers_ ABSL_GUARDED_BY(mu_);
   std::array<Sender, kAtOnce> gentle_ ABSL_GUARDED_BY(mu_);
   std::array<Sender, kRestsAtOnce> hasty_ ABSL_GUARDED_BY(mu_);

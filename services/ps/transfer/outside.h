@@ -1,4 +1,4 @@
-// What saves and loads of a shard use outside of the shard.
+// The environment of the saves and loads of a shard.
 #ifndef CAPSTAN_PS_TRANSFER_OUTSIDE_H_
 #define CAPSTAN_PS_TRANSFER_OUTSIDE_H_
 
@@ -10,8 +10,8 @@ namespace capstan::ps {
 
 struct Outside {
   StoreOpener open_store = OpensAnyStore();
-  Background& background;          // Outlives the jobs.
-  const Places* places = nullptr;  // Outlives the jobs. Null: any place may be used (tests).
+  Background& background;          // Must outlive the jobs.
+  const Places* places = nullptr;  // Must outlive the jobs. Null: any place may be used (tests).
 };
 
 }  // namespace capstan::ps

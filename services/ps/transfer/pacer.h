@@ -1,4 +1,4 @@
-// Bounds the bytes a second that all senders together send.
+// Limits the rate at which all senders together send.
 #ifndef CAPSTAN_PS_TRANSFER_PACER_H_
 #define CAPSTAN_PS_TRANSFER_PACER_H_
 
@@ -14,15 +14,15 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Pacer {
  public:
-  // 0: no bound.
+  // Sets the limit; 0: no limit.
   void SetRate(uint64_t bytes_per_second) {
     absl::MutexLock lock(&mu_);
     rate_ = bytes_per_second;
     if (rate_ == 0) next_ = absl::InfinitePast();
   }
 
-  // Books `bytes`. Returns the time from which they may be sent: when all bytes that were booked
-  // before have had their time.
+  // Reserves `bytes`. Returns the time from which they may be sent: after the time that all bytes
+  // reserved before take.
   absl::Time Book(uint64_t bytes, absl::Time now) {
     absl::MutexLock lock(&mu_);
     const absl::Time from = std::max(now, next_);

@@ -1,4 +1,4 @@
-// A file that comes in pieces, in order; a piece may come twice.
+// A file that arrives in pieces, in order; a piece may arrive twice.
 #ifndef CAPSTAN_PS_TRANSFER_RECEIVED_FILE_H_
 #define CAPSTAN_PS_TRANSFER_RECEIVED_FILE_H_
 
@@ -17,7 +17,7 @@ struct FilePiece {
   uint64_t offset = 0;
   std::string_view bytes;
   bool last = false;
-  uint32_t crc32c = 0;  // With `last`: that of the whole file.
+  uint32_t crc32c = 0;  // With `last`: the checksum of the whole file.
 };
 
 // Thread-compatible.
@@ -26,8 +26,8 @@ class ReceivedFile {
   // Returns how many of the piece's bytes are new. OUT_OF_RANGE: a piece before this one is
   // missing, or this one goes beyond the end of the file.
   absl::StatusOr<size_t> NewIn(const FilePiece& piece) const;
-  // Takes a piece. A piece that has been taken before changes nothing. DATA_LOSS: this is the last
-  // piece, and the file does not have its checksum. Other errors are those of NewIn.
+  // Takes in a piece. A piece that was taken in before has no effect. DATA_LOSS: this is the last
+  // piece, and the checksum of the file is wrong. Other errors are those of NewIn.
   absl::Status Take(const FilePiece& piece);
 
   bool complete() const { return complete_; }
@@ -37,7 +37,7 @@ class ReceivedFile {
 
  private:
   std::string bytes_;
-  size_t size_ = 0;  // Bytes received.
+  size_t size_ = 0;  // How many bytes were received.
   uint32_t crc_ = 0;
   bool complete_ = false;
 };

@@ -1,4 +1,4 @@
-// What a failed call to a backup tells of the backup, for people.
+// What a failed call to a backup means for the backup, in a sentence for people.
 #ifndef CAPSTAN_PS_TRANSFER_REPLICA_FAILURE_H_
 #define CAPSTAN_PS_TRANSFER_REPLICA_FAILURE_H_
 
@@ -8,11 +8,12 @@
 
 namespace capstan::ps {
 
-// Returns true if the failed call says that the backup is of an earlier release, which takes
-// nothing larger than a message. `in_pieces`: the call was ReplicatePiece, which brings that.
+// Returns true if the failed call shows that the backup runs an earlier version, which accepts
+// nothing larger than a message. `in_pieces`: the call was ReplicatePiece, by which larger requests
+// are sent.
 bool IsOfEarlierRelease(const absl::Status& failure, bool in_pieces);
 
-// Returns a sentence of the log, which lasts as long as the process. REQUIRES: the call has failed.
+// Returns a sentence for the log, with static lifetime. REQUIRES: the call has failed.
 std::string_view ReplicaFailure(const absl::Status& failure, bool in_pieces);
 
 }  // namespace capstan::ps

@@ -36,10 +36,10 @@ ReplicaTurns::Heard ReplicaTurns::Hear(ReplicaStream& stream,
     turn.wait = absl::ZeroDuration();
     return {};
   }
-  // A reply may bring nothing on: the backup may not have followed the view that made the pair yet.
+  // A reply may make no progress: the backup may not have followed the view that made the pair yet.
   bool tells = !reply.ok() && turn.wait == absl::ZeroDuration();
   if (!reply.ok() && IsOfEarlierRelease(reply.status(), in_pieces)) {
-    // A backup that was silent for another reason before may say so only now.
+    // A backup that did not answer for another reason before may report this only now.
     tells = !turn.told_release;
     turn.told_release = true;
   }

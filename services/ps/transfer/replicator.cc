@@ -12,15 +12,15 @@
 namespace capstan::ps {
 namespace {
 
-// The pushes of a request, each of which is read once, when the first operation asks for it.
+// The pushes of a request, each of which is parsed once, when the first operation needs it.
 class ReplicatedPushes {
  public:
   ReplicatedPushes(Shard& shard, const ReplicateMessage& message)
       : shard_(shard), message_(message), read_(message.pushes()) {}
 
-  // Returns an empty share for an operation that is no push. INVALID_ARGUMENT: the operation names
-  // a push that is not in the request, or that has no share for its partition; other errors are
-  // those of PushMessage::Read.
+  // Returns an empty share for an operation that is not a push. INVALID_ARGUMENT: the operation
+  // names a push that is not in the request, or that has no share for its partition; other errors
+  // are those of PushMessage::Read.
   absl::StatusOr<PushShare> Of(const v1::Operation& operation) {
     if (!operation.has_push()) return PushShare();
     const v1::PushOperation& of = operation.push();
@@ -44,9 +44,9 @@ class ReplicatedPushes {
   std::vector<std::optional<Read>> read_;
 };
 
-// Returns true if the view that makes the operation's pair is later than `followed`, or if `newest`
-// does not say that `source` owns what the operation is for. Whoever has the certificate of one
-// shard could otherwise write to what another one has backed up here.
+// Returns true if the view that made the operation's pair is later than `followed`, or if `source`
+// does not own the operation's partition in `newest`. Otherwise a holder of one shard's certificate
+// could write to what another shard has backed up here.
 bool IsEarly(ViewEpoch followed, const OwnView& newest, Incarnation source,
              const v1::Operation& operation) {
   if (operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
@@ -96,7 +96,7 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const ReplicateMessage& mess
     return absl::OutOfRangeError(
         absl::StrCat("operation ", request.first(), " has come, ", source->taken + 1, " has not"));
   }
-  // The owner has heard what became of the operations before the first one.
+  // The owner knows the results of the operations before the first one.
   source->refused.erase(source->refused.begin(), source->refused.lower_bound(request.first()));
   ReplicatedPushes pushes(shard_, message);
   uint64_t number = request.first() - 1;

@@ -1,5 +1,5 @@
-// Takes the operations that owners have done to partitions that this shard backs up, and carries
-// them out here.
+// Receives the operations that owners have done on partitions that this shard backs up, and repeats
+// them here.
 #ifndef CAPSTAN_PS_TRANSFER_REPLICATOR_H_
 #define CAPSTAN_PS_TRANSFER_REPLICATOR_H_
 
@@ -24,10 +24,10 @@ class Replicator {
   // `shard` must outlive this object.
   explicit Replicator(Shard& shard) : shard_(shard) {}
 
-  // Carries out the operations that are new, in their order. Stops before an operation whose pair
-  // is made by a later view than has been followed so far, and before one that is not the source's
-  // by the newest view: the owner sends the rest again. UNAVAILABLE: the newest view does not name
-  // the source; INVALID_ARGUMENT: an impossible request; OUT_OF_RANGE: an operation before the
+  // Repeats the new operations, in their order. Stops before an operation whose pair was made by a
+  // view that this shard has not followed yet, and before one of a partition that `source` does not
+  // own in the newest view: the owner sends the rest again. UNAVAILABLE: the newest view does not
+  // name the source; INVALID_ARGUMENT: an impossible request; OUT_OF_RANGE: an operation before the
   // first one is missing; FAILED_PRECONDITION: a later stream of this source has begun.
   absl::StatusOr<v1::ReplicateReply> Take(const ReplicateMessage& message);
 
@@ -39,9 +39,9 @@ class Replicator {
     absl::Mutex mu;
     uint64_t stream ABSL_GUARDED_BY(mu) = 0;
     uint64_t taken ABSL_GUARDED_BY(mu) = 0;
-    // Operations that were refused, of which the owner may not have heard yet: they are named in
-    // each reply until it has, as a reply may be lost and the owner would take them for carried
-    // out.
+    // Operations that were refused, of which the owner may not know yet. They are named in each
+    // reply until it does, because a reply may be lost, and the owner would then assume that they
+    // were carried out.
     std::set<uint64_t> refused ABSL_GUARDED_BY(mu);
   };
 

@@ -12,7 +12,7 @@
 namespace capstan::ps {
 namespace {
 
-// How often a copy that waits looks whether the store has caught up.
+// How often a copy that waits checks whether the store has caught up.
 constexpr absl::Duration kGlance = absl::Milliseconds(5);
 
 }  // namespace

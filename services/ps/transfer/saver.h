@@ -23,21 +23,20 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Saver {
  public:
-  static constexpr int kNiceness = 10;  // Requests come before a checkpoint.
-  // A save may take any time, but is given up if the store takes no byte of it for longer than
-  // this.
+  static constexpr int kNiceness = 10;  // Requests have priority over a checkpoint.
+  // A save may take any time, but is given up if the store accepts no byte of it for this long.
   static constexpr absl::Duration kStill = absl::Minutes(10);
 
   // `shard` must outlive the saver.
   Saver(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
   ~Saver();  // Cancels the save under way.
 
-  // Begins the save that the order's id names, or, if it has begun, returns how it stands; never
-  // waits for a save. Another id ends the save before. The first answer tells that every partition
-  // with a synchronous part is saved as it is now. ABORTED: the save has failed or been overtaken,
-  // and stays so. UNAVAILABLE, and nothing has begun: the save before has not ended yet, or
-  // partitions are being moved. INVALID_ARGUMENT: an order without an id, or with the id of a save
-  // into another folder.
+  // Begins the save with the order's id or, if it has begun, returns its state; never waits for a
+  // save. Another id ends the previous save. In the first answer, every partition with a
+  // synchronous part is marked to be saved as it is then. ABORTED: the save has failed or was
+  // replaced by a later one; this is final. UNAVAILABLE, and nothing has begun: the previous save
+  // has not ended yet, or partitions are being moved. INVALID_ARGUMENT: an order without an id, or
+  // with the id of a save into another folder.
   absl::StatusOr<v1::SavePartitionsReply> Order(const v1::SavePartitionsRequest& request);
 
  private:
@@ -46,9 +45,9 @@ class Saver {
     std::unique_ptr<SaveJob> job;
     std::unique_ptr<Background::Work> work = {};
     absl::Time began;
-    uint64_t taken = 0;  // job->taken() when an order asked last.
-    absl::Time moved;    // Since when it is so much.
-    // Why the save was given up before it has ended, which is what orders hear from then on.
+    uint64_t taken = 0;  // The value of job->taken() at the last order.
+    absl::Time moved;    // When that value last changed.
+    // Why the save was given up before it has ended: the answer to all further orders.
     absl::Status given_up = {};
     bool ended = false;
     absl::Status status = {};
@@ -64,7 +63,7 @@ class Saver {
   const Outside outside_;
   absl::Mutex mu_;
   std::optional<Save> save_ ABSL_GUARDED_BY(mu_);  // The present save, or the last.
-  // Ids of the saves before: an order that comes late is refused.
+  // Ids of earlier saves: a late order for one of them is refused.
   std::deque<std::string> past_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -49,7 +49,7 @@ absl::Status Stage::Reserve(size_t bytes, MemoryBudget& memory, bool always_fits
 absl::Status Stage::Take(const v1::TakePartitionRequest& piece, MemoryBudget& memory,
                          bool always_fits) {
   CAPSTAN_RETURN_IF_ERROR(failure_);
-  if (piece.file() < number_) return absl::OkStatus();  // All of that file has been taken.
+  if (piece.file() < number_) return absl::OkStatus();  // All of that file was received.
   CAPSTAN_RETURN_IF_ERROR(Turn(piece));
   const FilePiece taken = {.offset = piece.offset(),
                            .bytes = piece.piece(),

@@ -1,5 +1,5 @@
-// A partition that is being sent to this shard: files come in order, first the copy, then what has
-// changed since the file before, and last the rest.
+// A partition that is being sent to this shard: files arrive in order, first the copy, then what
+// has changed since the file before, and last the rest.
 #ifndef CAPSTAN_PS_TRANSFER_STAGE_H_
 #define CAPSTAN_PS_TRANSFER_STAGE_H_
 
@@ -20,22 +20,22 @@
 
 namespace capstan::ps {
 
-// The name of a partition's move.
+// Identifies the move of a partition.
 struct MoveName {
   PartitionIndex partition{};
   Timeline timeline{};
   ViewEpoch id;
 };
 
-// Decodes a file that has come whole. This is the work of some seconds, and needs no lock.
+// Decodes a file that has arrived completely. This may take some seconds, and needs no lock.
 class StageWork {
  public:
   // The partition as decoded from the files before; its store is null before the copy.
   DecodedPartition partition;
   std::string file;
-  uint32_t number = 0;  // As in move_file.h.
+  uint32_t number = 0;  // See move_file.h.
   bool rest = false;
-  std::vector<Reservation> reserved;  // The memory that the file holds of the budget.
+  std::vector<Reservation> reserved;  // The file's share of the memory budget.
 
   // Decodes `file` into `partition`. DATA_LOSS, FAILED_PRECONDITION: the file is damaged, or does
   // not fit the job or the files before.
@@ -49,29 +49,28 @@ class Stage {
 
   const MoveName& name() const { return name_; }
 
-  // Takes a piece of a file, and counts it in `memory`. A piece that has been taken before changes
-  // nothing. OUT_OF_RANGE: a piece before this one, or a file, is missing; INVALID_ARGUMENT: the
-  // pieces of a file disagree about whether it is the rest; RESOURCE_EXHAUSTED: there is no room,
-  // unless `always_fits`; DATA_LOSS: a file does not have its checksum. After DATA_LOSS, and after
-  // an error of StageWork::Run, the stage is of no further use, and answers every piece with that
-  // error.
+  // Takes in a piece of a file, and counts it in `memory`. A piece that was taken in before has no
+  // effect. OUT_OF_RANGE: a piece before this one, or a file, is missing; INVALID_ARGUMENT: the
+  // pieces of a file disagree about whether it is the rest; RESOURCE_EXHAUSTED: there is no memory,
+  // unless `always_fits`; DATA_LOSS: the checksum of a file is wrong. After DATA_LOSS, and after an
+  // error of StageWork::Run, the stage is unusable, and answers every piece with that error.
   absl::Status Take(const v1::TakePartitionRequest& piece, MemoryBudget& memory, bool always_fits);
 
-  // Returns the next work, if there is some and none is under way. End() gives it back.
+  // Returns the next work, if there is some and none is under way. It must be passed to End().
   std::optional<StageWork> NextWork();
   void End(StageWork work, const absl::Status& status);
   void Fail(absl::Status status) { failure_.Update(std::move(status)); }
 
-  // Returns true if pieces of the present file are still to come.
+  // Returns true if the present file is not complete.
   bool receiving() const { return failure_.ok() && !file_.complete(); }
   bool working() const { return working_; }
-  // Returns true if the file and all before it have come and are decoded.
+  // Returns true if the file and all before it have arrived and are decoded.
   bool HasDecoded(uint32_t file) const { return failure_.ok() && decoded_files_ > file; }
-  // Returns true if all of the partition has come and is decoded.
+  // Returns true if all of the partition has arrived and is decoded.
   bool decoded() const { return failure_.ok() && rest_decoded_; }
-  // Returns how many bytes have come, decoded or not.
+  // Returns how many bytes have arrived, decoded or not.
   size_t bytes() const;
-  // Returns what came with the last piece of the rest, without the files.
+  // Returns the last piece of the rest without the file's bytes.
   const v1::TakePartitionRequest& state() const { return state_; }
   // REQUIRES: decoded().
   DecodedPartition TakePartition() { return std::move(partition_); }
@@ -84,13 +83,13 @@ class Stage {
   void Complete(const v1::TakePartitionRequest& last);
 
   const MoveName name_;
-  // The file that is being received, or came last.
+  // The file that is being received, or arrived last.
   uint32_t number_ = 0;
   bool rest_ = false;
   ReceivedFile file_;
-  // The memory that the file holds of the budget until it is decoded.
+  // That file's share of the memory budget until it is decoded.
   std::vector<Reservation> reserved_;
-  std::deque<StageWork> whole_;  // Files that are to be decoded.
+  std::deque<StageWork> whole_;  // Complete files to be decoded.
   size_t undecoded_bytes_ = 0;
   DecodedPartition partition_;
   v1::TakePartitionRequest state_;

@@ -44,8 +44,8 @@ absl::StatusOr<v1::TakePartitionReply> StagedPartitions::Take(
   Reap();
   Entry& entry = Find({static_cast<PartitionIndex>(request.partition()),
                        Timeline{request.header().timeline()}, ViewEpochFromProto(request.move())});
-  // Whoever is let in above the limit is let in until it has come: if another took its place, both
-  // would be above the limit, and it might never come to its end.
+  // A partition that is accepted above the limit is accepted until it has arrived completely: if
+  // another took its turn, both would be above the limit, and neither might ever be completed.
   if (first_ == nullptr || !first_->stage.receiving()) first_ = &entry;
   const bool always_fits = first_ == &entry;
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("move.piece_received"));

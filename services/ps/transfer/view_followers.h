@@ -1,4 +1,4 @@
-// What a shard does whenever a view has come, in the right order.
+// What a shard has to do whenever it gets a view, in the right order.
 #ifndef CAPSTAN_PS_TRANSFER_VIEW_FOLLOWERS_H_
 #define CAPSTAN_PS_TRANSFER_VIEW_FOLLOWERS_H_
 
@@ -11,15 +11,15 @@
 
 namespace capstan::ps {
 
-// Confined to the thread that hears of views.
+// Confined to the thread that receives views.
 class ViewFollowers {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   ViewFollowers(Shard& shard, Mover& mover, StagedPartitions& staged, Replicator& replicator)
       : shard_(shard), mover_(mover), staged_(staged), replicator_(replicator) {}
 
-  // Call after Shard::SetView. DATA_LOSS: the view gives this shard a partition that it does not
-  // have; the process has to end.
+  // Must be called after Shard::SetView. DATA_LOSS: the view gives this shard a partition that it
+  // does not have; the process has to end.
   absl::Status Follow() {
     const ViewEpoch epoch = shard_.view().newest()->epoch();
     trace::Write("follows", {{"incarnation", Raw(shard_.identity().incarnation)},

@@ -26,7 +26,7 @@ class BatchPrefetcher::Impl {
 
   void Run();  // What the prefetcher's thread does until it is stopped.
 
-  // Tells the thread to end and waits for that, at most options_.parting. All callbacks become
+  // Tells the thread to end and waits for that, for at most options_.parting. All callbacks become
   // orphans. Returns false if the thread has not ended in time.
   bool Stop() {
     absl::MutexLock lock(&mu_);
@@ -109,10 +109,10 @@ class BatchPrefetcher::Impl {
   struct Entry {
     Entry(uint64_t first, uint32_t ahead) : feed(first, ahead) {}
     Feed feed;
-    uint64_t number = 0;  // If `notify` is set: the batch that was asked for and not answered.
+    uint64_t number = 0;  // If `notify` is set: the requested batch that was not returned.
     Notify notify;
   };
-  // Owned by the map and by the thread while it works for the feed, which may be closed meanwhile.
+  // Shared by the map and the thread while it works for the feed, which may be closed meanwhile.
   using EntryPointer = std::shared_ptr<Entry>;
   struct Job {
     EntryPointer entry;
@@ -156,7 +156,7 @@ bool BatchPrefetcher::Impl::Turn() {
     const auto awake = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return dirty_ || stopping_; };
     mu_.Await(absl::Condition(&awake));
     if (stopping_) return false;
-    due = DueNotifications();  // Before the next job: a feed whose batch is there does not wait.
+    due = DueNotifications();  // Before the next job: a feed whose batch is ready must not wait.
     job = NextJob();
     if (!job) {  // Looking for one may have found the end of a feed.
       for (Notify& notify : DueNotifications()) due.push_back(std::move(notify));
@@ -174,8 +174,8 @@ bool BatchPrefetcher::Impl::MayReadAhead() const {
   return bytes < options_.bytes_ahead;
 }
 
-// Chooses the next piece of work: from feeds whose reader waits first, then from the others as long
-// as these may read ahead, in turns.
+// Chooses the next piece of work: first from feeds whose reader is waiting, then from the others,
+// in turns, as long as these may read ahead.
 std::optional<BatchPrefetcher::Impl::Job> BatchPrefetcher::Impl::NextJob() {
   for (const bool waiting : {true, false}) {
     if (!waiting && !MayReadAhead()) break;
@@ -242,7 +242,7 @@ std::optional<absl::StatusOr<FedBatch>> BatchPrefetcher::TryRead(FeedId feed, ui
 }
 
 absl::StatusOr<FedBatch> BatchPrefetcher::Read(FeedId feed, uint64_t number, absl::Time deadline) {
-  // Owned by this call and by the callback, which may come after the deadline.
+  // Shared by this call and the callback, which may come after the deadline.
   struct Signal {
     absl::Mutex mu;
     bool raised ABSL_GUARDED_BY(mu) = false;

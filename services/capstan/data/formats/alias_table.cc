@@ -12,7 +12,7 @@ AliasTable::AliasTable(std::span<const double> weights) : places_(weights.size()
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   CAPSTAN_CHECK(!weights.empty() && weights.size() <= size_t{1} << 31 && sum > 0);
   const double mean = sum / static_cast<double>(weights.size());
-  // How much of each thing is not placed yet, in units of a place.
+  // How much of each item is not placed yet, in units of a place.
   std::vector<double> left(weights.size());
   std::vector<uint32_t> small;
   std::vector<uint32_t> large;
@@ -21,8 +21,8 @@ AliasTable::AliasTable(std::span<const double> weights) : places_(weights.size()
     places_[i] = {.own = 1, .other = i};
     (left[i] < 1 ? small : large).push_back(i);
   }
-  // A thing that does not fill its own place shares it with a thing that has more than a place's
-  // worth left. Things that rounding leaves in either list fill their own places.
+  // An item that does not fill its own place shares it with an item that has more than one place
+  // left. Items that remain in either list because of rounding fill their own places.
   while (!small.empty() && !large.empty()) {
     const uint32_t one = small.back();
     const uint32_t other = large.back();

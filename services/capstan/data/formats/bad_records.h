@@ -1,4 +1,4 @@
-// Records that could not be understood, and how many of them are tolerated.
+// Records that could not be parsed, and the limit of their number.
 #ifndef CAPSTAN_DATA_FORMATS_BAD_RECORDS_H_
 #define CAPSTAN_DATA_FORMATS_BAD_RECORDS_H_
 
@@ -17,11 +17,11 @@ class BadRecords {
 
   explicit BadRecords(uint64_t limit) : limit_(limit) {}
 
-  // `message` is "file:line: what was expected". Returns OK while at most `limit` records are bad.
-  // INVALID_ARGUMENT otherwise, with the message, the limit and the first messages.
+  // `message` is "file:line: what was expected". Returns OK while at most `limit` records are bad;
+  // otherwise INVALID_ARGUMENT with the message, the limit and the first messages.
   absl::Status Report(const std::string& message);
 
-  // Adds the bad records of another task. Errors as of Report.
+  // Adds the bad records of another task. Errors as for Report.
   absl::Status Add(const BadRecords& more);
 
   uint64_t count() const { return count_; }

@@ -1,4 +1,4 @@
-// The records a step trains on, as columns. Every format is read into this.
+// The records on which a step trains, as columns. Every format is read into this form.
 #ifndef CAPSTAN_DATA_FORMATS_BATCH_H_
 #define CAPSTAN_DATA_FORMATS_BATCH_H_
 
@@ -10,16 +10,16 @@
 
 namespace capstan {
 
-// The keys of one of data.features: example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
+// The keys of one feature in data.features: example e has the keys [offsets[e], offsets[e + 1]).
 struct Bags {
   std::vector<uint32_t> offsets = {0};  // examples + 1.
   std::vector<uint64_t> keys;
-  std::vector<float> weights;  // The factor of each key's row; empty: all are 1.
+  std::vector<float> weights;  // The factor of each key's row; empty if all are 1.
 
   std::span<const uint64_t> KeysOf(size_t example) const {
     return std::span(keys).subspan(offsets[example], offsets[example + 1] - offsets[example]);
   }
-  // Returns the bytes of what it holds.
+  // Returns the size in bytes of the content.
   uint64_t bytes() const {
     return offsets.size() * sizeof(uint32_t) + keys.size() * sizeof(uint64_t) +
            weights.size() * sizeof(float);
@@ -27,37 +27,38 @@ struct Bags {
   friend bool operator==(const Bags&, const Bags&) = default;
 };
 
-// Keys of one of data.features that are drawn for the whole batch, beside those of its records.
+// Keys of one feature in data.features that are drawn for the whole batch, in addition to those of
+// its records.
 struct Negatives {
-  size_t feature = 0;  // Its place in data.features.
+  size_t feature = 0;  // The index of the feature in data.features.
   std::vector<uint64_t> keys;
   std::vector<float> log_shares;  // For each key the logarithm of its share in all draws.
   // If an example has at most one key of the feature: for each example the logarithm of the share
-  // of its own key; the share of the rarest candidate if it has no key, or one that is never drawn.
-  // Otherwise empty.
+  // of its own key, or the share of the rarest candidate if it has no key or one that is never
+  // drawn. Otherwise empty.
   std::vector<float> record_log_shares;
 
   friend bool operator==(const Negatives&, const Negatives&) = default;
 };
 
-// A plain value; thread-compatible. Example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
+// A value type; thread-compatible. Example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
 struct Batch {
   std::vector<float> labels;   // examples x label_count, row-major
   std::vector<float> weights;  // examples; empty: all are 1.
-  // examples: the hash of each example's group; empty: groups are not read.
+  // examples: the hash of each example's group; empty if groups are not read.
   std::vector<uint64_t> groups;
   std::vector<uint32_t> offsets;  // examples + 1; offsets[0] == 0
-  std::vector<uint64_t> keys;     // csv, tsv: in order of the columns in the file
-  std::vector<float> values;      // One a key; empty: all are 1.
+  std::vector<uint64_t> keys;     // For csv, tsv: in the order of the columns in the file.
+  std::vector<float> values;      // One per key; empty if all are 1.
   std::vector<float> dense;       // examples x dense_width, row-major
   uint32_t dense_width = 0;
   uint32_t label_count = 1;
   std::vector<Bags> features;  // One for each of data.features, in their order.
-  Negatives negatives;         // Without keys if none are drawn.
-  uint64_t first_record = 0;   // Place of example 0 in the task's order of records.
+  Negatives negatives;         // Has no keys if none are drawn.
+  uint64_t first_record = 0;   // The index of example 0 in the task's order of records.
 
   size_t examples() const { return labels.size() / label_count; }
-  // Returns the bytes of the records; the negatives are not counted, of which a batch has few.
+  // Returns the size in bytes of the records, without the negatives, of which a batch has few.
   uint64_t bytes() const {
     const size_t floats = labels.size() + weights.size() + values.size() + dense.size();
     uint64_t sum = floats * sizeof(float) + offsets.size() * sizeof(uint32_t) +
@@ -65,7 +66,7 @@ struct Batch {
     for (const Bags& bags : features) sum += bags.bytes();
     return sum;
   }
-  // Gives back the memory of what may grow by more than half before it needs other memory. For
+  // Releases unused capacity of columns that have more than half of their size in reserve. For
   // records that are kept and grow no more.
   void GiveBackRoom() {
     const auto give_back = [](auto& column) {
@@ -80,7 +81,7 @@ struct Batch {
       give_back(bags.weights);
     }
   }
-  // The mean of the examples' weights; 1 where all weights are 0.
+  // Returns the mean of the examples' weights; 1 if all weights are 0.
   double MeanWeight() const {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     return sum > 0 ? sum / static_cast<double>(weights.size()) : 1;

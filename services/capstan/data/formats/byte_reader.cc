@@ -17,7 +17,7 @@ constexpr size_t kReadAtOnce = size_t{256} << 10;
 ByteReader::ByteReader(std::unique_ptr<ByteStream> stream, uint64_t offset)
     : stream_(std::move(stream)), buffer_(kReadAtOnce), offset_(offset) {}
 
-// Reads until the buffer holds `size` bytes that are not taken, or the stream ends.
+// Reads until the buffer has `size` bytes that are not consumed, or the stream ends.
 absl::Status ByteReader::Fill(size_t size) {
   if (end_ - begin_ >= size || at_end_) return absl::OkStatus();
   if (begin_ > 0) {

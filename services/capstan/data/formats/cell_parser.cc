@@ -27,12 +27,12 @@ enum class Use { kNone, kLabel, kWeight, kNumber, kBucket, kCategory };
 struct Column {
   Use use = Use::kNone;
   uint64_t salt = 0;
-  uint32_t label = 0;                   // For kLabel: its place among the labels.
+  uint32_t label = 0;                   // For kLabel: its index among the labels.
   std::optional<NumberRule> rule = {};  // For kNumber and kBucket.
-  std::string name = {};                // Empty: the schema counts it.
-  std::vector<size_t> features = {};    // Places of the features that are made of the column.
-  std::vector<size_t> weighs = {};  // Places of the features for whose values it has the weights.
-  bool group = false;               // The column also names the record's group.
+  std::string name = {};                // Empty if the schema identifies it by its number.
+  std::vector<size_t> features = {};    // Indexes of the features that are read from the column.
+  std::vector<size_t> weighs = {};      // Indexes of the features whose weights it contains.
+  bool group = false;                   // The column also names the record's group.
 };
 
 // Returns whether a cell is one of the texts that programs write where a number is missing.
@@ -86,7 +86,7 @@ class CellParser : public RecordParser {
   bool CheckHeader(std::string_view line, std::string& error) override {
     if (!names_) return true;
     const bool lacks_labels = LacksLabels(line);
-    if (lacks_labels && NamesALabel(line)) {  // What is missing are other columns.
+    if (lacks_labels && NamesALabel(line)) {  // Other columns than labels are missing.
       error = absl::StrCat(CountCells(line), " columns, expected ", columns_.size(),
                            " as in the first training file, those that the job does not use, too");
       return false;
@@ -141,7 +141,7 @@ class CellParser : public RecordParser {
     float weight = 1;
     uint64_t group = 0;
   };
-  // Where the parts of a line's record are written.
+  // Where the values of a line's record are written.
   struct Places {
     float* labels;
     uint64_t* key;

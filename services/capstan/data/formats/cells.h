@@ -17,7 +17,7 @@ class CellScanner {
       : separator_(format == v1::DATA_FORMAT_TSV ? '\t' : ','),
         quotes_(format == v1::DATA_FORMAT_CSV) {}
 
-  // Begins to scan `line`. Every line, also an empty one, has at least one cell.
+  // Begins to scan `line`. Every line has at least one cell, even an empty line.
   void Begin(std::string_view line) {
     rest_ = line;
     more_ = true;
@@ -25,7 +25,7 @@ class CellScanner {
   }
 
   // Sets `cell` to the next cell. A quoted cell is valid until the next call, any other as long as
-  // the line. Returns false if there is no cell left or the line is malformed.
+  // the line. Returns false if no cell remains or the line is malformed.
   bool Next(std::string_view& cell) {
     if (!more_) return false;
     if (quotes_ && rest_.starts_with('"')) return NextQuoted(cell);
@@ -40,7 +40,7 @@ class CellScanner {
     return true;
   }
 
-  // Returns whether the line was malformed: a quote that is not closed, or text behind a closing
+  // Returns true if the line was malformed: a quote that is not closed, or text after a closing
   // quote.
   bool malformed() const { return malformed_; }
 

@@ -16,8 +16,8 @@ bool IsImageName(absl::string_view path) {
          absl::EndsWithIgnoreCase(path, ".png");
 }
 
-// Any name that does not begin with a dot. Not `*`, which leaves out names that begin with `_`, as
-// those of many cameras do (_DSC0001.jpg).
+// Any name that does not begin with a dot. Not `*`, which omits names that begin with `_`, as those
+// of many cameras do (_DSC0001.jpg).
 constexpr char kAnyName[] = "/[!.]*";
 
 std::string WithoutSlash(std::string path) {

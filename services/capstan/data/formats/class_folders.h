@@ -18,13 +18,13 @@ struct ClassFolder {
   uint64_t bytes = 0;  // Bytes of all its images.
 };
 
-// Returns the class that a folder is of: "cat" for "pets/cat".
+// Returns the class of a folder: "cat" for "pets/cat".
 std::string_view ClassOf(std::string_view folder);
 
-// Returns the folders directly below `root` that hold images: files whose names end in .jpg, .jpeg
-// or .png, in upper or lower case. They are in the order of their images' paths, in which
-// "pets/a-b" stands before "pets/a", as '-' does before '/'. NOT_FOUND: there is no such folder.
-// INVALID_ARGUMENT: a class's folder holds another folder.
+// Returns the folders directly below `root` that contain images: files whose names end in .jpg,
+// .jpeg or .png, in upper or lower case. They are sorted by their images' paths, so that "pets/a-b"
+// comes before "pets/a", as '-' is less than '/'. NOT_FOUND: there is no such folder.
+// INVALID_ARGUMENT: a class's folder contains another folder.
 absl::StatusOr<std::vector<ClassFolder>> ListClasses(const Source& source, const std::string& root);
 
 // Returns the paths of the images of one class's folder, sorted.

@@ -13,12 +13,12 @@ namespace capstan {
 
 enum class Compression { kNone, kGzip, kZstd };
 
-// Tells the compression of a file by its first bytes. DATA_LOSS: the name ends in .gz or .zst, but
-// the content is not compressed so.
+// Determines the compression of a file by its first bytes. DATA_LOSS: the name ends in .gz or .zst,
+// but the content does not have that compression.
 absl::StatusOr<Compression> DetectCompression(const Source& source, const std::string& path);
 
-// Opens the contents of a file from the front, decompressed if they are compressed. `likely_end`:
-// as for Source::Open, in stored bytes.
+// Opens the content of a file from its beginning, decompressing it if it is compressed.
+// `likely_end`: as for Source::Open, in stored bytes.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
                                                          const std::string& path,
                                                          uint64_t likely_end = Source::kToTheEnd);
@@ -28,11 +28,11 @@ absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
                                                          Compression compression,
                                                          uint64_t likely_end);
 
-// What zlib knows within a member of gzip.
+// The state of zlib within a gzip member.
 struct GzipState;
 
-// A place from which a file can be decompressed without the bytes before it. An immutable value. A
-// point within a member of gzip takes 40 KiB, any other next to nothing.
+// A position from which a file can be decompressed without the bytes before it. An immutable value.
+// A point within a gzip member takes 40 KiB, any other very little.
 struct RestartPoint {
   static constexpr size_t kBefore = 16;
 
@@ -41,25 +41,25 @@ struct RestartPoint {
   // The last kBefore stored bytes before the point. If the file has other bytes there, it has
   // changed.
   std::string before = {};
-  // Shared by all copies of this point and by the streams that begin there. Null: a member of gzip,
-  // or a frame of zstd, begins here.
+  // Shared by all copies of this point and by the streams that begin there. Null: a gzip member, or
+  // a zstd frame, begins here.
   std::shared_ptr<GzipState> state = nullptr;
 };
 
-// Is told, while a file is decompressed, of the places at which decompression could be restarted.
+// Receives, while a file is decompressed, the positions at which decompression could be restarted.
 class RestartKeeper {
  public:
   virtual ~RestartKeeper() = default;
-  // Returns whether a point at byte `content` of the decompressed content should be kept.
+  // Returns true if a point at byte `content` of the decompressed content should be kept.
   virtual bool Wants(uint64_t content) const = 0;
   virtual void Keep(RestartPoint point) = 0;
 };
 
-// Decompress `compressed`; several members or frames one after another make one stream. DATA_LOSS,
-// with `path` and the byte of the compressed file: the data are malformed or end early. Where
-// `from` is not the front, `compressed` begins at from.stored, and the stream at from.content; the
-// checksum at the end of a gzip member is still checked over the whole member. `keeper` must
-// outlive the stream; null: no points are kept. A file of zstd can be restarted only where a frame
+// Decompress `compressed`; several members or frames in sequence are read as one stream. DATA_LOSS,
+// with `path` and the byte of the compressed file: the data are malformed or truncated. If `from`
+// is not the beginning, `compressed` begins at from.stored, and the stream at from.content; the
+// checksum at the end of a gzip member is still verified over the whole member. `keeper` must
+// outlive the stream; null: no points are kept. A zstd file can be restarted only where a frame
 // begins.
 std::unique_ptr<ByteStream> NewGzipStream(std::string path, std::unique_ptr<ByteStream> compressed,
                                           const RestartPoint& from = {},

@@ -25,7 +25,7 @@ void Deduplicator::Run(std::span<const uint64_t> keys, UniqueKeys& result) {
     }
     result.index[i] = slot.place;
   }
-  // Copied, as a result may be kept, and often has far fewer keys than were given.
+  // Copied, because a result may be kept, and often has far fewer keys than were passed.
   ResizeForReuse(result.unique, count);
   std::copy_n(unique_.begin(), count, result.unique.begin());
 }

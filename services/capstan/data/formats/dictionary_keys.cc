@@ -18,7 +18,7 @@ uint64_t BytesOf(size_t different, size_t columns, size_t places) {
 
 }  // namespace
 
-// Makes blocks one after the other, in memory that it keeps between them.
+// Builds blocks one after the other, in memory that it keeps between them.
 class DictionaryKeys::Packer {
  public:
   // Returns nullopt as soon as the block is known to take more than `most_bytes`.

@@ -9,12 +9,12 @@
 
 namespace capstan {
 
-// A number for each column of a file (from 0), so that the same text has different keys in
+// Returns a number for each column of a file (from 0), so that the same text has different keys in
 // different columns.
 constexpr uint64_t ColumnSalt(uint32_t column) { return Draw(/*seed=*/0, /*stream=*/column, 0); }
 
-// Stable for ever, like HashText: keys are stored with the model. Numbers and hex are text here;
-// the empty text is a value of its own.
+// Never changes, like HashText: keys are stored with the model. Numbers and hexadecimal ids are
+// treated as text here; the empty text is a value like any other.
 constexpr uint64_t FieldKey(uint32_t column, std::string_view text) {
   return HashText(text) ^ ColumnSalt(column);
 }

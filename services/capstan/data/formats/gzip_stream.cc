@@ -58,7 +58,7 @@ class GzipStream : public ByteStream {
   void OfferRestart() {
     if (keeper_ == nullptr || ended_ || !keeper_->Wants(written_)) return;
     const size_t taken = buffered_ - zlib_.avail_in;
-    // Too few bytes before this place: a later one will do.
+    // There are too few bytes before this position: a later one will do.
     if (taken < RestartPoint::kBefore) return;
     RestartPoint point = {
         .content = written_,
@@ -91,7 +91,7 @@ class GzipStream : public ByteStream {
   }
 
   absl::Status BeginMember() {
-    if (begun_ && *zlib_.next_in == 0) {  // Padding behind a member, which gzip ignores as well.
+    if (begun_ && *zlib_.next_in == 0) {  // Padding after a member, which gzip also ignores.
       ended_ = true;
       return absl::OkStatus();
     }
@@ -118,11 +118,11 @@ class GzipStream : public ByteStream {
   const std::unique_ptr<ByteStream> compressed_;
   RestartKeeper* const keeper_;
   std::array<char, 64 << 10> input_;
-  size_t buffered_ = 0;  // Bytes of the buffer that hold data of the file.
+  size_t buffered_ = 0;  // How many bytes of the buffer contain data of the file.
   z_stream zlib_ = {};
-  uint64_t read_;     // Compressed bytes of the file up to where zlib has been handed them.
-  uint64_t written_;  // Bytes of the content.
-  bool begun_;        // A member of gzip has begun.
+  uint64_t read_;     // How many compressed bytes of the file were passed to zlib.
+  uint64_t written_;  // How many bytes of the content were returned.
+  bool begun_;        // A gzip member has begun.
   bool inside_member_;
   bool ended_ = false;
 };

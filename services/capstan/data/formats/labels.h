@@ -14,27 +14,27 @@
 namespace capstan {
 
 // kIgnored: records are scored, not trained on. They may lack all of their labels (csv and tsv: the
-// line has as many cells fewer; Parquet: the columns are missing; libsvm and libfm: the line begins
-// with a feature), and a label that is there may be any text. All labels are read as 0. Weights and
-// groups are not read, as nothing is evaluated.
+// line has that many cells fewer; Parquet: the columns are missing; libsvm and libfm: the line
+// begins with a feature), and a label that is present may be any text. All labels are read as 0.
+// Weights and groups are not read, as nothing is evaluated.
 enum class Labels { kRequired, kIgnored };
 
-// Stands for a label that a record lacks; test for it with std::isnan.
+// The value of a label that a record lacks; test for it with std::isnan.
 inline constexpr float kMissingLabel = std::numeric_limits<float>::quiet_NaN();
 
-// The error of a record that lacks all of its labels, from which nothing can be learned.
+// The error for a record that lacks all of its labels, from which nothing can be learned.
 inline constexpr char kNoLabelAtAll[] = "none of the labels is there";
 bool LacksAllLabels(std::span<const float> labels);
 
 // Immutable.
 class LabelRule {
  public:
-  // `classes` is the number of classes of a softmax; 0 or 1: not known, any whole number from 0 on
-  // passes.
+  // `classes` is the number of classes of a softmax; 0 or 1: not known, and any whole number from 0
+  // on is accepted.
   LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes,
             Labels labels = Labels::kRequired);
 
-  // Returns the rule of one of several labels. If that label may be missing, an empty text is
+  // Returns the rule of one of several labels. If that label may be missing, an empty text becomes
   // kMissingLabel. Settings that turn labels into 0 and 1 do not apply to labels with a squared
   // loss.
   LabelRule Of(const v1::LabelSpec& label) const;
@@ -43,8 +43,8 @@ class LabelRule {
   bool texts() const { return !positive_.empty() || !class_names_.empty(); }  // Labels are texts.
 
   // Set `label` to the label that a text, or a number, stands for, standardized if the job says so.
-  // Return false if it is no label or outside the loss's domain; `error` then says so, and what to
-  // do. Spaces around a text do not count.
+  // Return false if it is not a label or outside the loss's domain; `error` then says so, and what
+  // to do. Spaces around a text are ignored.
   bool Parse(std::string_view text, float& label, std::string& error) const;
   bool Admit(float number, float& label, std::string& error) const;
 
@@ -65,7 +65,7 @@ class LabelRule {
   uint32_t classes_;
   bool ignored_;
   bool may_be_missing_ = false;
-  std::string name_;  // Empty: the job has only this label.
+  std::string name_;  // Empty if the job has only this label.
 };
 
 }  // namespace capstan

@@ -1,4 +1,4 @@
-// Tells which line of a text begins at which byte.
+// Finds the number of the line that begins at a given byte of a text.
 #ifndef CAPSTAN_DATA_FORMATS_LINE_NUMBERS_H_
 #define CAPSTAN_DATA_FORMATS_LINE_NUMBERS_H_
 
@@ -12,17 +12,17 @@
 
 namespace capstan {
 
-// Remembers the count every few MiB of a file, so that a later question reads again only the last
-// few MiB before its place. Thread-compatible.
+// Remembers the count every few MiB of a file, so that a later call reads only the last few MiB
+// before its position again. Thread-compatible.
 class LineNumbers {
  public:
-  // At() does not answer a question for which it would have to read more bytes than this.
+  // At() gives up if it would have to read more bytes than this.
   static constexpr uint64_t kMostCounted = uint64_t{256} << 20;
 
   // `source` must outlive this object.
   explicit LineNumbers(const Source& source) : source_(source) {}
 
-  // Returns the number, from 1, of the line that begins at byte `offset` of `file`. Nothing: more
+  // Returns the number, from 1, of the line that begins at byte `offset` of `file`; nullopt if more
   // than kMostCounted bytes would have to be read. Errors are those of `source`.
   absl::StatusOr<std::optional<uint64_t>> At(const std::string& file, uint64_t offset);
 

@@ -46,8 +46,8 @@ bool LineReader::Next(std::string_view& line) {
   }
 }
 
-// Moves the unread bytes to the front of the buffer and reads more behind them. Returns false upon
-// an error.
+// Moves the unread bytes to the beginning of the buffer and reads more after them. Returns false
+// after an error.
 bool LineReader::Refill() {
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);

@@ -1,4 +1,4 @@
-// Lines of a text, without copying them.
+// Reads the lines of a text without copying them.
 #ifndef CAPSTAN_DATA_FORMATS_LINE_READER_H_
 #define CAPSTAN_DATA_FORMATS_LINE_READER_H_
 
@@ -16,20 +16,19 @@ namespace capstan {
 // Thread-compatible.
 class LineReader {
  public:
-  static constexpr size_t kMaxLine =
-      size_t{16}  // A longer line is INVALID_ARGUMENT: the file is no text.
-      << 20;
+  // A longer line is INVALID_ARGUMENT: the file is not a text.
+  static constexpr size_t kMaxLine = size_t{16} << 20;
 
-  // `offset` is the place of the stream's first byte in the file; `path` is for messages.
+  // `offset` is the position of the stream's first byte in the file; `path` is for messages.
   LineReader(std::string path, std::unique_ptr<ByteStream> stream, uint64_t offset);
 
   // Sets `line` to the next line without "\n" or "\r\n", valid until the next call. A byte order
-  // mark at the front of the file is removed. Returns false at the end and upon an error: see
+  // mark at the beginning of the file is removed. Returns false at the end and after an error: see
   // status().
   bool Next(std::string_view& line);
 
   const absl::Status& status() const { return status_; }
-  // The line last returned ended with "\r\n".
+  // Returns true if the line last returned ended with "\r\n".
   bool carriage_return() const { return carriage_return_; }
   uint64_t line_offset() const { return line_offset_; }   // Where the line last returned begins.
   uint64_t next_offset() const { return begin_offset_; }  // Where the next line begins.

@@ -1,4 +1,4 @@
-// Reads the files beside the data that list something line by line (candidates, vocabularies,
+// Reads the files beside the data that have one entry per line (candidates, vocabularies,
 // measures), and of which all processes of a job must read the same version.
 #ifndef CAPSTAN_DATA_FORMATS_LISTED_FILE_H_
 #define CAPSTAN_DATA_FORMATS_LISTED_FILE_H_
@@ -20,7 +20,7 @@ struct ListedLine {
   bool carriage_return = false;  // The line ended with "\r\n".
 };
 
-// Gives each line of a file, which may be compressed, to `take`, and returns the CRC32C of the
+// Passes each line of a file, which may be compressed, to `take`, and returns the CRC32C of the
 // file's text. INVALID_ARGUMENT, with file and line: `take` has returned false, with the reason in
 // `error`. Other errors are those of `source`.
 absl::StatusOr<uint32_t> ReadListedFile(
@@ -28,8 +28,8 @@ absl::StatusOr<uint32_t> ReadListedFile(
     absl::FunctionRef<bool(const ListedLine& line, std::string& error)> take);
 
 // Compares the checksum `found` with `expected`, that of the file when the job began.
-// FAILED_PRECONDITION, with both checksums: they differ. `what` says in the message what the file
-// holds: "the candidates of data.negatives".
+// FAILED_PRECONDITION, with both checksums: they differ. `what` describes the file in the message:
+// "the candidates of data.negatives".
 absl::Status CheckUnchanged(const std::string& file, std::string_view what, uint32_t found,
                             uint32_t expected);
 

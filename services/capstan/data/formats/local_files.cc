@@ -58,7 +58,7 @@ absl::StatusOr<std::string> LocalPath(absl::string_view path) {
   return std::string(path);
 }
 
-// Refuses pipes and devices, which may never give a byte nor end.
+// Refuses pipes and devices, which may never return a byte nor end.
 absl::Status CheckKind(const std::string& path, const struct stat& info) {
   if (S_ISREG(info.st_mode)) return absl::OkStatus();
   if (S_ISDIR(info.st_mode)) {

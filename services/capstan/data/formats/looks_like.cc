@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kConvert = "; write it as csv, such as with pandas' to_csv";
 
-// Returns whether the first 8 bytes, low ones first, are the length of a record of at most a few
+// Returns true if the first 8 bytes, little-endian, are the length of a record of at most a few
 // megabytes.
 bool BeginsTfRecord(std::string_view begin) {
   constexpr size_t kLength = 8;

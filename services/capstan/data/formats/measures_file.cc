@@ -29,8 +29,8 @@ struct File {
   uint32_t crc32c = 0;
 };
 
-// Cuts the text before the first tab, and the tab, off `rest`, and sets `cell` to the text. Returns
-// false if there is no tab.
+// Removes the text before the first tab, and the tab, from `rest`, and sets `cell` to the text.
+// Returns false if there is no tab.
 bool CutCell(std::string_view& rest, std::string_view& cell) {
   const size_t tab = rest.find('\t');
   if (tab == rest.npos) return false;
@@ -39,7 +39,7 @@ bool CutCell(std::string_view& rest, std::string_view& cell) {
   return true;
 }
 
-// Adds the measures of a line. Returns false if the line is malformed; `error` says what was
+// Adds the measures of a line. Returns false if the line is malformed; `error` then says what was
 // expected.
 bool TakeLine(const ListedLine& line, File& file, std::string& error) {
   if (line.number > kMaxColumns) {
@@ -82,7 +82,7 @@ absl::StatusOr<File> ReadFile(const Source& source, const std::string& path) {
 }  // namespace
 
 absl::Status DeriveMeasures(const Source& source, v1::DataSpec& data) {
-  std::map<std::string, File> files;  // By path; columns mostly share one file.
+  std::map<std::string, File> files;  // By path; columns usually share one file.
   for (v1::ColumnSpec& column : *data.mutable_numeric()) {
     const std::string& path = column.file();
     if (path.empty()) continue;

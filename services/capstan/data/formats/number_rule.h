@@ -1,4 +1,4 @@
-// Turns the value of a numeric column into a number of the dense input, or into the key of its
+// Converts the value of a numeric column to a number of the dense input, or to the key of its
 // bucket.
 #ifndef CAPSTAN_DATA_FORMATS_NUMBER_RULE_H_
 #define CAPSTAN_DATA_FORMATS_NUMBER_RULE_H_
@@ -18,11 +18,11 @@ class NumberRule {
 
   bool buckets() const { return transform_ == v1::NUMERIC_TRANSFORM_BUCKET; }
 
-  // For a column without buckets: the number of a cell that holds `value`, and of an empty one.
+  // For a column without buckets: the number for a cell with `value`, and for an empty one.
   float Number(float value) const;
   float missing_number() const { return missing_number_; }
 
-  // For a column with buckets: the key of a cell that holds `value`, and of an empty one.
+  // For a column with buckets: the key for a cell with `value`, and for an empty one.
   uint64_t Key(float value) const;
   uint64_t missing_key() const { return missing_key_; }
 

@@ -1,4 +1,4 @@
-// Parses numbers of text records.
+// Parses the numbers of text records.
 #ifndef CAPSTAN_DATA_FORMATS_NUMBERS_H_
 #define CAPSTAN_DATA_FORMATS_NUMBERS_H_
 
@@ -11,13 +11,13 @@ namespace capstan {
 std::string_view Trim(std::string_view text);
 
 // Parses a decimal number with an optional sign and exponent and spaces around it. Returns false if
-// it is no number, or not a finite float.
+// it is not a number, or not a finite float.
 bool ParseFloat(std::string_view text, float& value);
 
 // The same for a double.
 bool ParseDouble(std::string_view text, double& value);
 
-// Parses a number of digits only. Returns false if it is none, or above 2^64 - 1.
+// Parses a number that consists of digits only. Returns false if it is none, or above 2^64 - 1.
 bool ParseIndex(std::string_view text, uint64_t& value);
 
 }  // namespace capstan

@@ -93,7 +93,7 @@ class ObjectFiles : public Source {
   }
 
  private:
-  // Opening a bucket reads nothing but the environment, so it may be done under the lock.
+  // Opening a bucket only reads the environment, so it may be done under the lock.
   absl::StatusOr<ObjectStore*> Bucket(const std::string& uri) const ABSL_LOCKS_EXCLUDED(mu_) {
     absl::MutexLock lock(&mu_);
     std::unique_ptr<ObjectStore>& store = buckets_[uri];
@@ -108,7 +108,7 @@ class ObjectFiles : public Source {
   mutable std::map<std::string, std::unique_ptr<ObjectStore>> buckets_ ABSL_GUARDED_BY(mu_);
 };
 
-// What stores say of calls that they have not carried out yet. Thread-safe.
+// What stores have answered to calls that they are retrying. Thread-safe.
 class LastTrouble {
  public:
   void Set(const absl::Status& status) {
@@ -128,7 +128,7 @@ class LastTrouble {
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenBucket(const std::string& uri,
                                                         const DataFilesOptions& how,
                                                         LastTrouble& trouble) {
-  constexpr int kNoLimit = 1 << 20;  // The number of attempts is limited by patience alone.
+  constexpr int kNoLimit = 1 << 20;  // Only patience limits the number of attempts.
   CAPSTAN_ASSIGN_OR_RETURN(S3Options options, S3OptionsFromEnvironment());
   options.attempts = kNoLimit;
   options.deadline = how.patience;
@@ -137,7 +137,7 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenBucket(const std::string& uri,
   return OpenObjectStore(uri, options);
 }
 
-// Reads each file from the source that its name says.
+// Reads each file from the source determined by its name.
 class DataFiles : public Source {
  public:
   explicit DataFiles(const DataFilesOptions& options)
@@ -166,7 +166,7 @@ class DataFiles : public Source {
     return absl::StartsWith(path, kScheme) ? *objects_ : *files_;
   }
 
-  LastTrouble trouble_;  // The buckets of objects_ tell it.
+  LastTrouble trouble_;  // Set by the buckets of objects_.
   const std::unique_ptr<const Source> files_ = NewLocalFiles();
   const std::unique_ptr<const Source> objects_;
 };

@@ -12,8 +12,8 @@
 namespace capstan {
 namespace {
 
-// Returns how far to read ahead. A range of a few bytes is at most doubled, as a whole tail would
-// be most of what is read.
+// Returns how far to read ahead. A range of a few bytes is at most doubled, as otherwise most of
+// what is read would be the tail.
 uint64_t WithTail(uint64_t offset, uint64_t likely_end) {
   if (likely_end == Source::kToTheEnd) return likely_end;
   return likely_end + std::min(kRecordTail, std::max(likely_end, offset) - offset);
@@ -58,9 +58,9 @@ class ObjectStream : public ByteStream {
   const std::string key_;
   const std::string name_;
   const uint64_t likely_end_;
-  uint64_t next_;    // Where the next piece to ask for begins.
+  uint64_t next_;    // Where the next requested piece begins.
   uint64_t growth_;  // How large that piece may be.
-  // The size and the version of the object are known from the first piece on.
+  // The size and the version of the object are known after the first piece.
   std::optional<uint64_t> size_;
   ObjectVersion version_;
   std::string piece_;

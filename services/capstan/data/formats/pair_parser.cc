@@ -9,7 +9,8 @@ namespace {
 
 constexpr bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
-// Takes the next token off `rest`. Returns an empty one at the end and before a comment.
+// Removes the next token from `rest` and returns it. Returns an empty one at the end and before a
+// comment.
 std::string_view NextToken(std::string_view& rest) {
   while (!rest.empty() && IsBlank(rest.front())) rest.remove_prefix(1);
   if (rest.starts_with('#')) rest = {};
@@ -59,7 +60,7 @@ class PairParser : public RecordParser {
         error = absl::StrCat(Quote(pair), " is not index:value");
         return false;
       }
-      // Values are kept from the first one on that is not 1.
+      // Values are stored beginning with the first one that is not 1.
       if (value != 1.0f || !records.values.empty()) {
         records.values.resize(records.keys.size(), 1.0f);
         records.values.push_back(value);

@@ -1,4 +1,4 @@
-// Turns one line of text into one record.
+// Parses one line of text into one record.
 #ifndef CAPSTAN_DATA_FORMATS_RECORD_PARSER_H_
 #define CAPSTAN_DATA_FORMATS_RECORD_PARSER_H_
 
@@ -18,13 +18,13 @@ class RecordParser {
  public:
   virtual ~RecordParser() = default;
 
-  // Checks a file's line of names: each column that the schema names must stand where it stood in
-  // the first training file. Returns false if one does not; `error` says which.
+  // Checks a file's header line: each column that the schema names must be at the same position as
+  // in the first training file. Returns false if one is not; `error` says which.
   virtual bool CheckHeader(std::string_view /*line*/, std::string& /*error*/) { return true; }
 
-  // Appends the record of `line`, which is not blank, to `records`. Returns false if the line is no
-  // record: `records` is unchanged then, and `error` says what was expected. REQUIRES: `records`
-  // was made by this parser, or is that of NoRecords.
+  // Appends the record of `line`, which is not blank, to `records`. Returns false if the line is
+  // not a record: `records` is then unchanged, and `error` says what was expected. REQUIRES:
+  // `records` was filled by this parser, or comes from NoRecords.
   virtual bool Parse(std::string_view line, Batch& records, std::string& error) = 0;
 };
 

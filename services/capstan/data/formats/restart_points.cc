@@ -133,7 +133,8 @@ void RestartPoints::Forget(const std::string& path) {
   files_.erase(path);
 }
 
-// Forgets points of the file opened last whose record is not known: its reader has not come to it.
+// Drops points of the file that was opened last whose record is not known: its reader has not
+// reached it.
 void RestartPoints::ForgetUnmarked() {
   unmarked_ = kNone;
   const auto file = files_.find(path_);

@@ -1,5 +1,5 @@
-// Remembers where compressed files can be restarted, so that a reader that wants their records in
-// any order does not read each file from its front each time.
+// Remembers where compressed files can be restarted, so that a reader of their records in random
+// order does not decompress each file from its beginning each time.
 #ifndef CAPSTAN_DATA_FORMATS_RESTART_POINTS_H_
 #define CAPSTAN_DATA_FORMATS_RESTART_POINTS_H_
 
@@ -16,18 +16,18 @@
 
 namespace capstan {
 
-// Keeps points in the content of each file that is read through this object, as many as there is
-// room for, with the first record that begins at or behind each of them. When there are too many
-// points, every other one is forgotten, and from then on they lie twice as far apart. A record
-// beyond what has been read is reached from the last point. So reading all records of a file in any
-// order costs one pass over it, and for each jump about half of the distance between two points.
+// Keeps points in the content of each file that is read through this object, as many as fit, with
+// the first record that begins at or after each of them. When there are too many points, every
+// other one is dropped, and from then on their distance is doubled. A record beyond what has been
+// read is reached from the last point. So reading all records of a file in any order costs one pass
+// over it, plus about half of the distance between two points for each jump.
 //
-// A file that has changed just before a point is read from its front. Thread-compatible.
+// A file that has changed just before a point is read from its beginning. Thread-compatible.
 class RestartPoints : private RestartKeeper {
  public:
   struct Limits {
-    // Decompressed bytes between two points, until there are too many. The pieces of which a
-    // shuffled task of a large file is made have about as many.
+    // Decompressed bytes between two points, until there are too many. The pieces that make up a
+    // shuffled task of a large file have about this size.
     uint64_t distance = uint64_t{512} << 10;
     size_t points = 512;  // For all files together: 20 MiB.
   };
@@ -37,27 +37,27 @@ class RestartPoints : private RestartKeeper {
   RestartPoints(const RestartPoints&) = delete;
   RestartPoints& operator=(const RestartPoints&) = delete;
 
-  // The contents of a file from the begin of a record on.
+  // The content of a file, beginning with a record.
   struct Start {
     std::unique_ptr<ByteStream> contents;
     uint64_t record = 0;
-    // Where `contents` begins in the decompressed content. 0: at the front of the file, also if a
-    // header stands before the first record.
+    // The position of `contents` in the decompressed content. 0: the beginning of the file, even if
+    // there is a header before the first record.
     uint64_t offset = 0;
   };
-  // Opens the file at the nearest known begin of a record at or before `record`. The stream that
-  // was opened before must not be read any more, and this object must outlive the new one.
+  // Opens the file at the nearest known beginning of a record at or before `record`. The stream
+  // that was opened before must not be read any more, and this object must outlive the new one.
   absl::StatusOr<Start> Open(const Source& source, const std::string& path, uint64_t record);
 
   // Must be called for each record that the reader passes: `record` begins at byte `offset` of the
-  // content of the file opened last. Costs next to nothing, except for the first record behind a
-  // new point.
+  // content of the file that was opened last. Costs very little, except for the first record after
+  // a new point.
   void Mark(uint64_t record, uint64_t offset) {
     if (offset >= unmarked_) MarkPoints(record, offset);
   }
 
-  // Returns whether a reader that stands at byte `offset` of the content, before `record`, should
-  // call Open again: the nearest point is then at least the distance of two points ahead of it.
+  // Returns true if a reader at byte `offset` of the content, before `record`, should call Open
+  // again: the nearest point is at least the distance of two points ahead of it.
   bool IsNearer(const std::string& path, uint64_t record, uint64_t offset) const;
 
  private:
@@ -65,7 +65,7 @@ class RestartPoints : private RestartKeeper {
 
   struct Point {
     RestartPoint restart;
-    // The first record that begins at the point or behind it; kNone: not known yet.
+    // The first record that begins at the point or after it; kNone: not known yet.
     uint64_t record = kNone;
     uint64_t offset = 0;
   };
@@ -86,7 +86,7 @@ class RestartPoints : private RestartKeeper {
   Limits limits_;
   std::map<std::string, File> files_;
   size_t count_ = 0;           // How many points are kept.
-  std::string path_;           // The file opened last.
+  std::string path_;           // The file that was opened last.
   uint64_t unmarked_ = kNone;  // The first of its points whose record is not known yet.
 };
 

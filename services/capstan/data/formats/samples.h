@@ -1,4 +1,4 @@
-// Reads images with their labels from files that hold many: tar in the layout of webdataset, and
+// Reads images with their labels from files with many images: tar in the layout of webdataset, and
 // TFRecord.
 #ifndef CAPSTAN_DATA_FORMATS_SAMPLES_H_
 #define CAPSTAN_DATA_FORMATS_SAMPLES_H_
@@ -17,15 +17,15 @@
 
 namespace capstan {
 
-// The most bytes of an encoded image.
+// The largest size of an encoded image.
 inline constexpr uint64_t kMostImageBytes = uint64_t{64} << 20;
 
-// A plain value. `error` says what is wrong with the sample. If it is empty, the sample is whole,
-// though its label may be missing.
+// A value type. `error` says what is wrong with the sample. If it is empty, the sample is complete,
+// except that its label may be missing.
 struct Sample {
-  std::string place = {};  // Where it lies in the file: "sample 0001 at byte 1024".
-  std::string image = {};  // Encoded, as it is stored.
-  std::string label = {};  // Its text, if has_label.
+  std::string place = {};  // Where it is in the file: "sample 0001 at byte 1024".
+  std::string image = {};  // Encoded, as stored.
+  std::string label = {};  // The text of the label, if has_label.
   bool has_label = false;
   std::string error = {};
 };
@@ -35,14 +35,14 @@ class SampleStream {
  public:
   virtual ~SampleStream() = default;
 
-  // Replaces `sample` with the next one of the range. Returns false if there is none. A returned
-  // error concerns the file; what is wrong with one sample is in sample.error.
+  // Replaces `sample` by the next one of the range. Returns false if there is none. A returned
+  // error concerns the file; an error of one sample is in sample.error.
   virtual absl::StatusOr<bool> Next(Sample& sample) = 0;
 
   // The byte up to which the file has been read.
   virtual uint64_t offset() const = 0;
 
-  // The byte at which the next sample begins; nothing: it is not known.
+  // The byte at which the next sample begins; nullopt if it is not known.
   virtual std::optional<uint64_t> next_begin() const = 0;
 };
 
@@ -50,11 +50,11 @@ struct SampleRange {
   uint64_t first_byte = 0;  // Where the stream begins, at or before `begin`.
   uint64_t begin = 0;
   uint64_t end = Source::kToTheEnd;
-  // It is known that a sample begins at `begin`, with nothing of it before.
+  // True if it is known that a sample begins exactly at `begin`.
   bool at_sample = false;
 };
 
-// Return whether NewSampleStream reads a format, and whether a format's records are images.
+// Return true if NewSampleStream reads a format, and if a format's records are images.
 bool IsSampleFormat(v1::DataFormat format);
 bool IsImageFormat(v1::DataFormat format);
 
@@ -65,18 +65,19 @@ std::unique_ptr<SampleStream> NewSampleStream(const v1::DataSpec& data,
                                               std::unique_ptr<ByteStream> stream,
                                               const SampleRange& range);
 
-// Members of one name up to the first dot are a sample: 0001.jpg, 0001.cls. Files whose names begin
-// with a dot or have no dot, and members that are no files, belong to no sample. image.image_member
-// and image.label_member are the ends of the members' names; empty: jpg, jpeg or png, and cls.
+// Members with the same name up to the first dot are a sample: 0001.jpg, 0001.cls. Files whose
+// names begin with a dot or have no dot, and members that are not files, belong to no sample.
+// image.image_member and image.label_member are the suffixes of the members' names; empty: jpg,
+// jpeg or png, and cls.
 //
 // No index is needed. A range that begins at byte b > 0 is read from the first header at or after
-// b. Which sample that member belongs to cannot always be told, as a part of its name may stand
-// before b. So the range passes over that member and over the sample that the member after it
-// belongs to; the range that ends at b reads these instead.
+// b. It is not always known to which sample that member belongs, as a part of its name may be
+// before b. So the range skips that member and the sample to which the member after it belongs; the
+// range that ends at b reads these instead.
 std::unique_ptr<SampleStream> NewTarSamples(ByteReader bytes, const SampleRange& range,
                                             const v1::ImageSpec& image);
 
-// A record belongs to the range in which its first byte lies, and is found by the checksum of its
+// A record belongs to the range that contains its first byte, and is found by the checksum of its
 // length. Each record is a tf.train.Example; image.image_member and image.label_member are the
 // names of its features; empty: image/encoded and image/class/label.
 std::unique_ptr<SampleStream> NewTfRecordSamples(ByteReader bytes, const SampleRange& range,

@@ -14,13 +14,13 @@
 
 namespace capstan {
 
-// A stream of bytes that is read from its front to its end. Thread-compatible.
+// A stream of bytes that is read from its beginning to its end. Thread-compatible.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  // Fills a front part of `buffer` and returns its size; 0 only at the end (or if `buffer` is
-  // empty). An error names the file and the byte.
+  // Fills the beginning of `buffer` and returns how many bytes; 0 only at the end (or if `buffer`
+  // is empty). An error names the file and the byte.
   virtual absl::StatusOr<size_t> Read(std::span<char> buffer) = 0;
 };
 
@@ -34,39 +34,39 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // Returns the files that a path or glob names, sorted by path. If a file has exactly this name,
-  // only that file is returned, even if the name could be a glob. Names that a glob finds and that
-  // begin with `_` or `.` are left out (IsHidden of glob_pattern.h). NOT_FOUND: there is no such
-  // file; INVALID_ARGUMENT: the path is a folder, or not one of this source, or the name of a file
-  // is not UTF-8 (CheckFileName).
+  // Returns the files that match a path or glob, sorted by path. If a file has exactly this name,
+  // only that file is returned, even if the name could be a glob. Names beginning with `_` or `.`
+  // that are matched by a glob are omitted (IsHidden of glob_pattern.h). NOT_FOUND: there is no
+  // such file; INVALID_ARGUMENT: the path is a folder, or does not belong to this source, or the
+  // name of a file is not UTF-8 (CheckFileName).
   virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const = 0;
 
-  // Returns the file of exactly this path, which is no glob. Errors as of List.
+  // Returns the file with exactly this path, which is not treated as a glob. Errors as for List.
   virtual absl::StatusOr<FileInfo> Find(const std::string& path) const = 0;
 
-  // Opens the stored bytes of a file from `offset` on. `likely_end` is a hint how far to read
-  // ahead: the reader will stop at the end of the record that crosses that byte. An object store is
-  // asked for the first bytes at once, before they are read. The stream must not outlive the
-  // source.
+  // Opens the stored bytes of a file beginning at `offset`. `likely_end` is a hint for reading
+  // ahead: the reader will stop at the end of the record that crosses that byte. From an object
+  // store the first bytes are requested at once, before they are read. The stream must not outlive
+  // the source.
   static constexpr uint64_t kToTheEnd = ~uint64_t{0};
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                            uint64_t likely_end) const = 0;
 
-  // Returns what the store has answered to the read that is tried again now; empty: none is.
+  // Returns what the store has answered to the read that is being retried now; empty if none is.
   virtual std::string Trouble() const { return ""; }
 
-  // For a process that ends: reads that wait for a network, and all later ones, fail with
+  // For a process that ends: makes reads that wait for a network, and all later ones, fail with
   // CANCELLED.
   virtual void Cancel() const {}
 };
 
 struct DataFilesOptions {
-  absl::Duration patience = absl::Minutes(2);  // Failures that pass are tried again until then.
+  absl::Duration patience = absl::Minutes(2);  // How long temporary failures are retried.
   bool outlasts_refusals = false;              // As in S3Options.
 };
 
 // Returns a source of local files and objects. A path that begins with `s3://` is read from an
-// object store, set up by the environment. Any other path is read as NewLocalFiles does.
+// object store, configured by the environment. Any other path is read as by NewLocalFiles.
 std::unique_ptr<const Source> NewDataFiles(const DataFilesOptions& options = {});
 
 // Returns a source of local files; `file://` in front of a path is accepted.

@@ -11,7 +11,7 @@ constexpr std::string_view kMagic = "ustar";
 constexpr size_t kHeaderSumPlace = 148;
 constexpr size_t kHeaderSumBytes = 8;
 
-// A field up to its first zero byte.
+// Returns a field up to its first zero byte.
 std::string_view TextAt(std::string_view block, size_t place, size_t size) {
   const std::string_view field = block.substr(place, size);
   return field.substr(0, field.find('\0'));
@@ -43,7 +43,7 @@ bool SumIsRight(std::string_view block) {
   const std::optional<uint64_t> expected = NumberAt(block, kHeaderSumPlace, kHeaderSumBytes);
   if (!expected) return false;
   int64_t sum = 0;
-  int64_t sum_of_signed = 0;  // Some old programs summed signed bytes.
+  int64_t sum_of_signed = 0;  // Some old programs added up signed bytes.
   for (size_t i = 0; i < kTarBlock; ++i) {
     const bool blank = i >= kHeaderSumPlace && i < kHeaderSumPlace + kHeaderSumBytes;
     sum += blank ? ' ' : static_cast<uint8_t>(block[i]);
@@ -53,7 +53,7 @@ bool SumIsRight(std::string_view block) {
   return number == sum || number == sum_of_signed;
 }
 
-// Calls `take` with key and value of each record of a pax header: "LENGTH KEY=VALUE\n".
+// Calls `take` with the key and value of each record of a pax header: "LENGTH KEY=VALUE\n".
 template <typename Take>
 void ForEachRecord(std::string_view content, Take take) {
   while (!content.empty()) {
@@ -78,7 +78,7 @@ std::optional<TarHeader> ParseTarHeader(std::string_view block) {
   const std::optional<uint64_t> size = NumberAt(block, 124, 12);
   if (!size || !SumIsRight(block)) return std::nullopt;
   TarHeader header{.name = std::string(TextAt(block, 0, 100)), .size = *size, .kind = block[156]};
-  // GNU has other things where POSIX has the front of a long name.
+  // GNU has other data where POSIX has the beginning of a long name.
   const std::string_view prefix = TextAt(block, 345, 155);
   if (block[kMagicPlace + kMagic.size()] == '\0' && !prefix.empty()) {
     header.name = std::string(prefix) + "/" + header.name;

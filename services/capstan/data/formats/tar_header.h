@@ -1,4 +1,4 @@
-// One block of 512 bytes of a tar, as the header of a member (POSIX ustar and pax, GNU).
+// A block of 512 bytes of a tar file as the header of a member (POSIX ustar and pax, GNU).
 #ifndef CAPSTAN_DATA_FORMATS_TAR_HEADER_H_
 #define CAPSTAN_DATA_FORMATS_TAR_HEADER_H_
 
@@ -21,10 +21,10 @@ struct TarHeader {
   bool is_extension() const { return kind == 'x' || kind == 'g' || kind == 'L' || kind == 'K'; }
 };
 
-// Parses a block. Nullopt: its magic and checksum say that it is no header.
+// Parses a block; nullopt if its magic and checksum show that it is not a header.
 std::optional<TarHeader> ParseTarHeader(std::string_view block);
 
-// Changes `header` as the extension in front of it says, which is of `kind` and has this `content`.
+// Applies an extension of this `kind` and `content` to `header`, the header of the member after it.
 void ApplyTarExtension(char kind, std::string_view content, TarHeader& header);
 
 }  // namespace capstan

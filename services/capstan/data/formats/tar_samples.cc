@@ -13,8 +13,8 @@
 namespace capstan {
 namespace {
 
-// A header that claims a larger member is taken for damage: to skip that many bytes might be to
-// skip the rest of the file.
+// A header with a larger size counts as damaged: skipping that many bytes might skip the rest of
+// the file.
 constexpr uint64_t kMostMemberBytes = uint64_t{1} << 30;
 constexpr uint64_t kMostExtensionBytes = uint64_t{1} << 20;
 constexpr uint64_t kMostLabelBytes = 1024;
@@ -24,10 +24,10 @@ constexpr char kCutShort[] = "the file ends within the member that begins here";
 
 uint64_t RoundUp(uint64_t bytes) { return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock; }
 
-// A member whose header has been read; its content comes next in the file.
+// A member whose header was read; its content comes next in the file.
 struct Member {
   std::string name;
-  uint64_t begin = 0;   // Where its first header is: that of its first extension, or its own.
+  uint64_t begin = 0;   // Where its first header is: an extension's, or its own.
   uint64_t header = 0;  // Where the member's own header is.
   uint64_t size = 0;
 
@@ -63,8 +63,8 @@ class TarSamples : public SampleStream {
   }
 
  private:
-  // What still has to be passed over as part of the range before, and how far the reading beyond
-  // this range's end has come: see NewTarSamples.
+  // What still has to be skipped as part of the previous range, and how far the reading beyond this
+  // range's end has come: see NewTarSamples.
   enum class Before { kMember, kSampleOfNext, kSample, kNothing };
   enum class After { kMember, kSampleOfNext, kSample };
 
@@ -72,10 +72,10 @@ class TarSamples : public SampleStream {
     uint64_t byte = 0;
     const char* error = kNoHeader;
   };
-  // What comes next in the file; neither damage nor a member: its end.
+  // What comes next in the file; if it is neither damage nor a member, the end.
   struct Found {
     std::optional<Member> member = std::nullopt;
-    std::optional<Damage> damage = std::nullopt;  // Damage in front of the member.
+    std::optional<Damage> damage = std::nullopt;  // Damage before the member.
   };
 
   absl::StatusOr<Found> FindMember();
@@ -102,15 +102,15 @@ class TarSamples : public SampleStream {
   // Extensions that apply to the next header.
   std::vector<std::pair<char, std::string>> extensions_;
   Before before_;
-  std::string passed_over_;  // With Before::kSample: the name of the sample that is passed over.
+  std::string passed_over_;  // With Before::kSample: the name of the skipped sample.
   After after_ = After::kMember;
   std::string last_;  // With After::kSample: the name of the last sample of this range.
   bool over_ = false;
-  Found next_;  // Read ahead, and not yet put into a sample.
+  Found next_;  // Read ahead, and not yet added to a sample.
 };
 
 // Finds the next header. If a block on the way is neither a header nor zeros, `damage` says where
-// the first such block lies, and the search goes on behind it.
+// the first such block is, and the search continues after it.
 absl::StatusOr<std::optional<TarHeader>> TarSamples::FindHeader(std::optional<Damage>& damage) {
   while (true) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string_view block, bytes_.Peek(kTarBlock));
@@ -145,7 +145,7 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
   Found found;
   while (true) {
     CAPSTAN_ASSIGN_OR_RETURN(std::optional<TarHeader> header, FindHeader(found.damage));
-    // Extensions in front of the damage do not apply to the header behind it.
+    // Extensions before the damage do not apply to the header after it.
     if (found.damage) extensions_.clear();
     if (!header) return found;
     const uint64_t place = bytes_.offset() - kTarBlock;
@@ -158,7 +158,7 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
     }
     for (const auto& [kind, content] : extensions_) ApplyTarExtension(kind, content, *header);
     extensions_.clear();
-    if (header->size > kMostMemberBytes) {  // An extension may give another size than the header.
+    if (header->size > kMostMemberBytes) {  // An extension may have another size than the header.
       if (!found.damage) found.damage = Damage{place};
       continue;
     }
@@ -168,7 +168,8 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
                           .size = header->size};
     if (header->is_file()) SplitName(*found.member);
     if (header->is_file()) return found;
-    // The content of a member that is no file is skipped at once, so that damage in it is noticed.
+    // The content of a member that is not a file is skipped at once, so that damage in it is
+    // noticed.
     CAPSTAN_ASSIGN_OR_RETURN(const bool whole, Pass(*found.member));
     found.member.reset();
     if (!whole && !found.damage) found.damage = Damage{place, kCutShort};
@@ -193,7 +194,7 @@ absl::Status TarSamples::PassOfSample(const Member& member, Sample& sample) {
   return absl::OkStatus();
 }
 
-// Returns whether the sample that this member begins belongs to the next range.
+// Returns true if the sample that this member begins belongs to the next range.
 bool TarSamples::IsOver(const Member& member) {
   if (after_ == After::kMember) {
     if (member.header >= range_.end) after_ = After::kSampleOfNext;

@@ -20,13 +20,13 @@ bool TakeFloat(std::string_view& bytes, float& number) {
   return true;
 }
 
-// Goes through the fields of a message one after the other.
+// Iterates over the fields of a message.
 class Fields {
  public:
   explicit Fields(std::string_view message) : rest_(message) {}
 
-  // Goes to the next field. Returns false at the end, and if the bytes are no field; malformed()
-  // tells which.
+  // Advances to the next field. Returns false at the end, and if the bytes are not a field;
+  // malformed() tells which.
   bool Next() {
     if (rest_.empty()) return false;
     uint64_t tag;

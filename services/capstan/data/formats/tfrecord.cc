@@ -12,7 +12,7 @@ void AppendNumber(T number, std::string& to) {
   to.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// Returns the bytes that the record at the front of `rest` takes; 0: no whole record is there.
+// Returns the size of the record at the beginning of `rest`; 0 if there is no complete record.
 size_t FirstRecord(std::string_view rest) {
   constexpr size_t kFront = kTfRecordLengthBytes + kTfRecordSumBytes;
   if (rest.size() < kFront + kTfRecordSumBytes) return 0;

@@ -1,5 +1,5 @@
-// TFRecord: records of any bytes, each as its length, the checksum of the length, the bytes, and
-// their checksum. Numbers have their least byte first. See TensorFlow's record_writer.h.
+// TFRecord: records of any bytes, each stored as its length, the checksum of the length, the bytes,
+// and their checksum. Numbers are little-endian. See TensorFlow's record_writer.h.
 #ifndef CAPSTAN_DATA_FORMATS_TFRECORD_H_
 #define CAPSTAN_DATA_FORMATS_TFRECORD_H_
 
@@ -25,13 +25,14 @@ T LittleEndianAt(std::string_view bytes, size_t place) {
 inline constexpr size_t kTfRecordLengthBytes = 8;
 inline constexpr size_t kTfRecordSumBytes = 4;
 
-// Returns the masked CRC32C of the format, which is rotated so that checksums of data that contain
-// checksums are no special case.
+// Returns the masked CRC32C of the format, which is rotated so that data which contain checksums
+// are not a special case.
 uint32_t TfRecordSum(std::string_view bytes);
 
+// Returns `bytes` as a record.
 std::string ToTfRecord(std::string_view bytes);
 
-// Returns how many bytes at the front of a file are whole records with right checksums.
+// Returns how many bytes at the beginning of a file are complete records with correct checksums.
 size_t WholeTfRecords(std::string_view file);
 
 }  // namespace capstan

@@ -15,14 +15,13 @@ namespace {
 constexpr size_t kFrontBytes = kTfRecordLengthBytes + kTfRecordSumBytes;
 constexpr size_t kSearchedBytes = size_t{64} << 10;
 
-// A longer record is taken for damage: to skip that many bytes might be to skip the rest of the
-// file.
+// A longer record counts as damaged: skipping that many bytes might skip the rest of the file.
 constexpr uint64_t kMostRecordBytes = uint64_t{1} << 30;
 constexpr uint64_t kMostExampleBytes = kMostImageBytes + (uint64_t{1} << 20);
 
 bool IsFront(std::string_view bytes) {
   if (bytes.size() < kFrontBytes) return false;
-  // Few places hold a possible length, so the checksum is seldom computed.
+  // Few positions contain a plausible length, so the checksum is rarely computed.
   if (LittleEndianAt<uint64_t>(bytes, 0) > kMostRecordBytes) return false;
   return TfRecordSum(bytes.substr(0, kTfRecordLengthBytes)) ==
          LittleEndianAt<uint32_t>(bytes, kTfRecordLengthBytes);
@@ -59,13 +58,13 @@ class TfRecordSamples : public SampleStream {
   const std::string image_;
   const std::string label_;
   bool begun_ = false;
-  bool read_ = false;  // A record has been read, so that it is known where the next one begins.
+  bool read_ = false;  // A record was read, so the beginning of the next one is known.
   bool over_ = false;
   std::string record_;
 };
 
-// Goes to the next place at which a record begins, the present place included. Returns false if
-// there is none.
+// Advances to the next position at which a record begins, which may be the present one. Returns
+// false if there is none.
 absl::StatusOr<bool> TfRecordSamples::FindFront() {
   while (true) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, bytes_.Peek(kSearchedBytes));

@@ -1,4 +1,4 @@
-// Whole numbers as protobuf and Thrift write them.
+// Integers in the encoding of protobuf and Thrift.
 #ifndef CAPSTAN_DATA_FORMATS_VARINT_H_
 #define CAPSTAN_DATA_FORMATS_VARINT_H_
 
@@ -7,8 +7,8 @@
 
 namespace capstan {
 
-// Takes a number, seven bits a byte and the low ones first, off the front of `bytes`. Returns false
-// if the bytes are no such number.
+// Parses a number, seven bits per byte and the low ones first, and removes it from the front of
+// `bytes`. Returns false if the bytes are not such a number.
 inline bool TakeVarint(std::string_view& bytes, uint64_t& value) {
   value = 0;
   for (uint32_t shift = 0; shift < 64 && !bytes.empty(); shift += 7) {

@@ -17,7 +17,7 @@ std::string TextsOf(const v1::FeatureSpec& feature) {
   return absl::StrCat("the texts of data.features.", feature.name());
 }
 
-// Returns what is wrong with a line, apart from other lines; empty: nothing.
+// Returns what is wrong with a line, independent of other lines; empty if nothing is.
 std::string WhyNoText(const ListedLine& line, const VocabularyLimits& limits) {
   if (line.carriage_return) return "ends with CR LF; expected LF alone, as dos2unix makes it";
   if (line.text.empty()) return "is empty, expected a text";

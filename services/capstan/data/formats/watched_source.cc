@@ -6,7 +6,7 @@
 
 namespace capstan {
 
-// A read is under way for as long as this stands.
+// A read is under way as long as this object exists.
 class WatchedSource::Mark {
  public:
   Mark(const WatchedSource& source, const std::string& file) : source_(source) {

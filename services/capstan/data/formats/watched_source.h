@@ -1,6 +1,5 @@
-// Tells which read of a file is under way, so that another thread can notice a read that does not
-// return, for instance from a file server that is gone: system calls have no time limit against
-// that.
+// Records which read of a file is under way, so that another thread can detect a read that does not
+// return, for instance because a file server is gone: system calls have no timeout for that.
 #ifndef CAPSTAN_DATA_FORMATS_WATCHED_SOURCE_H_
 #define CAPSTAN_DATA_FORMATS_WATCHED_SOURCE_H_
 
@@ -17,17 +16,18 @@
 
 namespace capstan {
 
-// Opening a file, or reading a piece of it. Each has a number of its own.
+// The opening of a file, or the reading of a piece of it. Each has a unique number.
 struct ReadUnderWay {
   uint64_t number = 0;
   std::string file;
-  std::string why = {};  // What its store answers, if that is tried again; empty: nothing yet.
+  std::string why =
+      {};  // What the store has answered, if the read is being retried; empty otherwise.
 };
 
 // One thread reads through this object; under_way() may be called from any thread.
 class WatchedSource : public Source {
  public:
-  // `source` is owned by this object and by whoever made it.
+  // `source` is shared by this object and its creator.
   explicit WatchedSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override;
@@ -38,7 +38,7 @@ class WatchedSource : public Source {
   std::string Trouble() const override { return source_->Trouble(); }
   void Cancel() const override { source_->Cancel(); }
 
-  // Returns the read that the reading thread is in; nothing: it is in none.
+  // Returns the read in which the reading thread is; nullopt if it is in none.
   std::optional<ReadUnderWay> under_way() const;
 
  private:
@@ -48,7 +48,7 @@ class WatchedSource : public Source {
   const std::shared_ptr<const Source> source_;
   mutable absl::Mutex mu_;
   mutable uint64_t reads_ ABSL_GUARDED_BY(mu_) = 0;
-  mutable std::string file_ ABSL_GUARDED_BY(mu_);  // Empty: none is being read.
+  mutable std::string file_ ABSL_GUARDED_BY(mu_);  // Empty if none is being read.
 };
 
 }  // namespace capstan

@@ -41,7 +41,7 @@ class ZstdStream : public ByteStream {
         return Error(absl::StrCat("malformed zstd data: ", ::ZSTD_getErrorName(result)));
       }
       inside_frame_ = result != 0;
-      flushing_ = result != 0 && output.pos == output.size;  // The decompressor holds more output.
+      flushing_ = result != 0 && output.pos == output.size;  // The decompressor has more output.
     }
     written_ += output.pos;
     return output.pos;
@@ -50,7 +50,7 @@ class ZstdStream : public ByteStream {
  private:
   void OfferRestart() {
     if (keeper_ == nullptr || inside_frame_ || !keeper_->Wants(written_)) return;
-    // Too few bytes before this place: the end of a later frame will do.
+    // There are too few bytes before this position: the end of a later frame will do.
     if (input_.pos < RestartPoint::kBefore) return;
     const char* before = buffer_.data() + input_.pos - RestartPoint::kBefore;
     keeper_->Keep({.content = written_,
@@ -76,8 +76,8 @@ class ZstdStream : public ByteStream {
   ZSTD_DCtx* const zstd_;
   std::vector<char> buffer_;
   ZSTD_inBuffer input_ = {nullptr, 0, 0};
-  uint64_t read_;     // Compressed bytes of the file up to where zstd has been handed them.
-  uint64_t written_;  // Bytes of the content.
+  uint64_t read_;     // How many compressed bytes of the file were passed to zstd.
+  uint64_t written_;  // How many bytes of the content were returned.
   bool inside_frame_ = false;
   bool flushing_ = false;
 };

@@ -16,8 +16,8 @@
 namespace capstan::parquet {
 namespace {
 
-// Calls `take` with each of the values [begin, end), in the type that the column's schema gives
-// them.
+// Calls `take` with each of the values [begin, end), in the type that the column's schema
+// determines.
 template <typename Take>
 void ForEachCell(const Column& column, const Values& values, size_t begin, size_t end, Take take) {
   for (size_t i = begin; i < end; ++i) {
@@ -45,7 +45,7 @@ void ForEachCell(const Column& column, const Values& values, size_t begin, size_
   }
 }
 
-// Returns whether a cell of a column of weights is empty. NaN in a list is a weight that is none.
+// Returns true if a cell of a column of weights is empty. A NaN in a list is an invalid weight.
 template <typename Cell>
 bool HasNoWeight(const Column& column, Cell cell) {
   return !column.list && IsMissing(cell);

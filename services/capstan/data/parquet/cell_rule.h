@@ -18,22 +18,22 @@
 
 namespace capstan::parquet {
 
-// What values have been converted to, one by one: `numbers` for labels, weights and numeric
-// columns, otherwise `keys`, where the key of a group is its hash.
+// The results of converting values, one by one: `numbers` for labels, weights and numeric columns,
+// otherwise `keys`, where the key of a group is its hash.
 struct Converted {
   std::vector<float> numbers;
   std::vector<uint64_t> keys;
   // For a feature: where the keys of each value end in `keys`. For the weights of a feature: where
   // the weights of each value end in `numbers`.
   std::vector<uint32_t> ends;
-  // For features with weights, and for these weights: how many keys or weights each value has, also
-  // those beyond `most`.
+  // For features with weights, and for these weights: how many keys or weights each value has,
+  // including those beyond `most`.
   std::vector<uint32_t> counts;
-  std::vector<uint8_t> bad;  // 1: the value cannot be converted.
+  std::vector<uint8_t> bad;  // 1 if the value cannot be converted.
 };
 
-// How the cells of one column are converted. A cell becomes the same as its text would in a csv.
-// Immutable.
+// How the cells of one column are converted. A cell has the same result as its text would have in a
+// csv. Immutable.
 class CellRule {
  public:
   static CellRule Label(LabelRule labels);
@@ -47,25 +47,25 @@ class CellRule {
   bool is_label() const { return use_ == Use::kLabel; }
   bool is_weight() const { return use_ == Use::kWeight; }
   bool is_group() const { return is_group_; }
-  // How a feature's column is read; null: this is not the column of a feature.
+  // How a feature's column is read; null if the column is not that of a feature.
   const FeatureRule* feature() const { return feature_ ? &*feature_ : nullptr; }
-  // How the weights of a feature are read; null: the column does not hold such weights.
+  // How the weights of a feature are read; null if the column does not contain such weights.
   const BagWeightRule* bag_weights() const { return bag_weights_ ? &*bag_weights_ : nullptr; }
-  // True: a cell becomes any number of keys or weights, of which the first `most` count.
+  // True if a cell yields any number of keys or weights, of which the first `most` count.
   bool is_bag() const { return feature_ || bag_weights_; }
   uint32_t most() const { return feature_ ? feature_->most() : bag_weights_->most(); }
   bool gives_key() const { return use_ == Use::kBucket || use_ == Use::kCategory; }
 
-  // Returns why a column of this type cannot be converted so; empty: it can.
+  // Returns why a column of this type cannot be converted in this way; empty if it can.
   std::string WhyNot(const Column& column) const;
 
-  // Replaces `converted` with the conversion of `values`, which are of `column`.
+  // Replaces `converted` by the conversion of `values`, which are of `column`.
   void Convert(const Column& column, const Values& values, Converted& converted) const;
 
-  // Replaces `converted` with the conversion of one empty cell.
+  // Replaces `converted` by the conversion of one empty cell.
   void ConvertMissing(Converted& converted) const;
 
-  // Says what is wrong with value number `value` of `values`, which Convert has marked bad.
+  // Describes what is wrong with `values` at the index `value`, which Convert has marked bad.
   std::string Error(const Column& column, const Values& values, size_t value) const;
   std::string MissingError() const;
 
@@ -90,7 +90,7 @@ class CellRule {
   template <typename Cell>
   bool AppendKeys(const Column& column, Cell cell, std::vector<uint64_t>& keys,
                   std::string& error) const;
-  // Appends the weights that one value of a column of weights holds.
+  // Appends the weights in one value of a column of weights.
   template <typename Cell>
   bool AppendWeights(const Column& column, Cell cell, std::vector<float>& weights,
                      std::string& error) const;

@@ -11,7 +11,7 @@ bool NearestFloat(float number, float& value) {
   return std::isfinite(number);
 }
 
-// The text of a double is not quite the double. Where that lies half-way between two floats the
+// The text of a double is not exactly the double. If the double is half-way between two floats, the
 // text decides.
 bool NearestFloat(double number, float& value) {
   value = static_cast<float>(number);

@@ -1,4 +1,5 @@
-// Converts typed cells to the text, and to the number, that a csv of the same table would give.
+// Converts typed cells to the text, and to the number, that they would be in a csv of the same
+// table.
 #ifndef CAPSTAN_DATA_PARQUET_CELL_TEXT_H_
 #define CAPSTAN_DATA_PARQUET_CELL_TEXT_H_
 
@@ -11,9 +12,9 @@
 
 namespace capstan::parquet {
 
-// The text of a cell: integers in decimal, booleans as true and false, numbers with as few digits
-// as tell them apart. The text is valid as long as this object and, for a cell that is a text, as
-// long as the cell's bytes.
+// The text of a cell: integers in decimal, booleans as true and false, floating-point numbers with
+// the fewest digits that identify them. The text is valid as long as this object and, if the cell
+// is a text, as long as the cell's bytes.
 class CellText {
  public:
   explicit CellText(std::string_view text) : text_(text) {}
@@ -32,7 +33,7 @@ class CellText {
   std::string_view text_;
 };
 
-// Return whether a cell counts as empty: an empty text, or NaN.
+// Return true if a cell counts as empty: an empty text, or NaN.
 inline bool IsMissing(std::string_view text) { return text.empty(); }
 inline bool IsMissing(float value) { return std::isnan(value); }
 inline bool IsMissing(double value) { return std::isnan(value); }
@@ -40,8 +41,8 @@ inline bool IsMissing(bool) { return false; }
 inline bool IsMissing(int64_t) { return false; }
 inline bool IsMissing(uint64_t) { return false; }
 
-// Set `value` to the float that is nearest to the cell's text, bit for bit as ParseFloat would.
-// Return false if the text is no number, or not a finite float.
+// Set `value` to the float nearest to the cell's text, bit-equal to that of ParseFloat. Return
+// false if the text is not a number, or not a finite float.
 bool NearestFloat(std::string_view text, float& value);
 bool NearestFloat(float number, float& value);
 bool NearestFloat(double number, float& value);

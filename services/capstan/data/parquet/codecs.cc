@@ -18,11 +18,11 @@
 namespace capstan::parquet {
 namespace {
 
-// The most bytes that one compressed byte can give, by the formats' definitions.
+// The most bytes to which one compressed byte can be decompressed, by the formats' definitions.
 constexpr uint64_t kSnappyRatio = 64;
 constexpr uint64_t kLz4Ratio = 256;
 constexpr uint64_t kGzipRatio = 1040;
-constexpr uint64_t kRatioMargin = 1024;  // Bytes that are allowed beside the ratio.
+constexpr uint64_t kRatioMargin = 1024;  // Additional bytes that are allowed.
 constexpr size_t kZstdStep = size_t{1} << 20;
 constexpr int kAnyWindow = 15 + 32;  // gzip's framing or zlib's.
 
@@ -68,7 +68,7 @@ absl::Status Gunzip(std::string_view in, std::vector<char>& bytes) {
   return Malformed("gzip");
 }
 
-// A few bytes may claim to become very many, so memory grows with what has been decompressed.
+// A few bytes may claim to decompress to very many, so memory grows with what was decompressed.
 absl::Status Unzstd(std::string_view in, uint64_t size, std::vector<char>& bytes) {
   ZSTD_DCtx* const context = ::ZSTD_createDCtx();
   CAPSTAN_CHECK(context != nullptr);

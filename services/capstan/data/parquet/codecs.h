@@ -11,11 +11,11 @@
 
 namespace capstan::parquet {
 
-// Returns "" if pages of this codec can be read; otherwise its name, and what is supported.
+// Returns "" if pages with this codec can be read; otherwise its name, and what is supported.
 std::string WhyUnsupportedCodec(int64_t codec);
 
-// Replaces `bytes` with the decompressed bytes of `compressed`, which must be `size` bytes. Takes
-// no more memory than that many compressed bytes can give, whatever `size` says. DATA_LOSS: the
+// Replaces `bytes` by the decompressed bytes of `compressed`, which must be `size` bytes. Allocates
+// at most what that many compressed bytes can decompress to, whatever `size` says. DATA_LOSS: the
 // data are malformed or have another size; the message says which. REQUIRES: the codec is
 // supported.
 absl::Status Decompress(int64_t codec, std::string_view compressed, uint64_t size,

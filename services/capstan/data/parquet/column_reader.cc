@@ -16,17 +16,17 @@ namespace capstan::parquet {
 namespace {
 
 constexpr size_t kLikelyHeader = 512;
-// A header holds statistics, which may be long texts.
+// A header contains statistics, which may be long texts.
 constexpr size_t kMostHeader = size_t{1} << 20;
 constexpr size_t kLevelLength = 4;
 constexpr uint32_t kMostPlaceBits = 32;
-// The most entries of one page of a list; writers make some thousands.
+// The most entries of one page of a list; writers use some thousands.
 constexpr uint64_t kMostEntries = 4'000'000;
 
 std::string_view ViewOf(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
 
-// Takes levels, which have their length in front, off the front of a page. Returns false if the
-// page ends within them.
+// Removes levels, which are preceded by their length, from the beginning of a page. Returns false
+// if the page ends within them.
 bool TakeLevels(std::string_view& bytes, std::string_view& levels) {
   if (bytes.size() < kLevelLength) return false;
   const uint64_t size = LittleEndian(bytes.substr(0, kLevelLength));
@@ -62,7 +62,7 @@ absl::StatusOr<const Cells*> ColumnReader::Next(uint64_t most) {
   return &cells_;
 }
 
-// Goes to the next page that has a row which is not to be skipped.
+// Advances to the next page with a row that is not to be skipped.
 absl::Status ColumnReader::NextPage() {
   page_ = at_;
   CAPSTAN_ASSIGN_OR_RETURN(const PageHeader header, ReadHeader());
@@ -157,7 +157,7 @@ absl::Status ColumnReader::LoadData(const PageHeader& header) {
   return BeginValues(header.encoding, bytes);
 }
 
-// A page that begins where no row does goes on with the row of the page before.
+// A page that does not begin with a row continues the row of the previous page.
 absl::Status ColumnReader::LoadLevels(std::string_view repetition, std::string_view definition,
                                       uint64_t count) {
   if (count > kMostEntries) {

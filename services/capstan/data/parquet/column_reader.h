@@ -20,12 +20,12 @@
 
 namespace capstan::parquet {
 
-// Cells of neighbouring rows; for a column of lists, neighbouring entries of the levels.
+// Cells of consecutive rows; for a column of lists, consecutive entries of the levels.
 struct Cells {
   std::vector<uint32_t> present;  // For each row or entry 1, or 0 for a null or an empty list.
-  std::vector<uint32_t> begins;   // For a list only, one an entry: 1 where a row begins.
-  // The values of the cells that are present: `values`, or if `dictionary` is set, the values of
-  // the dictionary at `places`.
+  std::vector<uint32_t> begins;   // Only for lists, one per entry: 1 where a row begins.
+  // The values of the cells that are present: `values` or, if `dictionary` is set, the dictionary's
+  // values at the indexes `places`.
   Values values;
   std::vector<uint32_t> places;
   const Values* dictionary = nullptr;
@@ -38,11 +38,11 @@ class ColumnReader {
  public:
   static constexpr size_t kMostRows = 1024;  // The most rows or entries that one call returns.
 
-  // `column`, `chunk` and `file` must outlive this object. REQUIRES: neither column nor chunk is
-  // unreadable.
+  // `column`, `chunk` and `file` must outlive this object. REQUIRES: `unreadable` is empty in
+  // column and chunk.
   ColumnReader(const Column& column, const Chunk& chunk, RangedFile& file);
 
-  // Skips `rows` rows. Pages that hold only such rows are not decoded.
+  // Skips `rows` rows. Pages that contain only such rows are not decoded.
   absl::Status Skip(uint64_t rows);
 
   // Returns the cells of the next rows: at least one, at most `most` and kMostRows. They are valid
@@ -51,14 +51,14 @@ class ColumnReader {
   // byte.
   absl::StatusOr<const Cells*> Next(uint64_t most);
 
-  // ---- a list: these two in place of the two above ----
+  // ---- for lists: use these two instead of the two above ----
 
-  // Skips whole pages as long as no more than `rows` rows begin in them. Returns how many rows
-  // begin in the skipped pages; the last of these rows may go on in the next page.
+  // Skips whole pages as long as at most `rows` rows begin in them. Returns how many rows begin in
+  // the skipped pages; the last of these rows may continue in the next page.
   absl::StatusOr<uint64_t> SkipPages(uint64_t rows);
 
   // Returns the next entries, at most kMostRows; none at the end of the column. Validity and errors
-  // as of Next().
+  // as for Next().
   absl::StatusOr<const Cells*> NextEntries();
 
  private:
@@ -85,9 +85,9 @@ class ColumnReader {
   uint64_t at_;             // Where the next page begins.
   uint64_t page_ = 0;       // Where the present page begins.
   uint64_t body_ = 0;       // Where the body of the page begins whose header was read last.
-  uint64_t rows_left_;      // Rows of the column behind the present page.
-  uint64_t page_rows_ = 0;  // Rows left in the present page.
-  uint64_t skip_ = 0;       // Rows that are still to be skipped.
+  uint64_t rows_left_;      // How many rows of the column are after the present page.
+  uint64_t page_rows_ = 0;  // How many rows remain in the present page.
+  uint64_t skip_ = 0;       // How many rows have yet to be skipped.
   std::vector<char> stored_;
   std::vector<char> bytes_;  // Bytes of the present page.
   std::vector<char> dictionary_bytes_;
@@ -95,11 +95,11 @@ class ColumnReader {
   bool has_dictionary_ = false;
   HybridDecoder levels_;
   bool has_levels_ = false;
-  std::vector<uint32_t> repetition_;  // For a list only: levels of the present page.
+  std::vector<uint32_t> repetition_;  // Only for lists: the levels of the present page.
   std::vector<uint32_t> definition_;
   size_t entry_ = 0;  // The next entry of the levels.
   HybridDecoder places_;
-  std::unique_ptr<ValueDecoder> values_;  // Null: the page holds places in the dictionary.
+  std::unique_ptr<ValueDecoder> values_;  // Null: the page contains indexes into the dictionary.
   Cells cells_;
 };
 

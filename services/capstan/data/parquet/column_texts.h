@@ -1,4 +1,4 @@
-// Finds texts that a column holds.
+// Finds the texts in a column.
 #ifndef CAPSTAN_DATA_PARQUET_COLUMN_TEXTS_H_
 #define CAPSTAN_DATA_PARQUET_COLUMN_TEXTS_H_
 
@@ -13,10 +13,10 @@
 
 namespace capstan::parquet {
 
-// Returns the first different texts of a column of `file`, at most `most`, in the order of the
-// file, without the empty text. Looks only at the first `rows` rows. INVALID_ARGUMENT: the column
-// is encrypted, or compressed in a way that is not supported. REQUIRES: it has integers, texts or
-// booleans, and is no list.
+// Returns the first distinct texts in a column of `file`, at most `most`, in the order of the file,
+// without the empty text. Reads only the first `rows` rows. INVALID_ARGUMENT: the column is
+// encrypted, or its compression is not supported. REQUIRES: it has integers, texts or booleans, and
+// is not a list.
 absl::StatusOr<std::vector<std::string>> FirstTexts(const Source& source, const ParquetFile& file,
                                                     uint32_t column, uint64_t rows, size_t most);
 

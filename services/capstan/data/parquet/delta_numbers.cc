@@ -10,7 +10,7 @@ namespace capstan::parquet {
 namespace {
 
 // Writers use blocks of 128 values in 4 miniblocks. Without this limit, a block of very many values
-// of 0 bits would be long work for a few bytes.
+// of 0 bits would cause much work for a few bytes.
 constexpr uint64_t kMostBlock = uint64_t{1} << 14;
 
 uint64_t UnZigZag(uint64_t value) { return value >> 1 ^ (~(value & 1) + 1); }
@@ -106,7 +106,7 @@ bool DeltaNumbers::BeginMiniblock() {
 std::string_view DeltaNumbers::Behind() const {
   DeltaNumbers numbers = *this;
   if (numbers.miniblock_values_ == 0) return {};
-  // The first value stands before all blocks, and the present miniblock is taken off already.
+  // The first value is stored before all blocks, and the present miniblock was removed already.
   const uint64_t taken = began_ ? in_miniblock_ : 1;
   for (uint64_t left = left_ - std::min(left_, taken); left > 0;) {
     if (!numbers.BeginMiniblock()) return {};

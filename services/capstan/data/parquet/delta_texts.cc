@@ -1,5 +1,5 @@
-// Decodes texts whose lengths are stored before all of them: whole texts, or only what each does
-// not have in common with the text before it.
+// Decodes texts whose lengths are stored before all of them: whole texts, or only the suffix of
+// each after the prefix that it shares with the text before.
 //
 //   DELTA_LENGTH_BYTE_ARRAY = lengths:delta byte*
 //   DELTA_BYTE_ARRAY        = common:delta suffixes:DELTA_LENGTH_BYTE_ARRAY

@@ -106,7 +106,7 @@ absl::StatusOr<RowGroup> ReadRowGroup(ThriftReader& in, uint64_t data_bytes) {
   return group;
 }
 
-// Checks that the parts of the footer agree with each other.
+// Checks that the parts of the footer are consistent.
 absl::Status CheckRowGroups(const std::vector<Physical>& leaves, int64_t rows,
                             FileMetadata& metadata) {
   for (RowGroup& group : metadata.row_groups) {

@@ -1,5 +1,5 @@
-// Decodes Parquet's hybrid of runs and packed bits, which is used for levels, places in a
-// dictionary and booleans.
+// Decodes Parquet's hybrid of runs and packed bits, which is used for levels, dictionary indexes
+// and booleans.
 //
 //   data   = run*
 //   run    = (count << 1):varint value             value: bit_width bits in whole bytes
@@ -30,11 +30,11 @@ class HybridDecoder {
 
   std::string_view rest_;
   uint32_t width_ = 0;
-  uint64_t run_ = 0;  // Values left in the present run.
+  uint64_t run_ = 0;  // How many values remain in the present run.
   bool packed_ = false;
   uint32_t repeated_ = 0;
-  uint64_t bits_ = 0;  // Bits of packed values that are taken from rest_ and not returned,
-  uint32_t held_ = 0;  // and how many bits these are.
+  uint64_t bits_ = 0;  // Bits of packed values that were taken from rest_ but not returned yet.
+  uint32_t held_ = 0;  // How many bits these are.
 };
 
 }  // namespace capstan::parquet

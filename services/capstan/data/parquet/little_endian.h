@@ -8,7 +8,7 @@
 
 namespace capstan::parquet {
 
-// Returns the number that `bytes`, at most 8 of them, make, the low ones first.
+// Returns the little-endian number in `bytes`, which are at most 8.
 inline uint64_t LittleEndian(std::string_view bytes) {
   uint64_t value = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {

@@ -1,5 +1,5 @@
-// Parses the footer of a Parquet file, which says what columns there are and where the values of
-// each lie.
+// Parses the footer of a Parquet file, which describes the columns and where the values of each
+// are.
 //
 //   file   = "PAR1" page* footer length:uint32 "PAR1"     all numbers little-endian
 //   footer = FileMetaData in Thrift's compact protocol
@@ -15,7 +15,7 @@
 
 namespace capstan::parquet {
 
-// As the file numbers them.
+// Numbered as in the file.
 enum class Physical {
   kBoolean = 0,
   kInt32 = 1,
@@ -29,20 +29,20 @@ enum class Physical {
 
 enum class Codec { kNone = 0, kSnappy = 1, kGzip = 2, kZstd = 6, kLz4Raw = 7 };
 
-// A column of the table: a child of the schema's root, with all nodes below it.
+// A column of the table: a child of the schema's root, including all nodes below it.
 struct Column {
   std::string name;
   Physical physical = Physical::kInt32;
   uint32_t fixed_bytes = 0;  // Bytes of one value of kFixed.
-  bool is_unsigned = false;  // Integers have no sign.
+  bool is_unsigned = false;  // Integers are unsigned.
   bool optional = false;     // Cells may be null.
   // A cell is a list of values. An entry of the file's levels is then a value or a null if its
-  // definition is at least `list_definition`, a value if it is `most_definition`, and otherwise an
-  // empty list or a null in its place.
+  // definition level is at least `list_definition`, a value if it is `most_definition`, and
+  // otherwise an empty list or a null list.
   bool list = false;
   uint32_t list_definition = 0;
   uint32_t most_definition = 0;
-  uint32_t leaf = 0;            // Its place among the chunks of a row group.
+  uint32_t leaf = 0;            // Its index among the chunks of a row group.
   std::string unreadable = {};  // Why it cannot be read: "is a map or a struct".
 };
 
@@ -68,8 +68,8 @@ struct FileMetadata {
   uint64_t rows = 0;
 };
 
-// Parses the footer of a file whose pages lie in its first `data_bytes` bytes. In the result all
-// chunks lie in these bytes, and the rows of the row groups add up to the rows of the file.
+// Parses the footer of a file whose pages are in its first `data_bytes` bytes. In the result all
+// chunks are within these bytes, and the rows of the row groups add up to the rows of the file.
 // DATA_LOSS: the footer is malformed. The messages do not name the file.
 absl::StatusOr<FileMetadata> ParseFooter(std::string_view footer, uint64_t data_bytes);
 

@@ -14,12 +14,12 @@ enum class PageKind { kData = 0, kIndex = 1, kDictionary = 2, kDataV2 = 3 };
 struct PageHeader {
   int64_t kind = -1;  // A PageKind, or one that is not known.
   uint64_t stored_bytes = 0;
-  uint64_t bytes = 0;  // Decompressed.
+  uint64_t bytes = 0;  // Size after decompression.
   std::optional<uint32_t> crc;
-  uint64_t values = 0;  // Nulls included. For columns that are not lists, the rows.
+  uint64_t values = 0;  // Including nulls. For columns that are not lists, the number of rows.
   int64_t encoding = -1;
   int64_t level_encoding = 3;  // Only in data pages of version 1.
-  // Only in data pages of version 2, to `compressed`.
+  // Only in data pages of version 2, up to and including `compressed`.
   uint64_t level_bytes = 0;
   uint64_t repetition_bytes = 0;
   bool compressed = true;

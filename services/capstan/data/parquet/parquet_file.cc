@@ -14,8 +14,8 @@
 namespace capstan::parquet {
 namespace {
 
-constexpr uint64_t kTail = 8;               // The footer's length and the magic bytes behind it.
-constexpr uint64_t kMagic = 4;              // The magic bytes that the file begins with.
+constexpr uint64_t kTail = 8;               // The footer's length and the magic bytes after it.
+constexpr uint64_t kMagic = 4;              // The magic bytes with which the file begins.
 constexpr uint64_t kTailAtOnce = 64 << 10;  // Most footers are shorter.
 constexpr uint64_t kMostFooter = uint64_t{256} << 20;
 

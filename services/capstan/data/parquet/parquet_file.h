@@ -17,7 +17,7 @@ struct ParquetFile {
   FileMetadata metadata;
 };
 
-// Reads the footer at the end of the file, and nothing else. INVALID_ARGUMENT: the file is no
+// Reads the footer at the end of the file, and nothing else. INVALID_ARGUMENT: the file is not a
 // Parquet file, or encrypted; DATA_LOSS: it is damaged. The message begins with the path.
 absl::StatusOr<ParquetFile> OpenParquetFile(const Source& source, const std::string& path);
 

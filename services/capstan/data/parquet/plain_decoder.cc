@@ -33,7 +33,7 @@ class PlainNumbers : public ValueDecoder {
 
 class PlainTexts : public ValueDecoder {
  public:
-  // `width`: bytes of each text; 0: a length of four bytes stands before each text.
+  // `width`: bytes of each text; 0: each text is preceded by a length of four bytes.
   PlainTexts(size_t width, std::string_view bytes) : width_(width), rest_(bytes) {}
 
   bool Read(size_t count, Values& values) override {
@@ -89,7 +89,7 @@ class RleBooleans : public ValueDecoder {
   }
 
  private:
-  // The booleans begin behind their length.
+  // The booleans begin after their length.
   static std::string_view Runs(std::string_view bytes) {
     if (bytes.size() < kLengthBytes) return {};
     return bytes.substr(kLengthBytes, LittleEndian(bytes.substr(0, kLengthBytes)));

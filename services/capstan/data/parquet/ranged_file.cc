@@ -14,7 +14,7 @@ constexpr size_t kReadAtOnce = size_t{1} << 20;
 
 }  // namespace
 
-// Makes the window begin at `offset`: with the bytes that it holds from there on, or empty with the
+// Makes the window begin at `offset`: with the bytes that it has from there on, or empty with the
 // stream at `offset`.
 absl::Status RangedFile::Seek(uint64_t offset) {
   const uint64_t window = at_ - window_.size();
@@ -44,7 +44,7 @@ absl::StatusOr<size_t> RangedFile::Fill(char* to, size_t size) {
   while (filled < size) {
     const absl::StatusOr<size_t> n = stream_->Read({to + filled, size - filled});
     if (!n.ok()) {
-      stream_.reset();  // Nobody knows how much of the window it has filled.
+      stream_.reset();  // It is not known how much of the window it has filled.
       return n.status();
     }
     if (*n == 0) break;

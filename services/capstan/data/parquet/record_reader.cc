@@ -15,7 +15,7 @@ namespace {
 
 // The most bytes of records that are read at once.
 constexpr uint64_t kMostBytes = uint64_t{4} << 30;
-constexpr uint64_t kMargin = uint64_t{64} << 10;  // Pages end somewhat behind the rows wanted.
+constexpr uint64_t kMargin = uint64_t{64} << 10;  // Pages may end after the wanted rows.
 
 }  // namespace
 
@@ -101,7 +101,7 @@ std::vector<size_t> RecordReader::ByOffset(const RowGroup& group) const {
 }
 
 // Tells the file how far will be read: neighbouring columns that are read to their end are one
-// read.
+// continuous read.
 void RecordReader::Expect(const std::vector<size_t>& order, size_t at, const Rows& rows) {
   const Chunk& chunk = ChunkOf(order[at], rows.group);
   uint64_t end = chunk.end;
@@ -158,8 +158,8 @@ absl::Status RecordReader::ReadColumn(size_t wanted, Rows& rows) {
   return absl::OkStatus();
 }
 
-// A row of a list is the entries from the one that begins it up to the next one that begins a row,
-// which may be some pages further on.
+// A row of a list consists of the entries from the one that begins it up to the next one that
+// begins a row, which may be some pages further on.
 absl::Status RecordReader::ReadLists(size_t wanted, Rows& rows) {
   const CellRule& rule = wanted_[wanted].rule;
   ColumnReader reader(ColumnOf(wanted), ChunkOf(wanted, rows.group), ranged_);
@@ -211,7 +211,7 @@ const Converted& RecordReader::ConvertCells(size_t wanted, const Cells& cells) {
   return dictionary_;
 }
 
-// Where a row has several bad cells, the error of the first wanted column is kept.
+// If a row has several bad cells, the error of the first wanted column is kept.
 void RecordReader::NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows) {
   const auto known = rows.bad.find(row);
   if (known != rows.bad.end() && known->second.column <= wanted) return;
@@ -313,7 +313,7 @@ void RecordReader::NoteUnlabelled(Rows& rows) {
 // Removes the keys and weights of bad rows from `bags`.
 void RecordReader::DropBad(const Rows& rows, Bags& bags) {
   if (rows.bad.empty()) return;
-  size_t place = rows.first;  // The place of the last offset that is kept.
+  size_t place = rows.first;  // The index of the last offset that is kept.
   uint32_t from = bags.offsets[place];
   uint32_t size = from;
   for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {

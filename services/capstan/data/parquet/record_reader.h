@@ -20,37 +20,37 @@
 
 namespace capstan::parquet {
 
-// Reads the wanted columns of one file, one after the other in the order in which they lie in the
-// file, and a page of a column at a time. Thread-compatible.
+// Reads the wanted columns of one file, one after the other in the order of their positions in the
+// file, and one page of a column at a time. Thread-compatible.
 class RecordReader {
  public:
-  // `places` says where the file has the columns, as FindColumns returns it. All arguments must
-  // outlive this object.
+  // `places` are the indexes of the columns in the file, as returned by FindColumns. All arguments
+  // must outlive this object.
   RecordReader(const Source& source, const ParquetFile& file,
                const std::vector<WantedColumn>& wanted, const std::vector<uint32_t>& places);
 
   // Appends the rows [begin, end), or as many of them as the file has, to `records`. Rows that are
-  // no records are reported to `bad_records` instead. RESOURCE_EXHAUSTED: the rows would take too
+  // not records are reported to `bad_records` instead. RESOURCE_EXHAUSTED: the rows would take too
   // much memory.
   absl::Status Read(uint64_t begin, uint64_t end, Batch& records, BadRecords& bad_records);
 
  private:
   struct BadRow {
-    size_t column = 0;  // The column's place among the wanted ones.
+    size_t column = 0;  // The index of the column among the wanted ones.
     std::string error;
   };
-  // Rows of one row group on their way into `records`.
+  // Rows of one row group while they are being added to `records`.
   struct Rows {
     const RowGroup& group;
     uint64_t begin = 0;  // In the row group.
     uint64_t end = 0;
-    size_t first;  // The place of the first of these rows among the records.
-    // The places of that row's first key in records.keys and of its first number in records.dense.
+    size_t first;  // The index of the first of these rows among the records.
+    // The indexes of that row's first key in records.keys and of its first number in records.dense.
     size_t first_key;
     size_t first_number;
     Batch& records;
-    std::map<uint64_t, BadRow> bad = {};        // By the row's place among these rows.
-    std::map<size_t, WeightRows> weights = {};  // By the place of the feature.
+    std::map<uint64_t, BadRow> bad = {};        // By the row's index among these rows.
+    std::map<size_t, WeightRows> weights = {};  // By the index of the feature.
   };
 
   absl::Status ReadGroup(const RowGroup& group, uint64_t begin, uint64_t end, Batch& records,
@@ -61,18 +61,18 @@ class RecordReader {
   void Expect(const std::vector<size_t>& order, size_t at, const Rows& rows);
   absl::Status ReadColumn(size_t wanted, Rows& rows);
   absl::Status ReadLists(size_t wanted, Rows& rows);
-  // Converts the values of `cells`. A dictionary is converted once for each column.
+  // Converts the values of `cells`. A dictionary is converted once per column chunk.
   const Converted& ConvertCells(size_t wanted, const Cells& cells);
   void NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows);
-  // Marks rows bad that lack all of their labels, where each label may be missing.
+  // Marks rows bad that lack all of their labels, if each label may be missing.
   void NoteUnlabelled(Rows& rows);
   // Marks rows bad that do not have one weight for each value of a feature.
   void NoteMiscounted(Rows& rows);
   void Put(size_t wanted, uint64_t row, const Cells& cells, Rows& rows);
   void PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value, Rows& rows);
-  // Appends value number `value` of `converted` to the present row's bag.
+  // Appends element `value` of `converted` to the present row's bag.
   void PutValue(size_t wanted, const Converted& converted, size_t value, Rows& rows);
-  // Ends the present row, whose list has `count` values, also those beyond `most`.
+  // Ends the present row, whose list has `count` values, including those beyond `most`.
   void EndBag(size_t wanted, uint32_t count, Rows& rows);
   static void DropBad(const Rows& rows, Bags& bags);
   absl::Status Finish(Rows& rows, BadRecords& bad_records);

@@ -10,7 +10,7 @@ namespace {
 
 enum class Repetition { kRequired = 0, kOptional = 1, kRepeated = 2 };
 
-// What a type means beside how it is stored, as far as reading needs it.
+// The meaning of a type in addition to how it is stored, as far as reading needs it.
 enum class Meaning { kNone, kUnsigned, kDecimal, kInterval, kUuid, kFloat16, kOther };
 
 struct Node {
@@ -40,7 +40,7 @@ bool IsSigned(ThriftReader& in) {
   return is_signed;
 }
 
-// Reads the union's one field that is set.
+// Reads the only field of the union that is set.
 Meaning ReadLogicalType(ThriftReader& in) {
   Meaning meaning = Meaning::kNone;
   for (ThriftField field; in.Next(field);) {
@@ -96,15 +96,15 @@ Node ReadNode(ThriftReader& in) {
   return node;
 }
 
-// A child of the root with all nodes below it.
+// A child of the root including all nodes below it.
 struct Tree {
   std::string name;
   Node leaf;  // The last one.
   uint32_t leaves = 0;
   bool plain = true;             // Every node below the first has at most one child.
-  uint32_t definition = 0;       // Nodes that may be absent.
-  uint32_t repeated = 0;         // Nodes of which there may be many,
-  uint32_t list_definition = 0;  // and `definition` down to the first of these.
+  uint32_t definition = 0;       // How many of the nodes may be absent.
+  uint32_t repeated = 0;         // How many of the nodes may be repeated.
+  uint32_t list_definition = 0;  // The value of `definition` at the first of these.
 
   bool is_list() const { return leaves == 1 && plain && repeated == 1; }
 };
@@ -185,14 +185,14 @@ Column ColumnOf(const Tree& tree, bool deep, uint32_t leaf) {
 absl::StatusOr<Schema> ReadSchema(ThriftReader& in, const ThriftField& field) {
   Schema schema;
   const size_t nodes = in.List(field, ThriftType::kStruct);
-  int64_t wanted = 1;   // Nodes announced by the nodes read so far that are still to come.
-  int64_t pending = 0;  // Those of the announced nodes that are below the present column.
+  int64_t wanted = 1;   // How many nodes, announced by the nodes so far, have yet to come.
+  int64_t pending = 0;  // How many of these are below the present column.
   Tree tree;            // The present column.
   bool deep = false;
   for (size_t i = 0; i < nodes && !in.failed(); ++i) {
     Node node = ReadNode(in);
     if (in.failed()) break;
-    if (i == 0 && node.children == 0) node.children = -1;  // The root is no column.
+    if (i == 0 && node.children == 0) node.children = -1;  // The root is not a column.
     if (absl::Status status = CheckNode(node, nodes); !status.ok()) return status;
     wanted += node.children - 1;
     if (wanted < 0 || wanted > static_cast<int64_t>(nodes)) break;

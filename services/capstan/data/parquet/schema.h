@@ -1,4 +1,4 @@
-// The schema of a Parquet file: a tree, written as its nodes from the root down.
+// The schema of a Parquet file: a tree, stored as a list of its nodes in pre-order.
 #ifndef CAPSTAN_DATA_PARQUET_SCHEMA_H_
 #define CAPSTAN_DATA_PARQUET_SCHEMA_H_
 

@@ -7,7 +7,7 @@
 namespace capstan::parquet {
 namespace {
 
-constexpr size_t kMostDepth = 32;  // The deepest nesting of values that is skipped.
+constexpr size_t kMostDepth = 32;  // The deepest nesting of values that can be skipped.
 
 bool IsContainer(ThriftType type) {
   return type == ThriftType::kList || type == ThriftType::kSet || type == ThriftType::kMap ||
@@ -18,7 +18,7 @@ bool IsContainer(ThriftType type) {
 struct Frame {
   bool is_struct = false;
   ThriftField field = {};
-  uint64_t left = 0;                     // Values left in a list or map.
+  uint64_t left = 0;                     // How many values remain in a list or map.
   std::array<ThriftType, 2> types = {};  // A map's types: those of its keys and of its values.
   ThriftType next_type() const { return types[left % 2 == 0 ? 0 : 1]; }
 };

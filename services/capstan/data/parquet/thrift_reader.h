@@ -1,4 +1,4 @@
-// Thrift's compact protocol, in which Parquet writes its footer and the headers of its pages.
+// Thrift's compact protocol, in which Parquet stores its footer and the headers of its pages.
 //
 //   struct  = field* 0x00             field  = header value
 //   header  = delta:4 type:4          of the field's id to the one before; delta 0: the id follows
@@ -34,28 +34,28 @@ struct ThriftField {
   ThriftType type = ThriftType::kStop;
 };
 
-// Reads structs whose shape the caller knows, and skips other fields. Data that are malformed, end
-// early or have another type than expected make the reader fail for good: everything read from then
-// on is 0 or empty. Allocates nothing. A loop over a list must end when failed(), whatever size the
-// list claims. Thread-compatible.
+// Reads structs whose fields the caller knows, and skips other fields. Data that are malformed,
+// truncated or of another type than expected make the reader fail permanently: everything read from
+// then on is 0 or empty. Allocates nothing. A loop over a list must end when failed(), whatever
+// size the list claims. Thread-compatible.
 class ThriftReader {
  public:
   // `bytes` must outlive this object and what Binary returns.
   explicit ThriftReader(std::string_view bytes) : bytes_(bytes) {}
 
-  // Goes to the next field of the struct that is being read; `field` is the one before, or {} at
-  // the beginning of the struct. False: the struct has ended, or the reader has failed. The value
-  // must be read, or skipped, before the next call.
+  // Advances to the next field of the struct that is being read; `field` is the one before, or {}
+  // at the beginning of the struct. Returns false if the struct has ended, or the reader has
+  // failed. The value must be read or skipped before the next call.
   bool Next(ThriftField& field);
 
-  // The value of `field`.
+  // Return the value of `field`.
   int64_t Integer(const ThriftField& field);
   bool Flag(const ThriftField& field);
   std::string_view Binary(const ThriftField& field);
-  // Enters a struct. REQUIRES: the caller then reads its fields with Next until that returns false.
+  // Enters a struct. The caller must then read its fields with Next until that returns false.
   void Struct(const ThriftField& field);
-  // Enters a list of `element`s and returns its size. The caller reads the values; those that are
-  // structs field by field with Next.
+  // Enters a list of `element`s and returns its size. The caller must read the values; those that
+  // are structs field by field with Next.
   size_t List(const ThriftField& field, ThriftType element);
   void Skip(const ThriftField& field);
 

@@ -13,7 +13,7 @@
 
 namespace capstan::parquet {
 
-// As the file numbers them.
+// Numbered as in the file.
 enum class Encoding {
   kPlain = 0,
   kPlainDictionary = 2,
@@ -35,20 +35,20 @@ class ValueDecoder {
  public:
   virtual ~ValueDecoder() = default;
 
-  // Appends the next `count` values to `values`. Texts are valid until the next call, and no longer
-  // than the decoder's bytes. Returns false if the data are malformed or end before.
+  // Appends the next `count` values to `values`. Texts are valid until the next call, and at most
+  // as long as the decoder's bytes. Returns false if the data are malformed or end before.
   virtual bool Read(size_t count, Values& values) = 0;
 };
 
-// Returns a decoder of the values that `bytes`, which must outlive the result, hold; null if values
-// of this column's type cannot have this encoding.
+// Returns a decoder of the values in `bytes`, which must outlive the result; null if values of this
+// column's type cannot have this encoding.
 std::unique_ptr<ValueDecoder> NewValueDecoder(int64_t encoding, const Column& column,
                                               std::string_view bytes);
 
 // "encoding BIT_PACKED".
 std::string EncodingName(int64_t encoding);
 
-// The decoders of each encoding; `column` has a type that the encoding is defined for.
+// The decoders of each encoding; `column` must have a type for which the encoding is defined.
 std::unique_ptr<ValueDecoder> NewPlainDecoder(const Column& column, std::string_view bytes);
 std::unique_ptr<ValueDecoder> NewRleBooleanDecoder(std::string_view bytes);
 std::unique_ptr<ValueDecoder> NewDeltaIntegerDecoder(const Column& column, std::string_view bytes);
@@ -61,7 +61,7 @@ std::unique_ptr<ValueDecoder> NewByteStreamSplitDecoder(const Column& column,
 // FLOAT or DOUBLE.
 void AppendNumber(const Column& column, std::string_view bytes, Values& values);
 
-// Returns the bytes of a value of `column`. 0: they vary.
+// Returns the size in bytes of a value of `column`; 0 if it varies.
 size_t ValueBytes(const Column& column);
 
 }  // namespace capstan::parquet

@@ -1,4 +1,4 @@
-// Values of one column, as they are in memory.
+// Decoded values of one column.
 #ifndef CAPSTAN_DATA_PARQUET_VALUES_H_
 #define CAPSTAN_DATA_PARQUET_VALUES_H_
 
@@ -9,10 +9,10 @@
 
 namespace capstan::parquet {
 
-// Values of one column. The type of the column says in which of these lists they are. A plain
-// value; thread-compatible.
+// Values of one column, in the one of these lists that the type of the column determines. A value
+// type; thread-compatible.
 struct Values {
-  // BOOLEAN, INT32, INT64; unsigned 64-bit values with the same bits.
+  // BOOLEAN, INT32, INT64; unsigned 64-bit values are stored with the same bits.
   std::vector<int64_t> integers;
   std::vector<float> floats;
   std::vector<double> doubles;

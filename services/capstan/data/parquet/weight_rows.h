@@ -1,5 +1,5 @@
-// Holds the weights of a feature's values row by row, until both the column of weights and that of
-// values are read.
+// Keeps the weights of a feature's values row by row, until both the column of weights and that of
+// values were read.
 #ifndef CAPSTAN_DATA_PARQUET_WEIGHT_ROWS_H_
 #define CAPSTAN_DATA_PARQUET_WEIGHT_ROWS_H_
 
@@ -22,12 +22,12 @@ class WeightRows {
   void Add(std::span<const float> weights) {
     weights_.insert(weights_.end(), weights.begin(), weights.end());
   }
-  // Ends the present row of weights, which has `count` weights, also those beyond `most`.
+  // Ends the present row of weights, which has `count` weights, including those beyond `most`.
   void EndWeights(uint32_t count) { rows_.push_back({weights_.size(), count}); }
   // Ends the present row of values, which has `count` values.
   void EndValues(uint32_t count) { values_.push_back(count); }
 
-  // Returns what is wrong with a row; empty: nothing. REQUIRES: both columns are read.
+  // Returns what is wrong with a row; empty if nothing is. REQUIRES: both columns were read.
   std::string WhyNot(const BagWeightRule& rule, uint64_t row) const {
     return rule.WhyNot(rows_[row].count, values_[row]);
   }

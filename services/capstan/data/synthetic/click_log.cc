@@ -17,7 +17,7 @@ constexpr uint32_t kVocabulary[] = {
     10,   20,   50,   100,   100,   200,   300,   500,   500,   1000,   1000,   2000,   2000,
     3000, 5000, 5000, 10000, 10000, 20000, 20000, 50000, 50000, 100000, 150000, 200000, 368570};
 
-// Columns (from 1) whose values interact, so that a linear model cannot reach what an FM can.
+// Columns (from 1) whose values interact, so that a linear model cannot be as good as an FM.
 constexpr std::pair<uint32_t, uint32_t> kPairs[] = {{14, 19}, {15, 21}, {16, 24}, {17, 20},
                                                     {18, 25}, {1, 14},  {2, 15},  {3, 22}};
 constexpr uint64_t kLinearStream = 1000;
@@ -27,7 +27,7 @@ constexpr double kLatentScale = 0.25;
 constexpr double kBias = -2.2;
 constexpr uint64_t kBlockRows = 1024;
 
-// Nearly normal (0, 1): the sum of four uniforms.
+// Approximately normal (0, 1): the sum of four uniform numbers.
 double NearlyNormal(uint64_t seed, uint64_t stream, uint64_t index) {
   double sum = 0;
   for (uint64_t i = 0; i < 4; ++i) sum += Unit(Draw(seed, stream, index * 4 + i));

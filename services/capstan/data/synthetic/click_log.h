@@ -1,7 +1,7 @@
-// The synthetic click log: deterministic rows with Zipf-distributed values and a planted truth, so
+// The synthetic click log: deterministic rows with Zipf-distributed values and a planted model, so
 // that the best possible AUC and logloss are known. Row r, column c (from 1): value zipf(draw(seed,
-// c, r)); label drawn with the probability sigmoid(planted logit). Integer arithmetic but for three
-// doubles, hence the same on every machine with the same libm.
+// c, r)); label drawn with the probability sigmoid(planted logit). Integer arithmetic except for
+// three doubles, therefore the same on every machine with the same libm.
 #ifndef CAPSTAN_DATA_SYNTHETIC_CLICK_LOG_H_
 #define CAPSTAN_DATA_SYNTHETIC_CLICK_LOG_H_
 
@@ -21,7 +21,7 @@ inline constexpr uint64_t kClickLogSeed = 20261121;
 // Rows of the evaluation split are numbered from here, so that they share no draw with training.
 inline constexpr uint64_t kClickLogEvalBase = uint64_t{1} << 40;
 
-// How many columns the log of `spec` has.
+// Returns how many columns the log of `spec` has.
 size_t ClickLogColumns(const v1::SyntheticSpec& spec);
 
 // The generator. Tables are built once, in the constructor (about 0.1 s and 25 MB for the default
@@ -33,18 +33,18 @@ class ClickLog {
 
   size_t columns() const { return columns_.size(); }
 
-  // Rows [first, first + count): values row by row, and the planted logits.
+  // Rows [first, first + count): their values row by row, and the planted logits.
   struct Rows {
     std::vector<uint32_t> values;  // count x columns()
     std::vector<double> logits;
     std::vector<uint8_t> clicks;
   };
-  // Replaces `rows`, whose memory is reused. Column by column within blocks: the tables stay in the
-  // cache.
+  // Replaces `rows`, whose memory is reused. Works column by column within blocks, so that the
+  // tables stay in the cache.
   void Generate(uint64_t first, uint64_t count, Rows& rows) const;
 
-  // The key of a value of a column (from 0): what reading the CSV form with `label: 0, categorical:
-  // "1-39"` gives.
+  // Returns the key of a value of a column (from 0): the same as when reading the CSV form with
+  // `label: 0, categorical: "1-39"`.
   uint64_t Key(size_t column, uint32_t value) const { return columns_[column].keys[value]; }
 
   // Appends rows [first, first + count) to `records`.
@@ -53,7 +53,7 @@ class ClickLog {
  private:
   struct Column {
     Zipf values;
-    std::vector<double> weights;  // How much each value adds to the planted logit.
+    std::vector<double> weights;  // The contribution of each value to the planted logit.
     // Only for a column that interacts with another: kLatentDim factors for each value.
     std::vector<double> latent;
     std::vector<uint64_t> keys;
@@ -64,7 +64,7 @@ class ClickLog {
   std::vector<Column> columns_;
 };
 
-// The best possible results on a set of rows: those of scoring with the planted logit.
+// The best possible results on some rows: those of scoring with the planted logit.
 struct Oracle {
   uint64_t rows = 0;
   double click_rate = 0;

@@ -33,11 +33,12 @@ Zipf::Zipf(uint32_t n, uint32_t shift)
   }
 }
 
-// The first rank whose cumulative exceeds u. The guide leads to within a step or two of it.
+// The first rank whose cumulative probability exceeds u. The guide is at most a step or two away
+// from it.
 uint32_t Zipf::Rank(double u) const {
   const uint32_t last = size() - 1;
   uint32_t rank = guide_[std::min(last, static_cast<uint32_t>(u * size()))];
-  while (rank > 0 && cumulative_[rank - 1] > u) --rank;  // Rounding of u * size().
+  while (rank > 0 && cumulative_[rank - 1] > u) --rank;  // Because of rounding in u * size().
   while (rank < last && cumulative_[rank] <= u) ++rank;
   return rank;
 }

@@ -13,20 +13,20 @@ class Zipf {
  public:
   static constexpr double kExponent = 1.05;
 
-  // `shift` tells columns of the same size apart. REQUIRES: n >= 1.
+  // `shift` distinguishes columns of the same size. REQUIRES: n >= 1.
   Zipf(uint32_t n, uint32_t shift);
 
   uint32_t size() const { return static_cast<uint32_t>(cumulative_.size()); }
 
-  // The value for 64 random bits.
+  // Returns the value for 64 random bits.
   uint32_t operator()(uint64_t bits) const;
 
  private:
   uint32_t Rank(double u) const;
 
   std::vector<double> cumulative_;  // cumulative_[r]: probability of a rank <= r.
-  std::vector<uint32_t>
-      guide_;  // guide_[i]: the first rank whose cumulative exceeds i / guide_.size().
+  // guide_[i]: the first rank whose cumulative probability exceeds i / guide_.size().
+  std::vector<uint32_t> guide_;
   uint64_t factor_;
   uint64_t shift_;
 };

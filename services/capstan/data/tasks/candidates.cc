@@ -21,7 +21,7 @@ namespace capstan {
 namespace {
 
 constexpr uint64_t kNegativesSeedSalt =
-    0x4E45'4741'5449'5645;  // Apart from other uses of the seed.
+    0x4E45'4741'5449'5645;  // Distinct from other uses of the seed.
 
 struct Candidate {
   uint64_t key;
@@ -29,7 +29,7 @@ struct Candidate {
   uint64_t line;  // From 1.
 };
 
-// Returns the place in data.features of the feature that data.negatives names.
+// Returns the index in data.features of the feature that data.negatives names.
 absl::StatusOr<int> PlaceOf(const v1::DataSpec& data) {
   const std::string& name = data.negatives().feature();
   for (int i = 0; i < data.features_size(); ++i) {
@@ -39,14 +39,14 @@ absl::StatusOr<int> PlaceOf(const v1::DataSpec& data) {
       absl::StrCat("data.negatives.feature: ", Quote(name), " is none of data.features"));
 }
 
-// Parses line after line.
+// Parses one line after the other.
 class CandidateParser {
  public:
   // `spec` must outlive this object.
   CandidateParser(const v1::NegativeSpec& spec, FeatureRule rule, uint64_t most)
       : spec_(spec), rule_(std::move(rule)), most_(most) {}
 
-  // False: `error` says what was expected.
+  // If it returns false, `error` says what was expected.
   bool Append(const ListedLine& listed, std::string& error) {
     std::string_view line = listed.text;
     line_ = listed.number;
@@ -74,7 +74,7 @@ class CandidateParser {
   std::vector<Candidate> TakeFound() { return std::move(found_); }
 
  private:
-  // Takes the weight off the line, if the lines have weights.
+  // Removes the weight from the line, if the lines have weights.
   bool TakeWeight(std::string_view& line, double& weight, std::string& error) {
     size_t separator = line.rfind('\t');
     if (separator == line.npos) separator = line.rfind(',');
@@ -112,9 +112,9 @@ class CandidateParser {
   std::vector<Candidate> found_;
 };
 
-// Sorts the candidates by key. With `shared`, several ids may have one key (by buckets, or as texts
-// that a vocabulary does not know), and candidates of one key become one whose share is the sum of
-// theirs. Otherwise an id that comes twice is INVALID_ARGUMENT.
+// Sorts the candidates by key. With `shared`, several ids may have the same key (because of
+// buckets, or as texts that a vocabulary does not contain), and candidates with the same key become
+// one whose share is the sum of theirs. Otherwise an id that occurs twice is INVALID_ARGUMENT.
 absl::Status SortByKey(const std::string& file, bool shared, std::vector<Candidate>& found) {
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return a.key != b.key ? a.key < b.key : a.line < b.line;

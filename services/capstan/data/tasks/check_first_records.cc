@@ -21,11 +21,11 @@ namespace {
 
 constexpr uint64_t kFrontBytes = uint64_t{64} << 10;
 constexpr uint64_t kFrontRecords = 1000;
-constexpr uint64_t kFrontImages = 32;  // Images of a compressed file that are decoded.
-constexpr uint64_t kFrontOfClass = 4;  // Images of a folder, which is a class.
+constexpr uint64_t kFrontImages = 32;  // How many images of a compressed file are decoded.
+constexpr uint64_t kFrontOfClass = 4;  // How many images of a class's folder are decoded.
 
-// A file, with the path of its labels if it is an idx file of images; or a folder, where file.bytes
-// is how many of its images are looked at.
+// A file, with the path of its labels if it is an idx file of images; or a folder, for which
+// file.bytes is the number of its images that are checked.
 struct Input {
   FileInfo file;
   std::string labels = {};

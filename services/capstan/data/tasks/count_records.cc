@@ -54,7 +54,7 @@ class CountingSource : public Source {
   mutable uint64_t bytes_ = 0;
 };
 
-// Goes through the records of a file, text or samples, one after the other. Thread-compatible.
+// Iterates over the records of a file, text or samples. Thread-compatible.
 class Passage {
  public:
   Passage(const std::string& path, const v1::DataSpec& data, std::unique_ptr<ByteStream> contents) {
@@ -67,7 +67,7 @@ class Passage {
     if (data.header()) lines_->Next(names);
   }
 
-  // Goes to the next record. Returns false at the end of the file.
+  // Advances to the next record. Returns false at the end of the file.
   absl::StatusOr<bool> Next() {
     if (samples_ != nullptr) return samples_->Next(sample_);
     std::string_view line;
@@ -81,8 +81,8 @@ class Passage {
   }
 
  private:
-  std::unique_ptr<LineReader> lines_;      // Set for text formats;
-  std::unique_ptr<SampleStream> samples_;  // set for formats of samples.
+  std::unique_ptr<LineReader> lines_;      // Set for text formats.
+  std::unique_ptr<SampleStream> samples_;  // Set for formats of samples.
   Sample sample_;
 };
 

@@ -16,10 +16,10 @@ namespace capstan {
 absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path,
                                       Compression compression, const v1::DataSpec& data);
 
-// The records counted at the front of a file.
+// The records counted at the beginning of a file.
 struct RecordSample {
   uint64_t records = 0;
-  double bytes = 0;  // Stored (compressed) bytes that these records take.
+  double bytes = 0;  // The stored (compressed) size of these records.
 };
 
 // Counts the records in about the first `content_bytes` decompressed bytes of the file.

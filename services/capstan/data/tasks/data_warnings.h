@@ -1,5 +1,5 @@
-// What is odd about training data that can be read, for people: before a job begins (`capstan
-// config check`) and while it runs (the chief's status).
+// Warnings for people about training data that can be read but are unusual: before a job begins
+// (`capstan config check`) and while it runs (the chief's status).
 #ifndef CAPSTAN_DATA_TASKS_DATA_WARNINGS_H_
 #define CAPSTAN_DATA_TASKS_DATA_WARNINGS_H_
 
@@ -15,12 +15,12 @@ namespace capstan {
 
 struct DataWarning {
   std::string about;
-  std::string sentence;  // Empty: nothing is odd.
+  std::string sentence;  // Empty if there is nothing to warn of.
 };
 
-// Returns a warning about each thing that is looked at: the order of the labels, labels that are
-// the same in all records, and cells in quotes where these are text. Reads a small part of the
-// data. Errors as of TaskReader::Read.
+// Returns a warning for each aspect that is checked: the order of the labels, labels that are the
+// same in all records, and quoted cells in a format without quotes. Reads a small part of the data.
+// Errors as for TaskReader::Read.
 absl::StatusOr<std::vector<DataWarning>> DataWarnings(const Source& source, const v1::JobSpec& job,
                                                       const TaskMix& mix);
 

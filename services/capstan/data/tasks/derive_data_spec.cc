@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<FileInfo>> FirstFiles(const Source& source, const v1:
   return source.List(data.train().empty() ? data.eval(0) : data.train(0));
 }
 
-// Returns the cells of the file's first line; none: it has no line.
+// Returns the cells of the file's first line; an empty list if it has no line.
 absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const std::string& path,
                                                     v1::DataFormat format) {
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, path));
@@ -78,10 +78,10 @@ absl::StatusOr<FirstLine> FindFirstLine(const Source& source, const v1::DataSpec
                    files.size() == 1 ? "" : ", as is each file that is named with it"));
 }
 
-// Finds the columns that the schema names in a file's line of names. Immutable.
+// Finds the columns that the schema names in a file's header line. Immutable.
 class ColumnFinder {
  public:
-  // `where` names the file, for text also its line of names, for messages. Both must outlive this
+  // `where` names the file, for text also its header line, in messages. Both must outlive this
   // object.
   ColumnFinder(const std::string& where, const std::vector<std::string>& names)
       : where_(where), names_(names) {}
@@ -169,8 +169,8 @@ absl::Status CheckColumn(const v1::DataSpec& data, uint32_t column, const std::s
   return absl::OkStatus();
 }
 
-// Finds the columns that the schema names among the columns of the first file; `where` says for
-// messages where their names stand.
+// Finds the columns that the schema names among the columns of the first file; `where` says in
+// messages where their names are.
 absl::Status DeriveColumns(const std::string& path, const std::string& where,
                            const std::vector<std::string>& names, v1::DataSpec& data) {
   const uint32_t columns = static_cast<uint32_t>(names.size());
@@ -207,7 +207,7 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
     if (column < columns) uses[column] = keys[column];
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, column, path, uses, "weights of a feature"));
   }
-  if (data.has_group()) {  // The group's column may have another use as well.
+  if (data.has_group()) {  // The group's column may also have another use.
     std::vector<const char*> none(columns, nullptr);
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.group().column(), path, none, "group"));
   }

@@ -22,7 +22,7 @@
 namespace capstan {
 namespace {
 
-// Reports how many files have been looked at to options.progress, but not for each file.
+// Reports how many files were examined to options.progress, but not for each file.
 class Teller {
  public:
   Teller(const PlanOptions& options, size_t files) : tell_(options.progress), files_(files) {}
@@ -39,7 +39,7 @@ class Teller {
   std::atomic<size_t> done_ = 0;
 };
 
-// Files are counted in so many threads, as each thread decompresses one.
+// Files are counted in this many threads, as each thread decompresses one.
 constexpr size_t kCountingThreads = 8;
 // The most decompressed bytes that are sampled of a file and of all files, and the fewest of a
 // file.
@@ -47,17 +47,17 @@ constexpr uint64_t kSampledText = uint64_t{4} << 20;
 constexpr uint64_t kSampledInAll = uint64_t{1} << 30;
 constexpr uint64_t kFewestSampled = uint64_t{64} << 10;
 
-// A text file on its way to an extent.
+// A text file whose extent is being determined.
 struct TextFile {
   const FileInfo* file = nullptr;
   Compression compression = Compression::kNone;
   bool counted = false;
-  uint64_t records = 0;  // If it is counted; else
+  uint64_t records = 0;  // If the records are counted; otherwise see below.
   RecordSample sample = {};
   bool sampled = false;
 };
 
-// Where there are many files, the compression is taken from the file's name; whether the content
+// If there are many files, the compression is derived from the file's name; whether the content
 // agrees is checked when the file is read.
 absl::Status Detect(const Source& source, bool believe_names, TextFile& text) {
   const std::string& path = text.file->path;
@@ -86,8 +86,8 @@ std::vector<TextFile*> ToCount(std::vector<TextFile>& texts, uint64_t countable_
   return counted;
 }
 
-// Chooses the files that are sampled, plain or compressed ones as `compressed` says, to estimate
-// the bytes of a record in all files that are not counted.
+// Chooses the files that are sampled, plain or compressed ones according to `compressed`, to
+// estimate the size of a record in all files that are not counted.
 std::vector<TextFile*> ToSample(std::vector<TextFile>& texts, bool compressed) {
   std::vector<TextFile*> all;
   for (TextFile& text : texts) {
@@ -102,7 +102,7 @@ std::vector<TextFile*> ToSample(std::vector<TextFile>& texts, bool compressed) {
   return sample;
 }
 
-// Returns the mean stored bytes of a record in the sampled files; 0 if these hold no record.
+// Returns the mean stored size of a record in the sampled files; 0 if these have no records.
 double RecordBytes(const std::vector<TextFile*>& sample) {
   double bytes = 0;
   uint64_t records = 0;

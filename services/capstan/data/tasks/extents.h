@@ -1,4 +1,4 @@
-// The files of a split and how much each holds.
+// The files of a split and their sizes.
 #ifndef CAPSTAN_DATA_TASKS_EXTENTS_H_
 #define CAPSTAN_DATA_TASKS_EXTENTS_H_
 
@@ -21,7 +21,7 @@ struct Extent {
   bool estimated = false;     // The number of records is an estimate.
   uint64_t length = 0;        // Bytes or records.
   uint64_t file_records = 0;  // Task.file_records.
-  double record_bytes = 0;    // If !by_records: mean bytes of a record.
+  double record_bytes = 0;    // If !by_records: the mean size of a record.
   // Parquet: where its row groups end, in records.
   std::vector<uint64_t> group_ends = {};
 

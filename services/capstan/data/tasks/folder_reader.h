@@ -24,7 +24,8 @@ class FolderReader {
   FolderReader(const Source& source, ImageIntake& intake);
 
   // Appends images [begin, end) of the folder `range.file`, in the order of their names; the label
-  // is the name of the folder. DATA_LOSS: there are more or fewer than when the job was planned.
+  // is the name of the folder. DATA_LOSS: the number of images has changed since the job was
+  // planned.
   absl::Status Read(const v1::Task& range, Batch& records, TaskImages& images);
 
  private:
@@ -33,7 +34,7 @@ class FolderReader {
 
   const Source& source_;
   ImageIntake& intake_;
-  // Images by folder, of the folders read last.
+  // The images in each of the folders that were read last.
   std::map<std::string, std::vector<std::string>> listed_;
   Sample sample_;
 };

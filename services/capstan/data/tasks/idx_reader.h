@@ -1,4 +1,4 @@
-// The records of a range of an idx file.
+// Reads the records of a range of an idx file.
 #ifndef CAPSTAN_DATA_TASKS_IDX_READER_H_
 #define CAPSTAN_DATA_TASKS_IDX_READER_H_
 
@@ -27,7 +27,7 @@ class IdxReader {
  private:
   struct Pair {
     IdxFile images;
-    std::optional<IdxFile> labels;  // Nothing: labels are ignored.
+    std::optional<IdxFile> labels;  // nullopt if labels are ignored.
     std::string file;
   };
 

@@ -9,14 +9,14 @@
 namespace capstan {
 namespace {
 
-// Returns whether images are decoded when they are read. Where bad records are tolerated, they must
-// be known before the first batch is cut, as they change how many batches a task has.
+// Returns true if images are decoded when they are read. If bad records are tolerated, they must be
+// known before the first batch is cut, as they change how many batches a task has.
 bool ChecksImages(const ReaderOptions& options) {
   if (options.images == ImageCheck::kTolerated) return options.data.max_bad_records() > 0;
   return options.images == ImageCheck::kAlways;
 }
 
-// Returns what is wrong with a sample without a label, and where that would have been.
+// Returns the error for a sample without a label, with where the label was expected.
 std::string NoLabel(const v1::DataSpec& data) {
   const std::string& named = data.image().label_member();
   if (data.format() == v1::DATA_FORMAT_TAR) {
@@ -37,12 +37,12 @@ ImageIntake::ImageIntake(const ReaderOptions& options, BadRecords& bad_records)
       checks_(ChecksImages(options)),
       decoder_(ShapeOfImages(options.data)) {}
 
-// Returns why the sample is a bad record. Empty: it is a good one, and `label` is set.
+// Returns why the sample is a bad record; empty if it is a good one, and `label` is set.
 std::string ImageIntake::ErrorOf(const Sample& sample, float& label) {
   if (!sample.error.empty()) return sample.error;
   std::string error;
   if (!sample.has_label && !labels_.ignored()) return no_label_;
-  // A file of a tar that a shell has written ends with the end of a line.
+  // A text file in a tar that was written by a shell ends with a newline.
   const absl::string_view text = absl::StripAsciiWhitespace(sample.label);
   if (!labels_.Parse({text.data(), text.size()}, label, error)) return error;
   if (!checks_) return "";

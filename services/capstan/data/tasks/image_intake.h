@@ -1,4 +1,4 @@
-// Turns an image with its label into a record of the task, or counts it as a bad record.
+// Adds an image with its label to the records of a task, or counts it as a bad record.
 #ifndef CAPSTAN_DATA_TASKS_IMAGE_INTAKE_H_
 #define CAPSTAN_DATA_TASKS_IMAGE_INTAKE_H_
 
@@ -22,8 +22,8 @@ class ImageIntake {
   ImageIntake(const ReaderOptions& options, BadRecords& bad_records);
 
   // Appends the label of `sample`, which is from `file`, to `records` and its image to `images`. A
-  // sample that is no record is reported to BadRecords instead, whose error is returned if there
-  // are too many.
+  // sample that is not a valid record is reported to BadRecords instead, whose error is returned if
+  // there are too many.
   absl::Status Take(const std::string& file, const Sample& sample, Batch& records,
                     TaskImages& images);
 
@@ -32,7 +32,7 @@ class ImageIntake {
 
   BadRecords& bad_records_;
   const LabelRule labels_;
-  const std::string no_label_;  // What is wrong with a sample that has none.
+  const std::string no_label_;  // The error for a sample without a label.
   const bool checks_;
   ImageDecoder decoder_;
 };

@@ -14,7 +14,7 @@ absl::Status ForEachInParallel(size_t count, const std::function<absl::Status(si
   const auto work_on = [&] {
     for (size_t i = next++; i < count; i = next++) {
       statuses[i] = work(i);
-      if (!statuses[i].ok()) next = count;  // All places before i have been begun.
+      if (!statuses[i].ok()) next = count;  // All calls before i were begun.
     }
   };
   const size_t wanted = std::max(kFewestThreads, count / kFilesAThread);

@@ -21,16 +21,16 @@ namespace capstan {
 namespace {
 
 constexpr uint64_t kPlaces = 64;
-// Bytes of text that are read, in all places together.
+// How many bytes of text are read, in all places together.
 constexpr uint64_t kMostBytes = uint64_t{512} << 10;
-// Records of other data that are read, in all places together.
+// How many records of other data are read, in all places together.
 constexpr uint64_t kMostRecords = 10000;
-// Bytes of images that are read, in all places together,
+// How many bytes of images are read, in all places together.
 constexpr uint64_t kMostImageBytesRead = uint64_t{32} << 20;
-constexpr uint64_t kMostImages = 1024;  // and images of compressed files.
+constexpr uint64_t kMostImages = 1024;  // How many images of compressed files are read.
 constexpr uint64_t kFewestPairs = 200;
-// Below this likeness nobody is warned: logs that lie in the order of time have a little of it,
-// which does no harm.
+// Below this likeness there is no warning: logs in the order of time have a little of it, which
+// does no harm.
 constexpr double kWorthTelling = 0.25;
 
 void MeasureClasses(std::span<const std::vector<float>> places, LabelOrder& order) {
@@ -74,8 +74,8 @@ void MeasureNumbers(std::span<const std::vector<float>> places, LabelOrder& orde
   if (variance > 0) order.likeness = covariance / variance;
 }
 
-// Returns the ranges in which to look at labels, in the order in which a file is read. `anywhere`:
-// ranges of records, too, can be read from wherever they begin.
+// Returns the ranges in which to read labels, in the order in which a file is read. `anywhere`:
+// ranges of records, too, can be read from where they begin.
 std::vector<v1::Task> PlacesToLookAt(const TaskMix& mix, bool anywhere) {
   std::vector<v1::Task> places;
   for (uint32_t i = 0; i < mix.size() && places.size() < kPlaces; ++i) {

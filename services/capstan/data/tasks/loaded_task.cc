@@ -19,7 +19,7 @@ void AppendRange(const std::vector<T>& values, size_t from, size_t to, std::vect
              values.begin() + static_cast<ptrdiff_t>(to));
 }
 
-// The same for keys, which `packed` holds if it is set.
+// The same for keys, which are in `packed` if it is set.
 void AppendKeys(const std::vector<uint64_t>& plain, const std::optional<DictionaryKeys>& packed,
                 size_t from, size_t to, std::vector<uint64_t>& all) {
   if (packed) {
@@ -29,8 +29,8 @@ void AppendKeys(const std::vector<uint64_t>& plain, const std::optional<Dictiona
   }
 }
 
-// Returns how many keys each record has, if all have as many; otherwise 1. The keys of a record of
-// a file with columns are those of its columns, in their order.
+// Returns how many keys each record has, if all have the same number; otherwise 1. The keys of a
+// record of a file with columns are those of its columns, in their order.
 size_t ColumnsOf(const std::vector<uint32_t>& offsets) {
   if (offsets.size() < 2 || offsets[1] == 0) return 1;
   for (size_t i = 1; i < offsets.size(); ++i) {

@@ -21,7 +21,7 @@
 namespace capstan {
 namespace {
 
-// Adds the values of the text lines it is given to the moments. Thread-compatible.
+// Adds the values of the text lines that are passed to it to the moments. Thread-compatible.
 class Measurer {
  public:
   explicit Measurer(const v1::DataSpec& data)
@@ -69,7 +69,7 @@ class Measurer {
   CellScanner cells_;
   const bool pairs_;  // libsvm, libfm.
   ColumnMoments moments_;
-  // The values of one line, each with the moments that it is added to.
+  // The values of one line, each with the moments to which it is added.
   std::vector<std::pair<Moments*, float>> values_;
 };
 
@@ -89,14 +89,14 @@ void Tell(const ColumnMoments& moments, v1::DataSpec& data) {
 }
 
 // The lines to measure in a file: from the first that begins at or after `begin`, until `bytes`
-// bytes are read.
+// bytes were read.
 struct Part {
   std::string file;
   uint64_t begin = 0;
   uint64_t bytes = std::numeric_limits<uint64_t>::max();
 };
 
-// Returns the parts of the files to measure: all files whole, or ranges of them.
+// Returns the parts of the files to measure: all files completely, or ranges of them.
 std::vector<Part> PartsOf(const std::vector<FileInfo>& files, uint64_t measured_bytes) {
   uint64_t total = 0;
   for (const FileInfo& file : files) total += file.bytes;
@@ -108,7 +108,7 @@ std::vector<Part> PartsOf(const std::vector<FileInfo>& files, uint64_t measured_
   const uint64_t ranges = std::max<uint64_t>(measured_bytes / kMeasuredRange, 2);
   const uint64_t length = measured_bytes / ranges;
   size_t file = 0;
-  uint64_t before = 0;  // Bytes of the files before it.
+  uint64_t before = 0;  // Total bytes of the files before it.
   for (uint64_t i = 0; i < ranges; ++i) {
     const auto at = static_cast<uint64_t>(static_cast<double>(total - length) *
                                           static_cast<double>(i) / static_cast<double>(ranges - 1));
@@ -120,8 +120,7 @@ std::vector<Part> PartsOf(const std::vector<FileInfo>& files, uint64_t measured_
   return parts;
 }
 
-// Replaces the parts of a compressed file by one that begins at its front, where such a file must
-// be read.
+// Replaces the parts of a compressed file by one at its beginning, where such a file must be read.
 absl::StatusOr<std::vector<Part>> Readable(const Source& source, std::vector<Part> parts) {
   std::vector<Part> readable;
   Compression compression = Compression::kNone;

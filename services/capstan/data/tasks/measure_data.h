@@ -1,5 +1,5 @@
-// Means and deviations of what a job standardizes: columns with `transform: standard`, and the
-// label.
+// Computes the means and deviations for what a job standardizes: columns with `transform:
+// standard`, and the label.
 #ifndef CAPSTAN_DATA_TASKS_MEASURE_DATA_H_
 #define CAPSTAN_DATA_TASKS_MEASURE_DATA_H_
 
@@ -11,20 +11,20 @@
 
 namespace capstan {
 
-// Training data of at most kMeasuredBytes stored bytes are measured whole. Of larger data, ranges
-// of kMeasuredRange bytes are measured, which lie evenly from the first byte to the last and have
-// kMeasuredBytes together. A compressed file can only be read from its front, so as many of its
-// bytes as its ranges would hold are read there.
+// Training data of at most kMeasuredBytes stored bytes are measured completely. In larger data,
+// ranges of kMeasuredRange bytes are measured, which are evenly distributed and have kMeasuredBytes
+// in total. A compressed file can only be read from its beginning, so the bytes of its ranges are
+// read there.
 inline constexpr uint64_t kMeasuredBytes = uint64_t{256} << 20;
 inline constexpr uint64_t kMeasuredRange = uint64_t{1} << 20;
 
-// Returns whether `data` standardizes something whose mean and deviation are not known yet.
+// Returns true if `data` standardizes something whose mean and deviation are not known yet.
 bool LacksMeasures(const v1::DataSpec& data);
 
 // Fills in the means and deviations that are not known, by one pass over the training data. A
-// deviation is divided by the number of values (not by one less), and 1 where all values are equal.
-// Empty cells and bad records do not count. The same files give the same numbers, bit for bit.
-// REQUIRES: DeriveDataSpec has filled in `data`.
+// deviation is divided by the number of values (not by one less), and is 1 if all values are equal.
+// Empty cells and bad records do not count. The same files give bit-equal results. REQUIRES:
+// DeriveDataSpec has filled in `data`.
 absl::Status MeasureData(const Source& source, v1::DataSpec& data,
                          uint64_t measured_bytes = kMeasuredBytes);
 

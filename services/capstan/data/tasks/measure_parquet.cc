@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kRowsAtOnce = 1 << 16;
 constexpr uint64_t kRanges = 256;
 
-// Returns the names of the label's and the numeric columns by column; empty where the schema only
+// Returns the names of the label's and the numeric columns by column; empty if the schema only
 // numbers a column.
 std::map<uint32_t, std::string> NamesOf(const v1::DataSpec& data) {
   std::map<uint32_t, std::string> names = {{data.label_column(), data.label_name()}};

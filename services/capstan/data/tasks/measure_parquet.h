@@ -12,9 +12,9 @@
 
 namespace capstan {
 
-// Adds the values of `files` to `moments`: of all rows, or, where the files have more than
-// `measured_bytes` stored bytes, of ranges of rows that lie evenly over the files and take about
-// `measured_bytes` of them.
+// Adds the values of `files` to `moments`: of all rows or, if the files have more than
+// `measured_bytes` stored bytes, of ranges of rows that are evenly distributed over the files and
+// take about `measured_bytes`.
 absl::Status MeasureParquet(const Source& source, const v1::DataSpec& data,
                             const std::vector<FileInfo>& files, uint64_t measured_bytes,
                             ColumnMoments& moments);

@@ -1,4 +1,4 @@
-// Means and deviations of columns.
+// Computes means and deviations of columns.
 #ifndef CAPSTAN_DATA_TASKS_MOMENTS_H_
 #define CAPSTAN_DATA_TASKS_MOMENTS_H_
 
@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// Welford's sums: exact enough for any number of values far from zero.
+// Welford's algorithm, which is accurate even for many values that are far from zero.
 class Moments {
  public:
   void Add(double value) {

@@ -32,7 +32,7 @@ constexpr size_t kNamedTexts = 5;
 // The most lines of the first file that are read to find enough labels.
 constexpr uint64_t kMostLines = 100000;
 
-// Returns the text of a line's label; empty: the line has none.
+// Returns the text of a line's label; empty if the line has none.
 std::string LabelOf(std::string_view line, uint32_t column, CellScanner& scanner) {
   scanner.Begin(line);
   std::string_view cell;
@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<std::string>> ParquetLabelTexts(const Source& source,
   return parquet::FirstTexts(source, file, places.front(), kMostLines, kNamedTexts);
 }
 
-// Returns the first different texts of the label at this place, in the order of the file.
+// Returns the first distinct texts of the label with this index, in the order of the file.
 absl::StatusOr<std::vector<std::string>> LabelTexts(const Source& source, const v1::DataSpec& data,
                                                     const std::string& file, size_t label) {
   if (data.format() == v1::DATA_FORMAT_PARQUET) return ParquetLabelTexts(source, data, file, label);
@@ -101,7 +101,7 @@ absl::StatusOr<std::string> NonePositive(const Source& source, const v1::DataSpe
   return what;
 }
 
-// Returns the warning about the label at this place; empty: there is none.
+// Returns the warning about the label with this index; empty if there is none.
 absl::StatusOr<std::string> WarningOf(const Source& source, const v1::DataSpec& data,
                                       const LabelOrder& order, const TaskMix& mix, size_t label) {
   const bool texts = !data.positive_labels().empty() && order.only == 0.0F;

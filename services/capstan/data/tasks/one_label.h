@@ -1,5 +1,4 @@
-// Tells whether all records have the same label, which happens when data.schema.positive is
-// misspelt.
+// Detects that all records have the same label, which happens if data.schema.positive is misspelt.
 #ifndef CAPSTAN_DATA_TASKS_ONE_LABEL_H_
 #define CAPSTAN_DATA_TASKS_ONE_LABEL_H_
 
@@ -14,10 +13,10 @@
 
 namespace capstan {
 
-// Returns a sentence that warns a person of labels that are the same in all records; empty: no
-// label is. `orders` is the result of SampleLabelOrders; where there are several labels, the ones
-// concerned are named. If data.schema.positive names no text that occurs, texts that do occur in
-// the first training file are named. Errors as of TaskReader::Read.
+// Returns a warning of labels that are the same in all records, a sentence for people; empty if
+// there is no such label. `orders` is the result of SampleLabelOrders; if there are several labels,
+// the affected ones are named. If data.schema.positive names no text that occurs, texts that do
+// occur in the first training file are named. Errors as for TaskReader::Read.
 absl::StatusOr<std::string> OneLabelWarning(const Source& source, const v1::DataSpec& data,
                                             std::span<const LabelOrder> orders, const TaskMix& mix);
 

@@ -1,4 +1,4 @@
-// Opens the ranges of a task before their turn comes.
+// Opens the ranges of a task ahead of their use.
 #ifndef CAPSTAN_DATA_TASKS_OPEN_AHEAD_H_
 #define CAPSTAN_DATA_TASKS_OPEN_AHEAD_H_
 
@@ -14,10 +14,9 @@
 namespace capstan {
 
 // The streams of a task's ranges of bytes, in their order. While one of them is read the next
-// kMostAhead are open, so that an object store, which begins to send when a stream is opened, is
-// waited for once, and not once for each range. Ranges of records are passed over: a file that can
-// be read only from its front stays open between them, with whoever reads it.
-// Thread-compatible.
+// kMostAhead are open, so that an object store, which begins to send when a stream is opened,
+// causes one wait, and not one per range. Ranges of records are skipped: a file that can be read
+// only from its beginning is kept open between them by its reader. Thread-compatible.
 class OpenAhead {
  public:
   static constexpr size_t kMostAhead = 4;
@@ -25,8 +24,8 @@ class OpenAhead {
   // `source` must outlive this object.
   OpenAhead(const Source& source, const std::vector<v1::Task>& ranges);
 
-  // Where the stream of a range begins: one byte before the range, so that its reader sees whether
-  // a record begins exactly there.
+  // Returns where the stream of a range begins: one byte before the range, so that its reader sees
+  // whether a record begins exactly there.
   static uint64_t FirstByte(const v1::Task& range) {
     return range.begin() > 0 ? range.begin() - 1 : 0;
   }
@@ -37,7 +36,7 @@ class OpenAhead {
 
  private:
   const Source& source_;
-  std::deque<v1::Task> closed_;  // Ranges whose streams have not been opened yet.
+  std::deque<v1::Task> closed_;  // Ranges whose streams were not opened yet.
   std::deque<absl::StatusOr<std::unique_ptr<ByteStream>>> open_;
 };
 

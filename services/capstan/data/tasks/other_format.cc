@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// Returns whether text begins with UTF-16's byte order mark, and has its zeros.
+// Returns true if text begins with UTF-16's byte order mark, and has zero bytes as in UTF-16.
 bool IsUtf16(std::string_view line) {
   return (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF")) &&
          line.find('\0') != std::string_view::npos;

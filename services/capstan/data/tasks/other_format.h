@@ -1,4 +1,4 @@
-// Recognizes files that are of another format than the job says.
+// Recognizes files of another format than the one in the job.
 #ifndef CAPSTAN_DATA_TASKS_OTHER_FORMAT_H_
 #define CAPSTAN_DATA_TASKS_OTHER_FORMAT_H_
 
@@ -11,13 +11,13 @@
 
 namespace capstan {
 
-// Checks the first line of a file that should be csv or tsv. INVALID_ARGUMENT: it is UTF-16, or one
-// cell that looks like another known format, which the message names.
+// Checks the first line of a file that should be csv or tsv. INVALID_ARGUMENT: it is UTF-16, or a
+// single cell that looks like another known format, which the message names.
 absl::Status CheckFirstLine(const std::string& path, std::string_view line, v1::DataFormat format);
 
-// Explains why no record of a file could be understood: reads its first line and returns the error
-// of CheckFirstLine, or that the file has no line ends but CR, or `otherwise` if the format is not
-// csv or tsv or the line looks right.
+// Explains why no record of a file could be parsed: reads its first line and returns the error of
+// CheckFirstLine, or that the file has no line ends but CR, or `otherwise` if the format is not csv
+// or tsv or the line looks right.
 absl::Status WhyNotUnderstood(const Source& source, const std::string& path, v1::DataFormat format,
                               absl::Status otherwise);
 

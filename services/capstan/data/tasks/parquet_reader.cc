@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-// Stored bytes of the footers that are kept.
+// The limit of the total size of the footers that are kept.
 constexpr uint64_t kMostKnownBytes = uint64_t{16} << 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The records of a range of a Parquet file.
+// Reads the records of a range of a Parquet file.
 #ifndef CAPSTAN_DATA_TASKS_PARQUET_READER_H_
 #define CAPSTAN_DATA_TASKS_PARQUET_READER_H_
 
@@ -19,7 +19,7 @@
 
 namespace capstan {
 
-// Keeps the parsed footers of files, as a task may be made of pieces of many files.
+// Keeps the parsed footers of files, as a task may consist of pieces of many files.
 // Thread-compatible.
 class ParquetReader {
  public:
@@ -32,7 +32,7 @@ class ParquetReader {
  private:
   struct KnownFile {
     parquet::ParquetFile file;
-    std::vector<uint32_t> places;  // Places of the wanted columns in the file.
+    std::vector<uint32_t> places;  // The indexes of the wanted columns in the file.
   };
 
   absl::StatusOr<const KnownFile*> Know(const std::string& path);
@@ -43,7 +43,7 @@ class ParquetReader {
   const LabelRule labels_;
   const std::vector<parquet::WantedColumn> wanted_;
   std::map<std::string, KnownFile> known_;
-  uint64_t known_bytes_ = 0;  // Bytes of the footers that are kept.
+  uint64_t known_bytes_ = 0;  // The total size of the footers that are kept.
 };
 
 }  // namespace capstan

@@ -15,11 +15,11 @@
 namespace capstan {
 
 struct EvalTasks {
-  TaskRanges ranges;  // The ranges of one set after another; empty: nothing is held out.
-  std::vector<uint32_t> ends = {};  // For each set the index one past its last range.
+  TaskRanges ranges;  // The ranges of one set after another; empty if nothing is held out.
+  std::vector<uint32_t> ends = {};  // For each set, the index after its last range.
 };
 
-// Plans each evaluation set by itself, as PlanTasks (tasks.h) plans the split kEval. Errors as of
+// Plans each evaluation set separately, as PlanTasks (tasks.h) plans the split kEval. Errors as for
 // PlanTasks.
 absl::StatusOr<EvalTasks> PlanEvalSets(const Source& source, const v1::DataSpec& data,
                                        PlanOptions options);

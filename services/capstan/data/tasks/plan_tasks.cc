@@ -19,15 +19,16 @@ namespace {
 constexpr double kEstimateMargin = 1.5;
 constexpr uint64_t kMostRanges = uint64_t{1} << 26;
 
-// Returns the records of a range, where the split has `total` records: whole batches, at least one.
+// Returns the number of records of a range, for a split of `total` records: whole batches, at least
+// one.
 uint64_t RangeRecords(const v1::DataSpec& data, uint64_t total, uint64_t batch) {
   const uint64_t wished = TaskRecords(data, total);
   if (data.task_records() > 0) return wished;
   return std::max(wished / batch, uint64_t{1}) * batch;
 }
 
-// Returns the bytes of a range of text, where the split has `total` bytes and a record takes
-// `record_bytes`: at least a batch.
+// Returns the size in bytes of a range of text, for a split of `total` bytes with `record_bytes`
+// per record: at least a batch.
 uint64_t RangeBytes(const v1::DataSpec& data, uint64_t total, double record_bytes, uint64_t batch) {
   const uint64_t wished = TaskBytes(data, total);
   if (data.task_bytes() > 0) return wished;
@@ -82,11 +83,11 @@ void CutRange(const Extent& extent, uint64_t begin, uint64_t end, uint64_t size,
   run.set_records(run.ranges() == 1 ? end - begin : end);
 }
 
-// Neighbouring row groups that fit into a task together make one range, and a row group that does
-// not fit is cut. So a task has to skip rows before its own in one row group at the most.
+// Neighbouring row groups that together fit into a task make one range, and a row group that does
+// not fit is cut. So a task has to skip rows before its own in at most one row group.
 void CutGroups(const Extent& extent, uint64_t size, std::vector<v1::TaskRun>& runs) {
   uint64_t begin = 0;
-  uint64_t end = 0;  // The end of the row groups from `begin` on that make one task.
+  uint64_t end = 0;  // The end of the row groups, beginning at `begin`, of one task.
   for (const uint64_t group_end : extent.group_ends) {
     if (group_end - begin > size) {
       CutRange(extent, begin, end, size, runs);

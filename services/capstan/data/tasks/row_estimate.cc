@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t kRecordsLookedAt = 200'000;
 
-// Adds the rows that the batch asks for. A key in the table of one feature is a different row from
-// the same key in another table, so keys of data.features are mixed with the table's name.
+// Adds the rows that the batch needs. A key in the table of one feature is a different row from the
+// same key in another table, so keys of data.features are mixed with the table's name.
 void AddRows(const Batch& batch, const v1::JobSpec& job, absl::flat_hash_set<uint64_t>& rows) {
   rows.insert(batch.keys.begin(), batch.keys.end());
   for (size_t i = 0; i < batch.features.size(); ++i) {
@@ -55,7 +55,7 @@ RowCount CountRows(const LoadedTask& task, const v1::JobSpec& job) {
 
 uint64_t ExpectedRows(const RowCount& count, uint64_t records) {
   if (count.records == 0 || records <= count.records) return count.rows;
-  // A single batch does not tell how the number grows, so all further keys are taken for new.
+  // A single batch does not show how the number grows, so all further keys are assumed to be new.
   const double growth =
       count.rows_of_half == 0
           ? 1
@@ -75,7 +75,7 @@ RowEstimate EstimateRows(const v1::JobSpec& job, const Source& source, const Tas
       reader.Read({.task = train.TaskAt(0), .packed = true});
   if (!first.ok()) return {};
   const uint64_t expected = train.expected_records();
-  // Where the records are not counted, all tasks are taken to be as large as the first.
+  // If the records are not counted, all tasks are assumed to be as large as the first.
   const uint64_t records = expected > 0 ? expected : (*first)->examples() * train.size();
   const RowCount count = CountRows(**first, job);
   return {.rows = ExpectedRows(count, records),

@@ -65,7 +65,7 @@ absl::Status SampleReader::Seek(const v1::Task& task) {
   return absl::OkStatus();
 }
 
-// Replaces sample_ with the next one of the open file. Returns false if there is none.
+// Replaces sample_ by the next one of the open file. Returns false if there is none.
 absl::StatusOr<bool> SampleReader::NextNumbered() {
   if (const std::optional<uint64_t> begin = open_.samples->next_begin()) {
     restarts_.Mark(open_.next, *begin);

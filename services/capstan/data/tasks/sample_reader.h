@@ -1,4 +1,4 @@
-// The records of a range of a tar or a TFRecord file.
+// Reads the records of a range of a tar or a TFRecord file.
 #ifndef CAPSTAN_DATA_TASKS_SAMPLE_READER_H_
 #define CAPSTAN_DATA_TASKS_SAMPLE_READER_H_
 
@@ -24,12 +24,12 @@ class SampleReader {
   // `options`, `source` and `intake` must outlive this object.
   SampleReader(const ReaderOptions& options, const Source& source, ImageIntake& intake);
 
-  // Appends the records of `range`. A range of bytes takes its stream from `streams`, which must
-  // give the one of this range next.
+  // Appends the records of `range`. A range of bytes takes its stream from `streams`, whose next
+  // stream must be that of this range.
   absl::Status Read(const v1::Task& range, OpenAhead& streams, Batch& records, TaskImages& images);
 
  private:
-  // The samples of a file in order of their numbers; kept open between tasks.
+  // The samples of a file in the order of their numbers; kept open between tasks.
   struct Numbered {
     std::string file;
     uint64_t next = 0;

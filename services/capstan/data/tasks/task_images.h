@@ -1,5 +1,5 @@
-// Keeps the images of a task encoded and decodes them when a batch is cut, which takes about a
-// hundredth of the memory of decoded ones.
+// Keeps the images of a task encoded and decodes them when a batch is built: encoded images take
+// about a hundredth of the memory of decoded ones.
 #ifndef CAPSTAN_DATA_TASKS_TASK_IMAGES_H_
 #define CAPSTAN_DATA_TASKS_TASK_IMAGES_H_
 
@@ -17,23 +17,24 @@ namespace capstan {
 
 ImageShape ShapeOfImages(const v1::DataSpec& data);
 
-// What random crops and mirrors depend on, beside the record's place in the task.
+// What random crops and mirrors depend on, in addition to the record's index in the task.
 struct ImageDraws {
   bool training = false;  // False: images are neither cropped nor mirrored at random.
   uint64_t seed = 0;
-  uint64_t stream = 0;  // Names the task and its epoch.
+  uint64_t stream = 0;  // Identifies the task and its epoch.
 };
 
 // Thread-compatible.
 class TaskImages {
  public:
-  // The most encoded bytes of a task; Add refuses more with RESOURCE_EXHAUSTED.
+  // The largest total size of the encoded images of a task; Add refuses more with
+  // RESOURCE_EXHAUSTED.
   static constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
   // REQUIRES: DeriveDataSpec has filled in `data`.
   TaskImages(const v1::DataSpec& data, const ImageDraws& draws);
 
-  // Adds the encoded image of the next record; `place` says where it lies, for messages.
+  // Adds the encoded image of the next record; `place` says where it is, for messages.
   absl::Status Add(std::string_view place, std::string_view encoded);
 
   size_t size() const { return entries_.size(); }
@@ -56,8 +57,8 @@ class TaskImages {
   };
 
  private:
-  // Where an image lies in `bytes_`: its place text begins where the entry before ends, the image
-  // follows at `image`, up to `end`.
+  // Where an image is in `bytes_`: the text of its place begins at the end of the previous entry,
+  // the image begins at `image` and ends at `end`.
   struct Entry {
     size_t image = 0;
     size_t end = 0;

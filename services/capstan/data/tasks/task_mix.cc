@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kMostLength = uint64_t{1} << 55;
 constexpr uint64_t kAssignStream = 0x7069'6563'6573'3031;  // "pieces01"
 
-constexpr uint32_t kBlock = 8;  // Ranges that are looked through one by one to find a piece.
+constexpr uint32_t kBlock = 8;  // How many ranges are searched linearly to find a piece.
 
 uint64_t LengthOf(const TaskRange& range) { return range.end - range.begin; }
 
@@ -29,14 +29,14 @@ bool IsKnown(const TaskRange& range) {
   return range.expected_records > 0 && range.begin < range.end && range.end <= kMostLength;
 }
 
-// Estimates how many of the range's records lie in its first `length` bytes or records. Of a range
-// by records that are all there, it is exactly so many: a rounded share could be one less.
+// Estimates how many of the range's records are in its first `length` bytes or records. For a
+// complete range by records the result is exact: a rounded share could be one less.
 uint64_t RecordsBefore(const TaskRange& range, uint64_t length) {
   const absl::uint128 records = absl::uint128(range.expected_records) * length / LengthOf(range);
   return absl::Uint128Low64(records);
 }
 
-// Returns whether a file must be read from its front to reach any of its records.
+// Returns true if a file must be read from its beginning to reach any of its records.
 bool IsReadFromFront(const v1::TaskRun& run, const v1::DataSpec& data) {
   return run.by_records() && data.format() != v1::DATA_FORMAT_SYNTHETIC &&
          data.format() != v1::DATA_FORMAT_FOLDER;
@@ -80,7 +80,7 @@ TaskMix::TaskMix(TaskRanges ranges, const v1::DataSpec& data, uint64_t seed)
 }
 
 std::vector<bool> TaskMix::ReadTooOften(const v1::DataSpec& data) const {
-  // Pieces of each file that can be read from its front alone.
+  // Pieces of each file that can only be read from its beginning.
   std::map<std::string, uint64_t> pieces;
   uint64_t all = 0;
   ranges_.Visit(0, [&](uint32_t, const TaskRange& range) {
@@ -99,8 +99,8 @@ std::vector<bool> TaskMix::ReadTooOften(const v1::DataSpec& data) const {
   return too_often;
 }
 
-// Returns how many pieces a range is cut into: as many as its length needs, but no piece without a
-// record.
+// Returns into how many pieces a range is cut: as many as its length requires, but no piece without
+// a record.
 uint64_t TaskMix::PiecesOf(const TaskRange& range) const {
   const uint64_t pieces = DivideUp(LengthOf(range) * parts_, task_.of(range));
   return std::min(pieces, range.expected_records);

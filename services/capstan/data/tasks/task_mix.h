@@ -1,4 +1,4 @@
-// Says which ranges of the data each task of an epoch reads.
+// Determines which ranges of the data each task of an epoch reads.
 #ifndef CAPSTAN_DATA_TASKS_TASK_MIX_H_
 #define CAPSTAN_DATA_TASKS_TASK_MIX_H_
 
@@ -12,22 +12,22 @@
 
 namespace capstan {
 
-// Makes tasks of the ranges into which PlanTasks has cut the training data.
+// Makes tasks from the ranges into which PlanTasks has cut the training data.
 //
-// Without shuffling, and with one piece a task, each range is a task. Otherwise every task is a
-// sample of all the data, in whatever order they lie: the ranges are cut again, into pieces of a
+// Without shuffling, and with one piece per task, each range is a task. Otherwise every task is a
+// sample of all the data, whatever their order: the ranges are cut again, into pieces of a
 // `data.pieces`-th of a task each; the pieces, in the order of the data, are divided into
-// `data.pieces` parts as long as each other; and in every epoch each task is assigned one piece of
-// each part. So a task is about as large as if it were one range. Files that are smaller than a
-// piece are a piece each.
+// `data.pieces` parts of equal length; and in every epoch each task is assigned one piece of each
+// part. So a task is about as large as one range. Files that are smaller than a piece are a piece
+// each.
 //
-// Two kinds of ranges stay whole and are a task each: ranges whose number of records is not known;
-// and ranges of a file that is read from its front (compressed files and idx; Parquet counts as
+// Two kinds of ranges are not cut and are a task each: ranges whose number of records is not known;
+// and ranges of a file that is read from its beginning (compressed files and idx; Parquet counts as
 // such, too), if reading all of its pieces would mean to read the file more than kMostPasses times
-// an epoch.
+// per epoch.
 //
-// A task is a pure function of (ranges, settings, seed, epoch, index), so asking again gives the
-// same. Takes about a byte of memory for each range. Immutable.
+// A task is a pure function of (ranges, settings, seed, epoch, index), so repeated calls return the
+// same. Takes about a byte of memory per range. Immutable.
 class TaskMix {
  public:
   static constexpr uint64_t kMostPasses = 16;
@@ -36,23 +36,23 @@ class TaskMix {
 
   const TaskRanges& ranges() const { return ranges_; }
 
-  uint32_t size() const;  // The number of tasks of an epoch.
+  uint32_t size() const;  // How many tasks an epoch has.
 
-  // Returns task `index` of an epoch. Its pieces are in the order of the data. A task that is one
-  // range has that range in its own fields, and no pieces. REQUIRES: index < size().
+  // Returns task `index` of an epoch. Its pieces are in the order of the data. A task that is a
+  // single range has that range in its own fields, and no pieces. REQUIRES: index < size().
   v1::Task TaskAt(uint32_t epoch, uint32_t index) const;
 
-  // Returns the expected_records of TaskAt(epoch, index) without making the task.
+  // Returns the expected_records of TaskAt(epoch, index) without building the task.
   uint64_t ExpectedRecords(uint32_t epoch, uint32_t index) const;
 
-  // Returns the range that task `index` consists of in every epoch. Nothing: the task is made of
+  // Returns the range of which task `index` consists in every epoch. nullopt: the task consists of
   // pieces, whose numbers of records are known. REQUIRES: index < size().
   std::optional<TaskRange> WholeRange(uint32_t index) const;
 
-  // True: tasks are made of pieces, except ranges that stay whole.
+  // True if tasks consist of pieces, except for ranges that are not cut.
   bool mixes() const { return parts_ > 1; }
 
-  // Records of all tasks that are made of pieces.
+  // The total number of records of the tasks that consist of pieces.
   uint64_t mixed_records() const { return mixed_records_; }
 
   // Returns a hash of everything that the tasks depend on except the seed.
@@ -74,23 +74,25 @@ class TaskMix {
   static Sizes TaskSizes(const TaskRanges& ranges, const v1::DataSpec& data);
   uint64_t PiecesOf(const TaskRange& range) const;
   bool StaysWhole(const TaskRange& range) const;
-  // Returns for each run whether its ranges would be read too often as pieces; see kMostPasses.
+  // Returns for each run whether its ranges would be read too often in pieces; see kMostPasses.
   std::vector<bool> ReadTooOften(const v1::DataSpec& data) const;
   Piece PieceAt(uint64_t number) const;
   std::vector<Piece> PiecesOfTask(uint32_t epoch, uint32_t index) const;
 
   TaskRanges ranges_;
   uint64_t seed_;
-  uint64_t parts_;                   // 1: every range is a task.
-  Sizes task_;                       // The most bytes, or records, of a range that is one task.
-  std::vector<bool> too_often_;      // For each run whether its ranges stay whole for that reason.
-  uint32_t mixed_tasks_ = 0;         // Tasks made of pieces come first,
-  std::vector<uint32_t> whole_;      // then these ranges; all of them where parts_ is 1.
-  std::vector<uint64_t> pieces_to_;  // Pieces up to the end of each kBlock ranges.
+  uint64_t parts_;               // 1 if every range is a task.
+  Sizes task_;                   // The most bytes, or records, of a range that is one task.
+  std::vector<bool> too_often_;  // For each run: its ranges are not cut for that reason.
+  uint32_t mixed_tasks_ = 0;     // Tasks made of pieces have the first numbers;
+  std::vector<uint32_t> whole_;  // then come these ranges: all of them if parts_ is 1.
+  std::vector<uint64_t>
+      pieces_to_;  // How many pieces there are up to the end of each kBlock ranges.
   uint64_t mixed_records_ = 0;
 };
 
-// The ranges of a task, in the order in which they are read: its pieces, or itself.
+// Returns the ranges of a task, in the order in which they are read: its pieces, or the task
+// itself.
 std::vector<v1::Task> RangesOf(const v1::Task& task);
 
 }  // namespace capstan

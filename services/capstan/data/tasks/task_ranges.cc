@@ -10,7 +10,7 @@
 namespace capstan {
 namespace {
 
-// Returns where range `number` of the run begins; for the number one past the last range, where the
+// Returns where range `number` of the run begins; for the number after the last range, where the
 // run ends.
 uint64_t BeginOf(const v1::TaskRun& run, uint64_t number) {
   if (number == run.ranges()) return run.end();
@@ -19,7 +19,7 @@ uint64_t BeginOf(const v1::TaskRun& run, uint64_t number) {
   return run.begin() + number * (length / run.ranges()) + std::min(number, length % run.ranges());
 }
 
-// Returns how many records of the run are expected to begin before `place`.
+// Returns the expected number of records of the run that begin before `place`.
 uint64_t RecordsBefore(const v1::TaskRun& run, uint64_t place) {
   if (run.by_records()) return std::min(place, run.records());
   if (run.record_bytes() <= 0) return 0;

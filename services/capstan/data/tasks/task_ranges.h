@@ -30,27 +30,27 @@ struct TaskRange {
   v1::Task ToTask(uint32_t index) const;
 };
 
-// Immutable. Copies share their contents, which for 100,000 files take a dozen megabytes.
+// Immutable. Copies share their content, which for 100,000 files takes a dozen megabytes.
 class TaskRanges {
  public:
   TaskRanges() : TaskRanges(std::vector<v1::TaskRun>()) {}
   explicit TaskRanges(std::vector<v1::TaskRun> runs, uint64_t listing = 0);
-  // Makes a run of each of `ranges`. Not explicit, as a list of ranges means the same. REQUIRES:
-  // none of them is made of pieces.
+  // Makes a run of each of `ranges`. Implicit, because a list of ranges has the same meaning.
+  // REQUIRES: none of them consists of pieces.
   TaskRanges(const std::vector<v1::Task>& ranges);
 
-  // A copy is as cheap as a move, which would leave nothing behind.
+  // A copy is as cheap as a move, which would leave nothing in the original.
   TaskRanges(const TaskRanges&) = default;
   TaskRanges& operator=(const TaskRanges&) = default;
 
-  // Reads the ranges that a job has stored, in the present or an earlier format.
+  // Reads the ranges stored with a job, in the present or an earlier format.
   explicit TaskRanges(const v1::TrainTasks& stored, uint64_t listing = 0);
 
   uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::span<const v1::TaskRun> runs() const { return held_->runs; }
 
-  // A hash of the names and lengths of the files of which the ranges were made. 0: not known, or
+  // A hash of the names and lengths of the files from which the ranges were made. 0: not known, or
   // the ranges were not made from a listing of files.
   uint64_t listing() const { return held_->listing; }
 
@@ -59,7 +59,8 @@ class TaskRanges {
   v1::Task TaskAt(uint32_t index) const { return (*this)[index].ToTask(index); }
   std::vector<v1::Task> Tasks() const;
 
-  // Calls `visit` with each range in order, from range `from` on, until `visit` returns false.
+  // Calls `visit` with each range in order, beginning with range `from`, until `visit` returns
+  // false.
   void Visit(uint32_t from, absl::FunctionRef<bool(uint32_t index, const TaskRange&)> visit) const;
 
   // Returns the sum of the expected records of all ranges.
@@ -68,7 +69,7 @@ class TaskRanges {
  private:
   struct Held {
     std::vector<v1::TaskRun> runs;
-    std::vector<uint32_t> until;  // Ranges up to the end of each run.
+    std::vector<uint32_t> until;  // How many ranges there are up to the end of each run.
     uint64_t listing = 0;
   };
 

@@ -28,7 +28,7 @@ namespace {
 constexpr uint64_t kMostReserved = uint64_t{1} << 24;
 constexpr uint64_t kMostKeys = uint64_t{1} << 31;
 constexpr uint64_t kShuffleSeedSalt =
-    0x5348'5546'464C'4531;  // Apart from the other uses of the seed.
+    0x5348'5546'464C'4531;  // Distinct from the other uses of the seed.
 
 std::vector<uint32_t> ShuffledOrder(uint32_t size, uint64_t seed, uint64_t stream) {
   std::vector<uint32_t> order(size);
@@ -42,8 +42,8 @@ std::vector<uint32_t> ShuffledOrder(uint32_t size, uint64_t seed, uint64_t strea
 }  // namespace
 
 ReaderOptions ReaderOptionsOf(const v1::JobSpec& job) {
-  // In a round each lane weighs by its examples, so a small last batch does no harm. Towers trained
-  // in rounds keep the plain cut, so that their results stay the same bit for bit.
+  // In a round the weight of each lane is its examples, so a small last batch does no harm. Data
+  // for rounds keep the plain cut, so that results stay bit-equal.
   const bool in_rounds = IsSync(job.dense_update()) || IsSync(job.sparse_update());
   return {.data = job.data(),
           .loss = job.model().loss(),
@@ -102,8 +102,8 @@ class TaskReader::Impl {
     return absl::OkStatus();
   }
 
-  // An eighth more than expected: a column that grows a little beyond its memory gets twice as
-  // much.
+  // Reserves an eighth more than expected: a column that grows a little beyond its memory would
+  // double it.
   void Reserve(uint64_t expected, Batch& records) const {
     expected += expected / 8;
     const uint64_t width = std::max({1u, options_.data.fields(), options_.data.dense_width()});
@@ -181,7 +181,7 @@ class TaskReader::Impl {
   // The images of the task that is being read, if it has some.
   std::unique_ptr<TaskImages> images_;
   std::unique_ptr<ClickLog> click_log_;  // Built when first needed.
-  // Read when first needed; also owned by the tasks.
+  // Read when first needed; shared with the tasks.
   std::shared_ptr<const Candidates> candidates_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t kFewestTasks = 8;
 constexpr uint64_t kMostTaskBytes = uint64_t{8} << 20;  // Bytes of text.
 constexpr uint64_t kMostTaskRecords = uint64_t{1} << 16;
-constexpr uint64_t kMostTaskMemory = uint64_t{32} << 20;  // Bytes of records once they are parsed.
+constexpr uint64_t kMostTaskMemory = uint64_t{32} << 20;  // Bytes of records after parsing.
 
 uint64_t ShareOf(uint64_t total) { return (total + kFewestTasks - 1) / kFewestTasks; }
 

@@ -8,13 +8,14 @@
 
 namespace capstan {
 
-// Returns the bytes of a task of plain text, where the split has `total` bytes: data.task_bytes, or
-// if that is 0 a size that makes at least 8 tasks of at most 8 MiB.
+// Returns the size in bytes of a task of plain text, for a split of `total` bytes: data.task_bytes
+// or, if that is 0, a size with which there are at least 8 tasks of at most 8 MiB.
 uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total);
 
-// Returns the records of a task of data that is cut by records, where the split has `total`
-// records: data.task_records, or if that is 0 a number that makes at least 8 tasks, each of which
-// fits into 32 MiB once it is parsed, or is one record that does not. 0 only if `total` is 0.
+// Returns the number of records of a task of data that are cut by records, for a split of `total`
+// records: data.task_records or, if that is 0, a number with which there are at least 8 tasks, each
+// of which fits into 32 MiB after parsing, or is a single record that does not. 0 only if `total`
+// is 0.
 uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total);
 
 }  // namespace capstan

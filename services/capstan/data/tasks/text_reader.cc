@@ -42,7 +42,7 @@ absl::Status TextReader::ReadBytes(const v1::Task& task, std::unique_ptr<ByteStr
   if (task.begin() == 0) CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), lines));
   const uint64_t begin = lines.next_offset();
   std::optional<absl::StatusOr<std::optional<uint64_t>>> first;  // The number of the first line.
-  // The place of the present line among the lines of the task.
+  // The index of the present line among the lines of the task.
   uint64_t place = 0;
   const auto name = [&]() -> absl::StatusOr<LinePlace> {
     if (!first) first = numbers_.At(task.file(), begin);
@@ -90,7 +90,7 @@ absl::Status TextReader::Seek(const v1::Task& task) {
   return open_.lines->status();
 }
 
-// Sets `line` to the next line of the open file. Returns false at its end and upon an error.
+// Sets `line` to the next line of the open file. Returns false at its end and after an error.
 bool TextReader::NextNumbered(std::string_view& line) {
   restarts_.Mark(open_.next, open_.lines->next_offset());
   if (!open_.lines->Next(line)) return false;
@@ -98,7 +98,7 @@ bool TextReader::NextNumbered(std::string_view& line) {
   return true;
 }
 
-// Takes the line of names off the front, if the job says that there is one, and checks it.
+// Reads and checks the header line, if the job says that there is one.
 absl::Status TextReader::TakeHeader(const std::string& file, LineReader& lines) {
   std::string_view line;
   std::string error;

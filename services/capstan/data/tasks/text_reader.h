@@ -1,4 +1,4 @@
-// The records of a range of a text file.
+// Reads the records of a range of a text file.
 #ifndef CAPSTAN_DATA_TASKS_TEXT_READER_H_
 #define CAPSTAN_DATA_TASKS_TEXT_READER_H_
 
@@ -27,19 +27,19 @@ class TextReader {
   TextReader(const ReaderOptions& options, const Source& source, BadRecords& bad_records);
 
   // Appends the records of `range` to `records`. A range of bytes takes its stream from `streams`,
-  // which must give the one of this range next.
+  // whose next stream must be that of this range.
   absl::Status Read(const v1::Task& range, OpenAhead& streams, Batch& records);
 
  private:
-  // The lines of a file in order of their numbers; kept open between tasks.
+  // The lines of a file in the order of their numbers; kept open between tasks.
   struct Numbered {
     std::string file;
-    // The number of the record that comes next, from 0; the header is not counted.
+    // The number of the next record, from 0, not counting the header.
     uint64_t next = 0;
     std::unique_ptr<LineReader> lines;
   };
 
-  // Where a line stands: its number, or if the number is not known the byte at which it begins.
+  // Where a line is: its number or, if that is not known, the byte at which it begins.
   struct LinePlace {
     std::string file;
     std::optional<uint64_t> number;
@@ -51,7 +51,7 @@ class TextReader {
   absl::Status Seek(const v1::Task& task);
   bool NextNumbered(std::string_view& line);
   absl::Status TakeHeader(const std::string& file, LineReader& lines);
-  // Parses a line; `name` says where it stands, and is asked only for a bad one.
+  // Parses a line; `name` returns where it is, and is called only for a bad one.
   template <typename Name>
   absl::Status Take(const std::string& file, std::string_view line, Name name, Batch& records);
   absl::Status Reject(const LinePlace& place, const std::string& error);

@@ -1,8 +1,9 @@
-// The loops that the models spend their time in, compiled once for each instruction set. Plain
-// memory in and out: matrices are row-major, `stride` floats from one row to the next.
+// The loops in which the models spend their time, compiled once for each instruction set. Inputs
+// and outputs are plain memory: matrices are row-major, with `stride` floats from one row to the
+// next.
 //
-// All kernels allocate nothing, and add in an order that depends on sizes only, never on addresses,
-// so that the same input gives the same bits.
+// All kernels allocate nothing, and add in an order that depends only on sizes, never on addresses,
+// so that equal input gives bit-equal results.
 #ifndef CAPSTAN_MODEL_KERNELS_KERNELS_H_
 #define CAPSTAN_MODEL_KERNELS_KERNELS_H_
 
@@ -14,7 +15,7 @@ namespace capstan::kernels {
 // Scratch memory of a product: two packed operands.
 inline constexpr ptrdiff_t kScratchFloats = (640 + 1024) * 320 + 64;
 
-// Longest embedding of a factorization machine.
+// The longest supported embedding of a factorization machine.
 inline constexpr ptrdiff_t kMaxFmDim = 512;
 
 struct Operand {
@@ -23,8 +24,8 @@ struct Operand {
   bool transposed;
 };
 
-// c [rows x columns] += a [rows x depth] * b [depth x columns]; an operand that is `transposed`
-// lies in memory the other way round.
+// c [rows x columns] += a [rows x depth] * b [depth x columns]; an operand that is `transposed` is
+// stored transposed.
 struct Product {
   ptrdiff_t rows, columns, depth;
   Operand a, b;
@@ -34,13 +35,13 @@ struct Product {
 };
 
 // Embeddings of `examples` records with up to `fields` keys each, side by side in a row of
-// `features`. A field that a record lacks is 0, keys beyond `fields` are left out.
+// `features`. A field that a record lacks is 0, keys beyond `fields` are ignored.
 struct FieldRows {
   ptrdiff_t examples, fields, dim;
   const uint32_t* offsets;
   const uint32_t* index;
-  const float* values;  // nullptr: all 1.
-  // The rows of the distinct keys; for Scatter their gradients, which are added to.
+  const float* values;  // Null if all are 1.
+  // The rows of the distinct keys; for Scatter their gradients, to which it adds.
   const float* rows;
   ptrdiff_t row_stride;
   const float* features;
@@ -52,22 +53,23 @@ struct FmBatch {
   ptrdiff_t examples, dim;
   const uint32_t* offsets;
   const uint32_t* index;
-  const float* values;  // nullptr: all 1.
+  const float* values;  // Null if all are 1.
   const float* rows;
   ptrdiff_t row_stride;
   float* sums;  // [examples x dim]: written by FmForward, read by FmBackward.
 };
 
-// The bags of one feature: the keys of an example, whose rows become one vector, their sum or mean.
+// The bags of one feature: the rows of an example's keys are pooled into one vector, their sum or
+// mean.
 struct BagRows {
   ptrdiff_t examples, width;
   const uint32_t* offsets;
   const uint32_t* index;
-  const float* weights;  // By what each key's row is multiplied; nullptr: all 1.
-  bool mean;             // The sum is divided by that of the weights, and is 0 where that is 0.
-  const float* rows;  // The first column that is pooled of the distinct keys' rows. Only for Pool.
+  const float* weights;  // The factor of each key's row; null if all are 1.
+  bool mean;             // The sum is divided by that of the weights, and is 0 if that is 0.
+  const float* rows;     // The first pooled column of the distinct keys' rows. Only for Pool.
   ptrdiff_t row_stride;
-  const float* gradient;  // What the pooled vectors have. Only for Unpool.
+  const float* gradient;  // The gradients of the pooled vectors. Only for Unpool.
   ptrdiff_t pooled_stride;
 };
 
@@ -95,10 +97,10 @@ struct Kernels {
   void (*fm_forward)(const FmBatch& f, float* logits);
   // Adds to `row_gradients`, whose rows are `row_stride` apart.
   void (*fm_backward)(const FmBatch& f, const float* logit_gradient, float* row_gradients);
-  // Writes the vector of each example; zeros where it has no key.
+  // Writes the vector of each example; zeros if it has no key.
   void (*pool)(const BagRows& b, float* pooled);
-  // Adds to `row_gradients`, whose rows are `row_stride` apart, what the vectors' gradients are for
-  // the rows.
+  // Adds the gradients of the rows, derived from those of the vectors, to `row_gradients`, whose
+  // rows are `row_stride` apart.
   void (*unpool)(const BagRows& b, float* row_gradients);
 };
 
@@ -111,7 +113,7 @@ extern const Kernels kAvx512;
 // Returns the fastest kernels that this CPU can run.
 const Kernels& Best();
 
-// Returns the kernels of a name ("baseline", "avx2", "avx512"), or nullptr if the name is unknown
+// Returns the kernels with this name ("baseline", "avx2", "avx512"), or null if the name is unknown
 // or this CPU cannot run them.
 const Kernels* Find(const char* name);
 

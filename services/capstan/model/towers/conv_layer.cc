@@ -5,14 +5,14 @@
 namespace capstan {
 namespace {
 
-// A run of neighbours of a pixel that lie side by side in one row: `count` pixels from pixel `from`
-// on. The first of them is neighbour number `neighbour` (0 to 8, row by row).
+// Adjacent neighbours of a pixel in one row: `count` pixels beginning with pixel `from`. The first
+// of them is neighbour number `neighbour` (0 to 8, row by row).
 struct Run {
   int pixel, neighbour, from, count;
 };
 
 // Calls visit(run) for every pixel and each of the up to three rows around it. Neighbours outside
-// the image are left out.
+// the image are omitted.
 template <typename Visit>
 void ForEachRun(const ConvShape& shape, const Visit& visit) {
   for (int y = 0; y < shape.height; ++y) {
@@ -28,8 +28,8 @@ void ForEachRun(const ConvShape& shape, const Visit& visit) {
   }
 }
 
-// Calls visit(pooled, corner) for each pixel of the pooled image: its place, and the place of the
-// top left of the four pixels it is made of, both without the channel.
+// Calls visit(pooled, corner) for each pixel of the pooled image: its index, and the index of the
+// top left of the four pixels from which it is computed, both without the channel.
 template <typename Visit>
 void ForEachPool(const ConvShape& shape, const Visit& visit) {
   const int width = shape.width / 2;

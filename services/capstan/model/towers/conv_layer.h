@@ -1,5 +1,5 @@
-// 3x3 convolution with zero padding, ReLU, 2x2 max pooling (an odd last row or column is left out).
-// Images lie row by row, pixel by pixel, channels innermost.
+// 3x3 convolution with zero padding, ReLU, 2x2 max pooling (an odd last row or column is omitted).
+// Images are stored row by row, pixel by pixel, channels innermost.
 #ifndef CAPSTAN_MODEL_TOWERS_CONV_LAYER_H_
 #define CAPSTAN_MODEL_TOWERS_CONV_LAYER_H_
 
@@ -18,7 +18,7 @@ struct ConvShape {
 };
 
 // Parameters: kernel [9 * channels_in x channels_out], the nine neighbours row by row, then the
-// bias [channels_out]. Thread-compatible; remembers which pixel each maximum came from.
+// bias [channels_out]. Thread-compatible; remembers from which pixel each maximum came.
 class ConvLayer {
  public:
   explicit ConvLayer(const ConvShape& shape) : shape_(shape) {}
@@ -37,7 +37,7 @@ class ConvLayer {
     ConstMatrix input, pooled, pooled_gradient;
     std::span<const float> parameters;
     std::span<float> parameter_gradients;  // Written.
-    Matrix input_gradient;                 // Added to; no columns: this gradient is not computed.
+    Matrix input_gradient;                 // Added to; if it has no columns, it is not computed.
     Gemm& gemm;
   };
   // REQUIRES: the last Forward had the same input.

@@ -47,7 +47,7 @@ class Cross : public Tower {
                 const TowerGradients& gradients) override {
     const ConstMatrix& x0 = input.features;
     float* const parameters = gradients.parameters.data();
-    // The gradient of the state above the present layer.
+    // The gradient of the state after the present layer.
     const Matrix dx = dx_.Shape(x0.rows(), width_);
     const Matrix dx0 = dx0_.Shape(x0.rows(), width_);
     const_cast<Matrix&>(dx0).setZero();

@@ -1,4 +1,4 @@
-// The towers that come with Capstan. Each is a file; tower.h says what they have in common.
+// The towers that are part of Capstan, a file each; tower.h is their interface.
 #ifndef CAPSTAN_MODEL_TOWERS_TOWERS_H_
 #define CAPSTAN_MODEL_TOWERS_TOWERS_H_
 
@@ -11,14 +11,14 @@ namespace capstan {
 
 using TowerResult = absl::StatusOr<std::unique_ptr<Tower>>;
 
-// One weight for each output, which is added to the output of every example.
+// One weight per output, which is added to the output of every example.
 TowerResult NewBias(const v1::TowerSpec& spec, const ModelShape& shape);
 
-// The weighted sum of the keys (`outputs` weights for each key) and of the dense input.
+// The weighted sum of the keys (`outputs` weights per key) and of the dense input.
 TowerResult NewLinear(const v1::TowerSpec& spec, const ModelShape& shape);
 
-// Factorization machine (Rendle 2010): all pairs of an example's keys, by the dot product of their
-// embeddings.
+// Factorization machine (Rendle 2010): the sum over all pairs of an example's keys of the dot
+// product of their embeddings.
 TowerResult NewFm(const v1::TowerSpec& spec, const ModelShape& shape);
 
 // Fully connected layers of the widths `spec.hidden` over the features, each followed by an
@@ -26,12 +26,12 @@ TowerResult NewFm(const v1::TowerSpec& spec, const ModelShape& shape);
 TowerResult NewMlp(const v1::TowerSpec& spec, const ModelShape& shape);
 
 // DCN-v2 (Wang et al. 2021): `spec.layers` times x = x0 * (x W + b) + x over the features, then a
-// linear layer to the outputs. Beside an mlp it is the paper's parallel form: a linear layer over
-// both side by side is the sum of one over each.
+// linear layer to the outputs. Together with an mlp it is the paper's parallel form: a linear layer
+// over both side by side is the sum of one over each.
 TowerResult NewCross(const v1::TowerSpec& spec, const ModelShape& shape);
 
 // DLRM (Naumov et al. 2019): the dot products of all pairs of embeddings, and of the dense input
-// brought to the same length by the bottom layers `spec.hidden`; then the top layers,
+// after the bottom layers `spec.hidden`, which bring it to the same length; then the top layers,
 // ModelSpec.hidden, over that and the products.
 TowerResult NewDot(const v1::TowerSpec& spec, const ModelShape& shape);
 

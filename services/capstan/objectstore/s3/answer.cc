@@ -38,7 +38,7 @@ bool IsOneOf(std::string_view code, std::initializer_list<std::string_view> code
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-// The keys or the token are not taken: their owner, or the token service, may have others by now.
+// The keys or the token are refused: their owner, or the token service, may have others by now.
 bool RefusesCredentials(std::string_view code) {
   return IsOneOf(code,
                  {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken",
@@ -46,7 +46,7 @@ bool RefusesCredentials(std::string_view code) {
                   "SignatureDoesNotMatch", "InvalidIdentityToken", "IDPRejectedClaim"});
 }
 
-// The store itself says that there is no such object. Whoever stands before a store, such as an
+// The store itself says that there is no such object. A proxy in front of a store, such as an
 // ingress that has lost its backend, answers 404 without such a code.
 bool IsAbsence(std::string_view code) {
   return IsOneOf(code, {"NoSuchKey", "NoSuchUpload", "NoSuchVersion", "NotFound"});
@@ -96,8 +96,8 @@ Remedy RemedyOf(int status, std::string_view code) {
   return passing ? Remedy::kRetry : Remedy::kNone;
 }
 
-// Returns a hint where a redirect leads. It is not followed, because it would carry the signature
-// to another server.
+// Returns a hint about the target of a redirect. It is not followed, because that would send the
+// signature to another server.
 std::string RedirectHint(const HttpResponse& response) {
   const std::string_view region = response.Header("x-amz-bucket-region");
   if (region.empty()) return "";
@@ -112,7 +112,7 @@ S3Failure ReadFailure(const HttpResponse& response, std::string_view what) {
   S3Failure failure;
   failure.remedy = RemedyOf(response.status, error.code);
   absl::StatusCode code = CodeOf(response.status, error.code);
-  // So also if an answer with status 200 holds the error, or if it is a refusal that passes.
+  // Also if a response with status 200 contains the error, or if it is a temporary refusal.
   if (failure.remedy == Remedy::kRetry && code == absl::StatusCode::kInvalidArgument) {
     code = absl::StatusCode::kUnavailable;
   }

@@ -1,4 +1,4 @@
-// What an error answer of S3 means: a status, and what could help against it.
+// Interprets error responses of S3: as a status, and what could help.
 #ifndef CAPSTAN_OBJECTSTORE_S3_ANSWER_H_
 #define CAPSTAN_OBJECTSTORE_S3_ANSWER_H_
 
@@ -13,19 +13,19 @@ namespace capstan {
 
 enum class Remedy {
   kNone,
-  kRetry,           // The server or the network is at fault: try again.
-  kNewCredentials,  // The credentials have expired, or have been replaced.
+  kRetry,           // The server or the network is at fault: retry.
+  kNewCredentials,  // The credentials have expired, or were replaced.
   kCorrectClock,    // The clocks of this machine and the server differ too much.
 };
 
 struct S3Failure {
   absl::Status status;
   Remedy remedy = Remedy::kNone;
-  absl::Duration retry_after = absl::ZeroDuration();  // As the server asks.
+  absl::Duration retry_after = absl::ZeroDuration();  // As requested by the server.
 };
 
-// Makes a status from an error answer, by its HTTP status and the <Error> in its body. The message
-// begins with `what`, and holds S3's code and message.
+// Returns the status for an error response, by its HTTP status and the <Error> in its body. The
+// message begins with `what`, and contains S3's code and message.
 //
 //   NOT_FOUND no such object, by S3's own code   ABORTED a condition does not hold   OUT_OF_RANGE
 //   PERMISSION_DENIED   UNAUTHENTICATED   FAILED_PRECONDITION no such bucket, or it is elsewhere
@@ -33,19 +33,19 @@ struct S3Failure {
 //   INVALID_ARGUMENT the rest
 S3Failure ReadFailure(const HttpResponse& response, std::string_view what);
 
-// Makes the same of an answer to HEAD, which has no body that would say why. A refusal (400 or 403)
-// is taken for one of the clock if the answer's Date is far from `now`, the time by which requests
-// are signed, and for one of the credentials otherwise. 404 is NOT_FOUND, whoever has said so.
+// The same for a response to HEAD, which has no body with the reason. A refusal (400 or 403) is
+// attributed to the clock if the response's Date is far from `now`, the time used to sign requests,
+// and to the credentials otherwise. 404 is NOT_FOUND, whichever server has sent it.
 S3Failure ReadHeadFailure(const HttpResponse& response, std::string_view what, absl::Time now);
 
-// Returns whether an answer with status 200 holds an <Error>, as answers of slow operations may.
+// Returns true if a response with status 200 contains an <Error>, as those of slow operations may.
 bool HoldsError(const HttpResponse& response);
 
-// Reads a date such as "Sun, 06 Nov 1994 08:49:37 GMT". Returns InfinitePast if it is no date.
+// Parses a date such as "Sun, 06 Nov 1994 08:49:37 GMT". Returns InfinitePast if it is not a date.
 absl::Time ParseHttpDate(std::string_view text);
 
-// Returns how long to wait before attempt n + 1, n >= 1: `unit`, in [0, 1), picks a time from the
-// whole range ("full jitter"), so that clients that failed together do not come back together.
+// Returns how long to wait before attempt n + 1, n >= 1. `unit`, in [0, 1), chooses a time from the
+// whole range ("full jitter"), so that clients that failed together do not retry together.
 absl::Duration RetryPause(const S3Options& options, int n, double unit, absl::Duration retry_after);
 
 }  // namespace capstan

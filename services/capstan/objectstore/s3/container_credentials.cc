@@ -13,14 +13,14 @@
 namespace capstan {
 namespace {
 
-// The token goes over plain HTTP only to this machine and to the agents of ECS and EKS.
+// The token is sent over plain HTTP only to this machine and to the agents of ECS and EKS.
 absl::Status CheckAddress(const std::string& uri) {
   if (absl::StartsWith(uri, "https://")) return absl::OkStatus();
   for (absl::string_view host :
        {"127.0.0.1", "localhost", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"}) {
     absl::string_view rest = uri;
     if (!absl::ConsumePrefix(&rest, absl::StrCat("http://", host))) continue;
-    // In front of an "@" stands no host but a name of a user: the host is what follows.
+    // The text before an "@" is a user name: the host is what follows.
     const absl::string_view port = rest.substr(0, rest.find_first_of("/?#"));
     if (absl::StrContains(port, "@")) break;
     if (port.empty() || port.front() == ':') return absl::OkStatus();

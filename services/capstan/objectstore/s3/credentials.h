@@ -1,4 +1,4 @@
-// The credentials for S3: keys that are given, or temporary ones that are fetched and renewed.
+// Credentials for S3: given keys, or temporary ones that are fetched and renewed.
 #ifndef CAPSTAN_OBJECTSTORE_S3_CREDENTIALS_H_
 #define CAPSTAN_OBJECTSTORE_S3_CREDENTIALS_H_
 
@@ -20,19 +20,19 @@ using WallClock = std::function<absl::Time()>;
 using FetchCredentials = std::function<absl::StatusOr<S3Credentials>()>;
 
 // Keeps credentials until shortly before they expire. Then one caller fetches new ones; meanwhile
-// the other callers use the old ones if these are still good, and otherwise wait. Thread-safe.
+// the other callers use the old ones if these are still valid, and otherwise wait. Thread-safe.
 class S3CredentialsCache {
  public:
-  // `cancelled`: once true, no caller waits any longer; may be null, and must outlive the cache.
+  // `cancelled`: once it is true, no caller waits any longer. May be null; must outlive the cache.
   S3CredentialsCache(FetchCredentials fetch, WallClock now,
                      const std::atomic<bool>* cancelled = nullptr)
       : fetch_(std::move(fetch)), now_(std::move(now)), cancelled_(cancelled) {}
 
-  // Returns credentials that are good now. If fetching fails, returns the old ones as long as they
-  // are good, and then the error. CANCELLED: see the constructor.
+  // Returns credentials that are valid now. If fetching fails, returns the old ones as long as they
+  // are valid, and after that the error. CANCELLED: see the constructor.
   absl::StatusOr<S3Credentials> Get() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The server says that these credentials are not good any more: they are not given out again.
+  // The server has rejected these credentials: they will not be returned again.
   void Refuse(const S3Credentials& credentials) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -48,26 +48,26 @@ class S3CredentialsCache {
   bool fetching_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-// Makes the credentials that `options` name: a folder of keys (read anew every few seconds), static
-// keys, web identity (AssumeRoleWithWebIdentity; the token file is read anew each time), or a
-// container's. FAILED_PRECONDITION: they name none. `http` and `cancelled`, which may be null, must
-// outlive the result.
+// Creates the source of the credentials that `options` name: a folder of keys (read again every few
+// seconds), static keys, web identity (AssumeRoleWithWebIdentity; the token file is read again each
+// time), or a container's. FAILED_PRECONDITION: they name none. `http` and `cancelled`, which may
+// be null, must outlive the result.
 absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(
     const S3Options& options, Http& http, WallClock now,
     const std::atomic<bool>* cancelled = nullptr);
 
 // Fetch one of the two kinds of temporary credentials, without retries. UNAVAILABLE: worth a retry.
-// No message holds a token or a key. `cancelled`: see HttpRequest.
+// No message contains a token or a key. `cancelled`: see HttpRequest.
 absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& http,
                                                const std::atomic<bool>* cancelled = nullptr);
 absl::StatusOr<S3Credentials> FetchContainerCredentials(
     const S3Options& options, Http& http, const std::atomic<bool>* cancelled = nullptr);
 
-// Reads the keys in options.keys_folder, which are good for a few seconds after `now`.
+// Reads the keys in options.keys_folder, which count as valid for a few seconds after `now`.
 // UNAUTHENTICATED: there are none.
 absl::StatusOr<S3Credentials> ReadKeys(const S3Options& options, absl::Time now);
 
-// Parses "2026-11-21T12:00:00Z". DATA_LOSS: it is no time.
+// Parses "2026-11-21T12:00:00Z". DATA_LOSS: it is not a time.
 absl::StatusOr<absl::Time> ParseExpiration(std::string_view text);
 
 // Returns the content of a token file without white space at its ends. FAILED_PRECONDITION: it

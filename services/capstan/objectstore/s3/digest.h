@@ -17,11 +17,11 @@ std::string Base64(std::string_view bytes);  // With padding.
 // Returns the CRC32C in Base64, as in the header x-amz-checksum-crc32c.
 std::string Crc32cText(std::string_view bytes);
 
-// Writes all but letters, digits and "-._~" as %XX; kKeep leaves "/" as it is.
+// Percent-encodes all but letters, digits and "-._~"; with kKeep, "/" is not encoded either.
 enum class Slash { kEncode, kKeep };
 std::string UriEncode(std::string_view text, Slash slash);
 
-// Decodes %XX, and "+" as a space, as in the keys of a listing. All else stays as it is.
+// Decodes %XX, and "+" as a space, as in the keys of a listing. Everything else is kept.
 std::string UriDecode(std::string_view text);
 
 }  // namespace capstan

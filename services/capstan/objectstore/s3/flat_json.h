@@ -1,4 +1,4 @@
-// Parses the JSON of credential servers: one object whose values are texts.
+// Parses the JSON of credential servers: one object whose values are strings.
 #ifndef CAPSTAN_OBJECTSTORE_S3_FLAT_JSON_H_
 #define CAPSTAN_OBJECTSTORE_S3_FLAT_JSON_H_
 
@@ -10,8 +10,8 @@
 
 namespace capstan {
 
-// Returns the members whose values are texts; skips numbers, true, false and null. DATA_LOSS: it is
-// no such object, or holds another object; the message shows nothing of the content.
+// Returns the members whose values are strings; skips numbers, true, false and null. DATA_LOSS: it
+// is not such an object, or contains another object; the message reveals nothing of the content.
 absl::StatusOr<std::map<std::string, std::string>> ParseFlatJson(std::string_view document);
 
 }  // namespace capstan

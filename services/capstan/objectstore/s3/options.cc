@@ -94,7 +94,7 @@ absl::StatusOr<S3Location> ParseS3Uri(std::string_view uri) {
 }
 
 std::string AwsHost(const std::string& region) {
-  // AWS in China is a partition with a domain of its own.
+  // AWS in China is a partition with its own domain.
   return absl::StrCat(region, ".amazonaws.com", absl::StartsWith(region, "cn-") ? ".cn" : "");
 }
 

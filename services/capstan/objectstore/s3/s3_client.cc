@@ -13,17 +13,18 @@
 namespace capstan {
 namespace {
 
-// Describes the call for messages, without the query, whose upload ids and tokens must not be seen.
+// Describes the call for messages, without the query, whose upload ids and tokens must not be
+// revealed.
 std::string Describe(const S3Call& call) {
   return absl::StrCat("S3 ", call.method, " ", call.key.empty() ? "bucket" : call.key);
 }
 
 constexpr absl::Duration kLineEvery = absl::Seconds(30);
 
-// A larger body may take a slow connection longer than the timeout of a request.
+// A larger body may take longer than the timeout of a request on a slow connection.
 constexpr size_t kLargeBody = size_t{1} << 20;
 
-// Returns whether a read can go on after what has come of a broken answer.
+// Returns true if a read can continue after the part of a broken response that has arrived.
 bool CanBeResumed(const HttpResponse& partial) {
   return (partial.status == 200 || partial.status == 206) && !partial.body.empty() &&
          !partial.Header("etag").empty();
@@ -33,14 +34,14 @@ bool Passes(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-// Others may mend it, and nothing need start again for that.
+// Somebody else may fix it, and then nothing need be restarted.
 bool IsRefusal(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status) ||
          absl::IsFailedPrecondition(status);
 }
 
-// Credentials that cannot be had say nothing of the object that is asked for: it is neither absent
-// nor damaged, and the request is not wrong.
+// Missing credentials say nothing about the requested object: it is neither missing nor damaged,
+// and the request is not wrong.
 absl::Status WithoutCredentials(const absl::Status& why) {
   const bool plain = Passes(why) || absl::IsPermissionDenied(why) || absl::IsCancelled(why);
   return plain ? why : absl::UnauthenticatedError(why.message());
@@ -109,7 +110,7 @@ S3Result S3Client::Send(const S3Call& call) {
   }
 }
 
-// A store that is away is tried for minutes, by many threads: one of them logs it now and then.
+// An unavailable store is retried for minutes, by many threads: one of them logs it at intervals.
 void S3Client::TellOfTrouble(const absl::Status& why) {
   const int64_t now = absl::ToUnixMillis(world_.clock.Now());
   int64_t next = next_line_.load();

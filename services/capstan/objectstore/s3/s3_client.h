@@ -1,4 +1,4 @@
-// Signed requests to one bucket, sent until they are answered.
+// Signed requests to one bucket, with retries.
 #ifndef CAPSTAN_OBJECTSTORE_S3_S3_CLIENT_H_
 #define CAPSTAN_OBJECTSTORE_S3_S3_CLIENT_H_
 
@@ -20,13 +20,13 @@
 
 namespace capstan {
 
-// What a client needs of the world around it. `http` and `clock` must outlive it.
+// The environment of a client. `http` and `clock` must outlive it.
 struct S3World {
   Http& http;
   const Clock& clock;  // For deadlines.
   WallClock now;       // For signatures.
   std::function<void(absl::Duration)> sleep;
-  std::function<double()> unit;  // Random, in [0, 1). All three: thread-safe.
+  std::function<double()> unit;  // Random, in [0, 1). All three functions are thread-safe.
 };
 
 struct S3Call {
@@ -35,42 +35,42 @@ struct S3Call {
   std::vector<std::pair<std::string, std::string>> query = {};  // Not encoded.
   HttpHeaders headers = {};
   std::string_view body = {};
-  uint64_t most_body = uint64_t{4} << 20;  // The most bytes that the answer may have.
-  bool xml_answer = false;                 // Look for an <Error> also in an answer with status 200.
-  // If an answer breaks, the caller gets what has come of it, and asks for the rest. If false, that
-  // is dropped, and the whole answer asked for again.
+  uint64_t most_body = uint64_t{4} << 20;  // The largest allowed response body.
+  bool xml_answer = false;                 // Also look for an <Error> in a response of status 200.
+  // If a response breaks off, the caller gets the part that has arrived, and requests the rest. If
+  // false, that part is dropped, and the whole response requested again.
   bool keeps_partial = false;
-  bool once = false;  // Failures are not tried again.
+  bool once = false;  // Do not retry.
 };
 
 struct S3Result {
-  // An answer with status 2xx, or an error from ReadFailure or Http::Send.
+  // A response with status 2xx, or an error from ReadFailure or Http::Send.
   absl::StatusOr<HttpResponse> response;
-  // An earlier attempt may have been carried out although its answer was lost or a server error. So
-  // the result of the last attempt may be a consequence of this client's own earlier one.
+  // An earlier attempt may have been carried out, although its response was lost or was a server
+  // error. So the result of the last attempt may be a consequence of this client's own earlier one.
   bool repeated = false;
-  // With keeps_partial, if the response is an error: the front of a good answer, with its ETag.
-  // Without a body: nothing has come.
+  // With keeps_partial, if the response is an error: the beginning of a good response, with its
+  // ETag. Its body is empty if nothing has arrived.
   HttpResponse partial = {};
 };
 
 // Thread-safe.
 class S3Client {
  public:
-  // Makes a client of `bucket`. The errors are those of FindEndpoint and MakeCredentials.
+  // Creates a client of `bucket`. The errors are those of FindEndpoint and MakeCredentials.
   static absl::StatusOr<std::unique_ptr<S3Client>> Create(const S3Options& options,
                                                           const std::string& bucket,
                                                           const S3World& world);
 
-  // Sends the call, and retries as S3Options say: failures that pass, once with new credentials,
-  // and once with a corrected clock; with outlasts_refusals also what is refused. A request with a
-  // large body may take as long as bytes move; the time it takes beyond the usual timeout does not
-  // count against the deadline. The first failure that is tried again is logged, at most twice a
-  // minute.
+  // Sends the call, and retries according to S3Options: temporary failures, once with new
+  // credentials, and once with a corrected clock; with outlasts_refusals also refusals. A request
+  // with a large body may take as long as bytes are transferred; the time that it takes beyond the
+  // usual timeout does not count against the deadline. The first failure that is retried is logged,
+  // at most twice a minute.
   S3Result Send(const S3Call& call);
 
-  // Calls under way, and all later ones, fail with CANCELLED. Ending the sleeps of S3World is up to
-  // the caller.
+  // Makes calls under way, and all later ones, fail with CANCELLED. The caller must interrupt
+  // S3World::sleep itself.
   void Cancel() { cancelled_ = true; }
 
   const S3Options& options() const { return options_; }
@@ -84,7 +84,7 @@ class S3Client {
 
   struct Attempt {
     absl::StatusOr<HttpResponse> response;
-    S3Failure failure;  // If the response is no success.
+    S3Failure failure;  // Set if the response is not a success.
     bool sent = true;
     HttpResponse partial = {};
   };
@@ -100,7 +100,8 @@ class S3Client {
   std::atomic<bool> cancelled_ = false;
   std::unique_ptr<S3CredentialsCache> credentials_;  // Set once, by Create.
   std::atomic<int64_t> skew_seconds_ = 0;            // The server's clock minus ours.
-  std::atomic<int64_t> next_line_ = std::numeric_limits<int64_t>::min();  // Milliseconds.
+  // The time of the next log line, in milliseconds.
+  std::atomic<int64_t> next_line_ = std::numeric_limits<int64_t>::min();
 };
 
 }  // namespace capstan

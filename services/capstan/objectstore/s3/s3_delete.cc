@@ -29,7 +29,7 @@ absl::Status DeleteBatch(S3Client& client, std::span<const std::string> keys) {
                                        .xml_answer = true});
   CAPSTAN_RETURN_IF_ERROR(result.response.status());
   CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(result.response->body));
-  // Whoever stands before the store may answer with a page of its own.
+  // A proxy in front of the store may answer with a page of its own.
   if (answer.name != "DeleteResult") {
     return absl::DataLossError(
         absl::StrCat("an answer to a deletion begins with <", answer.name, ">"));

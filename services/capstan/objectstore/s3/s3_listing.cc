@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<ObjectInfo>> ListS3Objects(S3Client& client, const st
                                                 "' behind '", last, "'"));
       }
       last = object.key;
-      // A key that ends with a slash is what consoles show as an empty folder.
+      // A key that ends with a slash represents an empty folder in consoles.
       if (!absl::EndsWith(object.key, "/")) found.push_back(std::move(object));
     }
     if (page.next.empty()) break;

@@ -20,8 +20,7 @@ namespace {
 
 constexpr size_t kMostKeyBytes = 1024;
 
-// Data that others have stored may have any names; only names that would mean another path are
-// refused.
+// Data stored by others may have any names; only names that would mean another path are refused.
 absl::Status CheckReadKey(std::string_view key) {
   bool good = !key.empty() && key.size() <= kMostKeyBytes &&
               std::none_of(key.begin(), key.end(), [](char c) { return absl::ascii_iscntrl(c); });
@@ -90,7 +89,7 @@ absl::StatusOr<ObjectInfo> S3ObjectStore::Stat(std::string_view key) {
   return absl::DataLossError(absl::StrCat(info.key, ": the answer has no length"));
 }
 
-// Sleeps that a cancellation ends. Thread-safe.
+// Sleeps that can be interrupted by a cancellation. Thread-safe.
 class Sleeper {
  public:
   void Sleep(absl::Duration pause) { ended_.WaitForNotificationWithTimeout(pause); }
@@ -104,7 +103,7 @@ class Sleeper {
   absl::Notification ended_;
 };
 
-// The store over libcurl, together with all that it uses.
+// The store over libcurl, together with all objects that it uses.
 class OwningStore : public S3ObjectStore {
  public:
   OwningStore(std::unique_ptr<Http> http, std::unique_ptr<Clock> clock,

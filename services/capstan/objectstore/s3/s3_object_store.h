@@ -1,8 +1,8 @@
-// Objects in a bucket of S3, or of a server that speaks its protocol.
+// Objects in a bucket of S3, or of a server with the same protocol.
 //
 // Conditional writes are S3's own (If-None-Match, If-Match). Every write carries a random id as
-// metadata. If the answer to an attempt is lost and the next attempt is refused, the id tells
-// whether the stored object is this writer's own or a rival's.
+// metadata. If the response to an attempt is lost and the next attempt is refused, the id tells
+// whether the stored object is this writer's own or another's.
 #ifndef CAPSTAN_OBJECTSTORE_S3_S3_OBJECT_STORE_H_
 #define CAPSTAN_OBJECTSTORE_S3_S3_OBJECT_STORE_H_
 
@@ -18,8 +18,8 @@
 
 namespace capstan {
 
-// Sends requests over libcurl. FAILED_PRECONDITION: there are no credentials, or the endpoint is
-// http:// and that is not allowed. Thread-safe, and so is the store.
+// Returns a store over libcurl. FAILED_PRECONDITION: there are no credentials, or the endpoint is
+// http:// and that is not allowed. The function and the store are thread-safe.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenS3ObjectStore(const S3Location& location,
                                                                const S3Options& options);
 
@@ -31,33 +31,32 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenS3ObjectStore(const S3Location&
 // The header that carries the id of a write.
 inline constexpr char kWriteIdHeader[] = "x-amz-meta-capstan-write";
 
-// Returns the object's version if it was written with this id; ABORTED: it was not.
+// Returns the object's version if it was written with this id. ABORTED: it was not.
 absl::StatusOr<ObjectVersion> FindWrite(S3Client& client, const std::string& full_key,
                                         const std::string& write_id);
 
-// Returns a writer that streams to `full_key`: in one request if the object turns out small,
-// otherwise as a multipart upload, which is aborted unless it is committed. `client` must outlive
-// the result.
+// Returns a writer that streams to `full_key`: in one request if the object is small, otherwise as
+// a multipart upload, which is aborted unless it is committed. `client` must outlive the result.
 std::unique_ptr<ObjectWriter> NewS3Writer(S3Client& client, std::string full_key);
 
-// Puts an object with one request. As ObjectStore::Write, with the full key in the bucket.
+// Puts an object with one request, like ObjectStore::Write, but with the full key in the bucket.
 absl::StatusOr<ObjectVersion> PutS3Object(S3Client& client, const std::string& full_key,
                                           std::string_view bytes, const WriteCondition& condition);
 
-// As ObjectStore::Read, with the full key in the bucket. If the connection breaks within the
-// answer, or the answer takes longer than a request may, the rest of the same version is asked for.
-// The read fails only after a run of attempts that have brought no byte.
+// Like ObjectStore::Read, but with the full key in the bucket. If the connection breaks during the
+// response, or the response takes longer than a request may, the rest of the same version is
+// requested. The read fails only after a series of attempts without any byte.
 absl::StatusOr<Object> ReadS3Object(S3Client& client, const std::string& full_key,
                                     const ReadRange& range);
 
-// The answer to HEAD of an object. NOT_FOUND only if the store itself says so, which is asked by
-// GET: to HEAD, whoever stands before the store answers 404 in the same way.
+// Returns the response to HEAD of an object. NOT_FOUND only if the store itself says so, which is
+// verified by a GET: a proxy in front of the store also answers HEAD with 404.
 absl::StatusOr<HttpResponse> HeadS3Object(S3Client& client, const std::string& full_key);
 
-// One answer to ListObjectsV2.
+// The content of one response to ListObjectsV2.
 struct S3Listing {
   std::vector<ObjectInfo> objects;  // With full keys.
-  std::string next;                 // Empty: there is no more.
+  std::string next;                 // The continuation token; empty if there are no more.
 };
 absl::StatusOr<S3Listing> ReadS3Listing(const XmlElement& answer);
 

@@ -9,7 +9,7 @@ namespace capstan {
 namespace {
 
 // Returns what a refusal means for the caller. S3 has one code for both conditions, and another if
-// no object is there to match.
+// there is no object to match.
 absl::Status ConditionStatus(const WriteCondition& condition, const absl::Status& status) {
   const bool absent = condition.kind == WriteCondition::Kind::kAbsent && absl::IsAborted(status);
   const bool gone = condition.kind == WriteCondition::Kind::kMatches && absl::IsNotFound(status);
@@ -63,7 +63,7 @@ absl::StatusOr<ObjectVersion> PutS3Object(S3Client& client, const std::string& f
   const absl::Status status = ConditionStatus(condition, result.response.status());
   if (!result.repeated || !Refused(status)) return status;
   absl::StatusOr<ObjectVersion> ours = FindWrite(client, full_key, write_id);
-  // If nothing is stored there, or a rival's write, the refusal stands. If that cannot be found
+  // If nothing is stored there, or another's write, the refusal is right. If that cannot be found
   // out, the error says so.
   if (absl::IsAborted(ours.status()) || absl::IsNotFound(ours.status())) return status;
   return ours;

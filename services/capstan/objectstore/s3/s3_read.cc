@@ -12,10 +12,10 @@
 namespace capstan {
 namespace {
 
-// The most bytes of one read, which is in memory as a whole.
+// The largest read, which is in memory as a whole.
 constexpr uint64_t kMostBytes = uint64_t{16} << 30;
 constexpr uint64_t kMostErrorBytes = uint64_t{1} << 20;
-// How often a read begins anew because the object was replaced meanwhile.
+// How often a read is restarted because the object was replaced meanwhile.
 constexpr int kMostVersions = 3;
 
 // The content of a header such as "Content-Range: bytes 0-9/443".
@@ -34,22 +34,23 @@ bool ParseContentRange(std::string_view text, ContentRange* range) {
          range->last >= range->first && range->last < range->size;
 }
 
-// One read of one version of an object, in as many requests as it takes. Thread-compatible.
+// One read of one version of an object, in as many requests as needed. Thread-compatible.
 class S3Read {
  public:
   S3Read(S3Client& client, const std::string& key, const ReadRange& range)
       : client_(client), key_(key), range_(range), version_(range.version) {}
 
   absl::StatusOr<Object> Run();
-  // Returns whether something has come, and the caller did not ask for a certain version.
+  // Returns true if something has arrived, and the caller did not request a certain version.
   bool begun() const { return !bytes_.empty() && range_.version.token.empty(); }
 
  private:
   bool whole() const { return range_.offset == 0 && range_.length == ReadRange::kToTheEnd; }
-  // So long a range is asked for without its end, because servers do not count that far.
+  // A range of this length is requested without its end, because servers do not support such
+  // numbers.
   bool to_the_end() const { return range_.length > kMostBytes; }
   S3Call NextCall() const;
-  // Keeps what the answer holds. `complete`: all of the answer has come.
+  // Keeps the content of the response. `complete`: all of the response has arrived.
   absl::Status Take(HttpResponse& response, bool complete);
   absl::Status TakeFirst(const HttpResponse& response);
   absl::Status TakePiece(const HttpResponse& response, bool complete);
@@ -63,8 +64,8 @@ class S3Read {
   const ReadRange& range_;
   ObjectVersion version_;
   std::string bytes_;
-  uint64_t size_ = 0;     // The size of the object, once an answer has told it.
-  std::string checksum_;  // The checksum of the whole object, if an answer has told it.
+  uint64_t size_ = 0;     // The size of the object, once a response has told it.
+  std::string checksum_;  // The checksum of the whole object, if a response has told it.
 };
 
 S3Call S3Read::NextCall() const {
@@ -176,7 +177,7 @@ absl::StatusOr<Object> ReadS3Object(S3Client& client, const std::string& full_ke
     if (absl::IsOutOfRange(object.status()) && !read.begun()) {
       return ReadNothing(client, full_key, range);
     }
-    // If the object was replaced between two pieces, the caller wants it as it is now.
+    // If the object was replaced between two pieces, the caller wants its present content.
     const bool replaced = absl::IsAborted(object.status()) && read.begun();
     if (!replaced || version == kMostVersions) return object;
   }

@@ -13,7 +13,7 @@
 namespace capstan {
 namespace {
 
-// S3 takes at most 10000 parts of an object, so the size of parts doubles after each so many.
+// S3 accepts at most 10000 parts of an object, so the size of parts doubles after each this many.
 constexpr size_t kPartsOfOneSize = 1500;
 
 struct Part {
@@ -21,7 +21,8 @@ struct Part {
   std::string checksum;
 };
 
-// A part that is being uploaded. `work` sets `result`, and is waited for before the result is read.
+// A part that is being uploaded. `work` sets `result`, and must have ended before the result is
+// read.
 struct Upload {
   size_t number;  // From 1.
   std::string bytes;
@@ -41,8 +42,8 @@ class S3Writer : public ObjectWriter {
   ~S3Writer() override {
     under_way_.clear();  // Waits until each has ended.
     if (upload_.empty() || committed_) return;
-    // Tried once only: a lifecycle rule of the bucket has to remove what dead processes leave
-    // anyway.
+    // Tried only once: a lifecycle rule of the bucket has to remove what dead processes leave
+    // behind anyway.
     client_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}, .once = true});
   }
 
@@ -88,7 +89,7 @@ class S3Writer : public ObjectWriter {
   S3Client& client_;
   const std::string key_;
   std::string write_id_;
-  std::string upload_;  // Empty: nothing has been sent yet.
+  std::string upload_;  // Empty if nothing was sent yet.
   std::string buffer_;
   std::vector<std::string> spare_;  // Buffers that are not in use.
   size_t begun_ = 0;                // How many parts have been begun.
@@ -187,7 +188,8 @@ absl::Status S3Writer::Complete() {
     if (answer.name == "CompleteMultipartUploadResult") return absl::OkStatus();
     return absl::DataLossError(absl::StrCat(key_, ": the answer to the completion is none"));
   }
-  // The upload is gone: perhaps because an attempt, whose answer was lost, has completed it.
+  // The upload does not exist any more: perhaps an attempt whose response was lost has completed
+  // it.
   const absl::Status status = result.response.status();
   if (!result.repeated || !absl::IsNotFound(status)) return status;
   return FindWrite(client_, key_, write_id_).ok() ? absl::OkStatus() : status;

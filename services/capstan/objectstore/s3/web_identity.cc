@@ -31,7 +31,7 @@ absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& h
                                                const std::atomic<bool>* cancelled) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string address, TokenService(options));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string token, ReadToken(options.web_identity_token_file));
-  // In the body, as addresses are logged by many.
+  // In the body, because urls are often logged.
   const std::string form = CanonicalQuery({{"Action", "AssumeRoleWithWebIdentity"},
                                            {"Version", "2011-06-15"},
                                            {"RoleArn", options.role_arn},

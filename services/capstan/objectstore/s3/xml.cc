@@ -15,7 +15,7 @@ absl::Status Bad(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("XML: ", what));
 }
 
-// Reads the library's tree into ours, within the limits of the header.
+// Converts the library's tree to ours, within the limits of the header.
 class TreeReader {
  public:
   absl::Status Read(const pugi::xml_node& from, int depth, XmlElement& to) {
@@ -51,7 +51,7 @@ std::string_view XmlElement::ChildText(std::string_view child) const {
 }
 
 absl::StatusOr<XmlElement> ParseXml(std::string_view document) {
-  // An element has two tags at most, so the library builds no tree that is larger than we take.
+  // An element has at most two tags, so the library builds no tree that is larger than ours may be.
   const auto tags = std::count(document.begin(), document.end(), '<');
   if (static_cast<size_t>(tags) > 2 * XmlElement::kMostElements) return Bad("too many elements");
   pugi::xml_document tree;

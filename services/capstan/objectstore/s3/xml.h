@@ -1,8 +1,9 @@
-// The XML of S3's answers: elements and text, as pugixml reads them.
+// The XML of S3's responses: elements and text, parsed by pugixml.
 //
-// Attributes and comments are skipped. The five named entities and numeric ones are understood; any
-// other stays in the text as it was written. What S3 never sends is refused: document types, and
-// with them entities of one's own; deep nesting; more elements than a page of a listing can have.
+// Attributes and comments are skipped. The five named entities and numeric ones are decoded; any
+// other is kept in the text as written. Refused, because S3 never sends it, are document types, and
+// with them user-defined entities; deep nesting; and more elements than a page of a listing can
+// have.
 #ifndef CAPSTAN_OBJECTSTORE_S3_XML_H_
 #define CAPSTAN_OBJECTSTORE_S3_XML_H_
 
@@ -31,7 +32,7 @@ struct XmlElement {
 // DATA_LOSS: it is not such a document.
 absl::StatusOr<XmlElement> ParseXml(std::string_view document);
 
-// Returns `text` as it is written between tags.
+// Returns `text` escaped for use between tags.
 std::string XmlEscape(std::string_view text);
 
 }  // namespace capstan
