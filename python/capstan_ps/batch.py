@@ -1,6 +1,7 @@
 """What a step's records are: keys, numbers and labels, and the rows that the step has pulled, in the arrays of any library."""
 
 import difflib
+import functools
 
 
 class UnknownName(KeyError):
@@ -42,14 +43,14 @@ class Batch:
     are, by the functions `array`, of what a step hands out (buffers that DLPack knows, too), `make_bags` and `make_negatives`."""
 
     def __init__(self, step, job):
+        self._step = step
         self.labels = _labels(self._array(step.labels()), job.labels)  # [examples]; of several, that of each by its name.
         self.weights = self._array(step.weights())  # [examples]; None: all are 1. Capstan multiplies the losses by them.
-        self.numbers = self._array(step.numbers())  # [examples, job.numbers]
         self.values = self._array(step.values())    # One a key of a record; None: all are 1.
         self.examples = step.examples
         # By table, [distinct keys, dim]: the embeddings. Leaves: their gradients are pushed.
         self.tables = [_of_width(self._array(step.rows(table)), dim) for table, dim in enumerate(job.dims or [0])]
-        self.offsets = self.index = self.keys = self.rows = self.bags = None
+        self.offsets = self.index = self.rows = self.bags = None
         # Negatives: by the feature's name, while training a job with data.negatives.
         self.features, self.negatives = Named("feature", {}), Named("drawn feature", {})
         if job.features:
@@ -62,10 +63,21 @@ class Batch:
         else:
             self.offsets = self._array(step.offsets())  # [examples + 1]
             self.index = self._index(step, 0)           # A key of a record -> its row.
-            self.keys = self._array(step.keys(0))       # [rows]: the distinct keys.
             self.rows = self.tables[0]                  # [rows, job.dim]
             self.bags = self.make_bags(self.offsets, self.index, self.rows, self.values)
         self._image = (*job.image, job.channels)
+
+    # What few programs ask for becomes an array where it is asked for: making one takes microseconds of each step.
+
+    @functools.cached_property
+    def numbers(self):
+        """[examples, job.numbers]"""
+        return self._array(self._step.numbers())
+
+    @functools.cached_property
+    def keys(self):
+        """[rows]: the distinct keys; None with data.features."""
+        return None if self.rows is None else self._array(self._step.keys(0))
 
     def _array(self, handed):
         return None if handed is None else self.array(handed)

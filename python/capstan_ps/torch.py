@@ -108,16 +108,30 @@ def train(build, step, predict=None):
 
 
 def _front(build, step, predict):
+    finished = _Finished()
     return _loop.Front(
         begin=lambda job: _begin(build, job),
-        train=lambda model, tensors, taken, job: _train(model, tensors, step, taken, job),
-        logits=lambda model, taken, job: _logits(model, predict, taken, job),
+        train=lambda model, tensors, taken, job: _train(model, tensors, step, taken, job, finished.settle),
+        logits=lambda model, taken, job: _logits(model, predict, taken, job, finished.settle),
         facts=_facts,
-        finish=_finish)
+        finish=finished.begin)
 
 
-def _finish(taken, computed):
-    taken.finish_at(computed.loss_sum, memory(computed.rows), memory(computed.tensors))
+class _Finished:
+    """The step that was finished last, whose gradients the worker reads while the next step is taken: until the program, which might write to
+    their memory, goes on."""
+
+    def __init__(self):
+        self._taken = None
+
+    def begin(self, taken, computed):
+        taken.finish_at(computed.loss_sum, memory(computed.rows), memory(computed.tensors), computed)
+        self._taken = taken
+
+    def settle(self):
+        if self._taken is not None:
+            self._taken.settle()
+            self._taken = None
 
 
 def _begin(build, job):
@@ -135,12 +149,13 @@ def _begin(build, job):
     return model, _Tensors(model)
 
 
-def _train(model, tensors, step, taken, job):
+def _train(model, tensors, step, taken, job, settle=lambda: None):
     tensors.take(taken)
     batch = Batch(taken, job)
     for rows in batch.tables:
         rows.requires_grad_(rows.numel() > 0)
     _seed(_loop.number_of(taken, job))
+    settle()  # From here on the program may write to what it handed over before.
     tensors.set_training()
     losses = step(model, batch)
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
@@ -173,7 +188,8 @@ def _lacks_parameters(model, batch, job):
         dim and not len(rows) for dim, rows in zip(job.dims, batch.tables))
 
 
-def _logits(model, predict, taken, job):
+def _logits(model, predict, taken, job, settle=lambda: None):
+    settle()
     model.eval()
     with torch.no_grad():
         found = _loop.logits_of(predict(model, Batch(taken, job)), job, taken.examples, torch.Tensor, "a tensor")

@@ -33,14 +33,27 @@ void TakeRows(uintptr_t from, const Shape& shape, uintptr_t index, size_t count,
   for (const int64_t place : places) out = std::copy_n(row + place * dim, dim, out);
 }
 
+// Adds `dim` floats. In groups of four, of which every compiler makes one addition: they share no
+// memory.
+void AddRow(const float* value, size_t dim, float* sum) {
+  const auto add_four = [](const float* __restrict from, float* __restrict to) {
+    to[0] += from[0];
+    to[1] += from[1];
+    to[2] += from[2];
+    to[3] += from[3];
+  };
+  size_t i = 0;
+  for (; i + 4 <= dim; i += 4) add_four(value + i, sum + i);
+  for (; i < dim; ++i) sum[i] += value[i];
+}
+
 void AddRows(uintptr_t from, uintptr_t index, size_t count, uintptr_t to, const Shape& shape) {
   const auto& [rows, dim] = shape;
   const std::span<const int64_t> places = PlacesAt(index, count, rows);
   const auto* value = reinterpret_cast<const float*>(from);
   const nb::gil_scoped_release no_lock;
   for (const int64_t place : places) {
-    auto* const sum = reinterpret_cast<float*>(to) + place * dim;
-    for (size_t i = 0; i < dim; ++i) sum[i] += value[i];
+    AddRow(value, dim, reinterpret_cast<float*>(to) + place * dim);
     value += dim;
   }
 }

@@ -31,7 +31,7 @@ DeclaredModel State::Declare(const std::vector<Declared>& tensors,
   return model;
 }
 
-void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& tensors) {
+void PyStep::Check(const Gradients& rows, const Gradients& tensors) const {
   if (evaluates_) throw nb::value_error("an evaluation has logits, and no gradients");
   if (tensors.size() != state_->sizes.size()) throw nb::value_error("a gradient a tensor, or None");
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -45,7 +45,10 @@ void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& ten
       throw nb::value_error("the gradient of a table's rows is of another size than the rows");
     }
   }
-  UserSteps::Taken taken = Take();
+}
+
+std::shared_ptr<RunOnce> PyStep::ResultsOf(double loss_sum, const Gradients& rows,
+                                           const Gradients& tensors) const {
   const nb::gil_scoped_release no_lock;
   StepGradients gradients(*step_);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -60,13 +63,45 @@ void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& ten
       gradients.Take(*tensors[i]);
     }
   }
-  gradients.Finish(loss_sum, state_->program.job().train().clip_norm());
+  return std::make_shared<RunOnce>(
+      [step = step_, gradients = std::move(gradients), loss_sum,
+       clip_norm = state_->program.job()->train().clip_norm()]() mutable {
+        gradients.Finish(loss_sum, clip_norm);
+      });
+}
+
+void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& tensors) {
+  Check(rows, tensors);
+  UserSteps::Taken taken = Take();
+  const std::shared_ptr<RunOnce> results = ResultsOf(loss_sum, rows, tensors);
+  const nb::gil_scoped_release no_lock;
+  results->Run();
   state_->program.steps().Finish(std::move(taken));
+}
+
+void PyStep::FinishLater(double loss_sum, const Gradients& rows, const Gradients& tensors,
+                         nb::object keep) {
+  Check(rows, tensors);
+  UserSteps::Taken taken = Take();
+  const std::shared_ptr<RunOnce> results = ResultsOf(loss_sum, rows, tensors);
+  late_ = results;
+  kept_ = std::move(keep);
+  state_->program.steps().Finish(std::move(taken), [results] { results->Run(); });
+}
+
+// The event loop may be busy, or the step's lease gone: then it is done here.
+void PyStep::Settle() {
+  if (const std::shared_ptr<RunOnce> late = late_) {
+    const nb::gil_scoped_release no_lock;
+    late->Run();
+  }
+  late_.reset();
+  kept_.reset();
 }
 
 void PyStep::FinishLogits(const Floats& logits) {
   if (!evaluates_) throw nb::value_error("this step is to be trained, and has gradients");
-  const size_t expected = examples() * state_->program.job().model().outputs();
+  const size_t expected = examples() * state_->program.job()->model().outputs();
   if (logits.size() != expected) throw nb::value_error("predict gives another number of logits");
   UserSteps::Taken taken = Take();
   step_->logits.assign(logits.data(), logits.data() + logits.size());
@@ -131,10 +166,10 @@ void BindSteps(nb::module_& m) {
       .def_prop_ro("stream", &PyStep::stream)
       .def_prop_ro("seq", &PyStep::seq)
       .def_prop_ro(
-          "gradient_norm", [](const PyStep& of) { return of.step().gradient_norm; },
+          "gradient_norm", [](PyStep& of) { return of.settled().gradient_norm; },
           "Of a step that is finished: the length of the gradient, before it was clipped.")
       .def_prop_ro(
-          "nonfinite", [](const PyStep& of) { return of.step().nonfinite; },
+          "nonfinite", [](PyStep& of) { return of.settled().nonfinite; },
           "Likewise: whether NaN or infinity is in the loss or the gradient.")
       .def("labels",
            [](nb::handle self) {
@@ -227,11 +262,15 @@ void BindSteps(nb::module_& m) {
           nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"))
       .def(
           "finish_at",
-          [](PyStep& step, double loss_sum, const Places& rows, const Places& tensors) {
-            step.Finish(loss_sum, GradientsAt(rows), GradientsAt(tensors));
+          [](PyStep& step, double loss_sum, const Places& rows, const Places& tensors,
+             nb::object keep) {
+            step.FinishLater(loss_sum, GradientsAt(rows), GradientsAt(tensors), std::move(keep));
           },
-          nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"),
-          "As finish, of floats by their address and number, which have to stay there meanwhile.")
+          nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"), nb::arg("keep"),
+          "As finish, of floats by their address and number, which the worker reads until "
+          "settle(); `keep`: what their memory belongs to.")
+      .def("settle", &PyStep::Settle,
+           "Waits until the worker has read what finish_at told it of, which may change then.")
       .def("finish_logits", &PyStep::FinishLogits, nb::arg("logits"))
       .def(
           "fail",

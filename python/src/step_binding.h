@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "capstan/base/run_once.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
@@ -63,6 +64,7 @@ class PyStep {
   PyStep(const PyStep&) = delete;
   PyStep& operator=(const PyStep&) = delete;
   ~PyStep() {
+    Settle();
     if (!taken_) return;
     v1::UserCodeError error;
     error.set_type("StepDropped");
@@ -76,11 +78,21 @@ class PyStep {
   uint64_t stream() const { return step_->stream.value; }
   uint64_t seq() const { return step_->seq; }
   const Step& step() const { return *step_; }
+  const Step& settled() {  // Of what came out of it.
+    Settle();
+    return *step_;
+  }
 
   // A gradient a table, and a gradient a tensor, or what has become of one that is running; none:
   // zeros.
   using Gradients = std::vector<std::optional<std::span<const float>>>;
   void Finish(double loss_sum, const Gradients& rows, const Gradients& tensors);
+  // As Finish(), but that the gradients are read by the worker's event loop, or else by Settle().
+  // They must stay as they are until Settle(); `keep` holds their memory as long.
+  void FinishLater(double loss_sum, const Gradients& rows, const Gradients& tensors,
+                   nanobind::object keep);
+  // Returns when nobody reads gradients of this step any more.
+  void Settle();
   void FinishLogits(const Floats& logits);
   void Fail(const v1::UserCodeError& error) {
     // If the step is no longer the program's, the guard ends the process.
@@ -89,6 +101,11 @@ class PyStep {
   }
 
  private:
+  // Throws where they do not fit the step.
+  void Check(const Gradients& rows, const Gradients& tensors) const;
+  // Writes what is not trained, and returns what writes the rest.
+  std::shared_ptr<RunOnce> ResultsOf(double loss_sum, const Gradients& rows,
+                                     const Gradients& tensors) const;
   UserSteps::Taken Take() {
     if (!taken_) throw nanobind::value_error("this step is finished already");
     UserSteps::Taken taken = std::move(*taken_);
@@ -99,6 +116,8 @@ class PyStep {
   const std::shared_ptr<State> state_;
   const std::shared_ptr<Step> step_;
   std::optional<UserSteps::Taken> taken_;
+  std::shared_ptr<RunOnce> late_;  // Shared with the event loop, until Settle().
+  nanobind::object kept_;          // Until then.
   const bool evaluates_ = taken_->kind == Computer::Kind::kLogits;
 };
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import types
 import unittest
+import weakref
 
 from python_data import CLICKS, SYNC, skip_if_lacking
 
@@ -221,6 +222,10 @@ def step(model, batch):
     return nn.functional.binary_cross_entropy_with_logits(model(batch), batch.labels, reduction="none")
 
 
+def predict(model, batch):
+    return model(batch)
+
+
 class WorkerTest(unittest.TestCase):
     """Of a step as the worker hands it out, and takes it back."""
 
@@ -231,7 +236,7 @@ class WorkerTest(unittest.TestCase):
         path = pathlib.Path(folder.name) / "job.yaml"
         path.write_text(CLICKS % (1000, "user: net.py") + policy, encoding="ascii")
         tried = _capstan.Trial(str(path))
-        work = loop.Work(trial._Nobody, ct._front(Net, step, None), tried.job, step, lambda model, batch: model(batch))
+        work = loop.Work(trial._Nobody, ct._front(Net, step, predict), tried.job, step, predict)
         tried.declare(work.tensors.declaration(), loop.outputs(tried.job))
         return tried, work
 
@@ -265,7 +270,9 @@ class WorkerTest(unittest.TestCase):
         draw = np.random.default_rng(1)
         tensors = [draw.standard_normal(shape, np.float32) for shape in work.tensors.shapes().values()]
         norms = []
-        for finish, of in ((_capstan.Step.finish, list), (_capstan.Step.finish_at, torch_tensors.memory)):
+        def finish_at(taken, loss_sum, rows, of_tensors):
+            taken.finish_at(loss_sum, rows, of_tensors, tensors)
+        for finish, of in ((_capstan.Step.finish, list), (finish_at, torch_tensors.memory)):
             taken = tried.take(held_out=False)
             fewer = np.ones(memoryview(taken.rows(0)).shape, np.float32)[1:]
             for wrong_rows, wrong_tensors, why in (([None], tensors[1:], "a gradient a tensor, or None"),
@@ -276,7 +283,64 @@ class WorkerTest(unittest.TestCase):
                     finish(taken, 1., of(wrong_rows), of(wrong_tensors))
             finish(taken, 1., of([None]), of(tensors))
             norms.append(taken.gradient_norm.hex())
+            with self.assertRaisesRegex(ValueError, "^this step is finished already$"):
+                finish(taken, 1., of([None]), of(tensors))
         self.assertEqual(*norms)
+
+    def test_gradients_are_kept_until_they_are_read_and_may_change_once_the_step_is_settled(self):
+        tried, work = self.begin()
+        gradients = [np.ones(shape, np.float32) for shape in work.tensors.shapes().values()]
+        trained = sum(gradient.size for name, gradient in zip(work.tensors.shapes(), gradients, strict=True)
+                      if not name.startswith("fixed") and "running" not in name)
+        for settle in (_capstan.Step.settle, lambda taken: tried.take(held_out=False)):  # The trial's event loop reads them, too.
+            taken = tried.take(held_out=False)
+            kept = [gradient.copy() for gradient in gradients]
+            given = weakref.ref(kept[0])
+            taken.finish_at(0., [None], torch_tensors.memory(kept), list(kept))
+            settle(taken)
+            for gradient in kept:
+                gradient.fill(math.nan)
+            self.assertEqual((taken.gradient_norm, taken.nonfinite), (math.sqrt(trained), False))
+            del kept, gradient
+            self.assertIsNone(given(), "a step that is settled keeps no gradient")
+
+    def test_a_step_that_nobody_has_settled_keeps_its_gradients_and_reads_them_at_its_end(self):
+        tried, work = self.begin()
+        taken = tried.take(held_out=False)
+        kept = [np.ones(shape, np.float32) for shape in work.tensors.shapes().values()]
+        given = weakref.ref(kept[0])
+        taken.finish_at(0., [None], torch_tensors.memory(kept), list(kept))
+        del kept
+        self.assertIsNotNone(given())
+        del taken
+        self.assertIsNone(given())
+
+    def test_what_the_program_handed_over_is_read_before_its_next_step_or_prediction_begins(self):
+        noted = []
+
+        class Settled:
+            """A step that notes when it is settled, and that the program's function is called."""
+
+            def __init__(self, taken):
+                self.taken = taken
+
+            def __getattr__(self, name):
+                return getattr(self.taken, name)
+
+            def settle(self):
+                noted.append("settled")
+                self.taken.settle()
+
+        def noting(model, batch):
+            noted.append("step")
+            return step(model, batch)
+        tried, work = self.begin(step=noting)
+        for _ in range(2):
+            work.do(Settled(tried.take(held_out=False)))
+        self.assertEqual(noted, ["step", "settled", "step"])
+        noted.clear()
+        work.predict(Settled(tried.take(held_out=False)))
+        self.assertEqual(noted, ["settled"])
 
 
 if __name__ == "__main__":

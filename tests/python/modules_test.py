@@ -150,6 +150,19 @@ class StepTest(unittest.TestCase):
         self.assertEqual(batch.rows[batch.index[batch.offsets[1]:batch.offsets[2]]].tolist(), [[1.], [2.]])
         self.assertEqual(batch.rows[batch.bags.first()].tolist(), [[2.], [1.]])
 
+    def test_numbers_and_keys_are_made_tensors_where_a_program_asks_for_them(self):
+        asked = []
+        taken = types.SimpleNamespace(
+            examples=2, labels=lambda: torch.zeros(2, 1), weights=lambda: None, numbers=lambda: asked.append("numbers") or torch.ones(2, 2),
+            values=lambda: None, rows=lambda table: torch.tensor([[1.], [2.]]), offsets=lambda: torch.tensor([0, 1, 3], dtype=torch.int32),
+            index=lambda table: torch.tensor([1, 0, 1], dtype=torch.int32), keys=lambda table: asked.append("keys") or torch.tensor([5, 7]))
+        batch = ct.Batch(taken, types.SimpleNamespace(labels=[], dims=[1], features=[], image=(0, 0), channels=1))
+        self.assertEqual(batch.bags.sums().tolist(), [[2.], [3.]])
+        self.assertEqual(asked, [])
+        self.assertEqual((batch.numbers.tolist(), batch.keys.tolist()), ([[1., 1.], [1., 1.]], [5, 7]))
+        self.assertIs(batch.numbers, batch.numbers)
+        self.assertEqual(asked, ["numbers", "keys"])
+
     def test_what_build_gives_is_a_module(self):
         job = types.SimpleNamespace(step_threads=1, synchronous=False, seed=1)
         with self.assertRaisesRegex(worker.Refused, r"^build gives a torch\.nn\.Module, and gave NoneType$"), contextlib.redirect_stderr(io.StringIO()):

@@ -34,6 +34,40 @@ bool AllFiniteKernel(const void* values, size_t count) {
   return finite;
 }
 
+// Each vector has two of the eight sums on every target, so that the bits are the same.
+double CopyAndSquareKernel(const void* values, float* result, size_t count) {
+  const hn::FixedTag<double, 2> d;
+  const hn::Rebind<float, decltype(d)> df;
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  const auto square = [&](size_t i) HWY_ATTR {
+    const auto floats = LoadPacked(df, values, i);
+    hn::StoreU(floats, df, result + i);
+    const auto value = hn::PromoteTo(d, floats);
+    return hn::Mul(value, value);
+  };
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    s0 = hn::Add(s0, square(i));
+    s1 = hn::Add(s1, square(i + 2));
+    s2 = hn::Add(s2, square(i + 4));
+    s3 = hn::Add(s3, square(i + 6));
+  }
+  double sum = 0;
+  for (; i < count; ++i) {
+    float value;
+    std::memcpy(&value, static_cast<const char*>(values) + 4 * i, 4);
+    result[i] = value;
+    sum += static_cast<double>(value) * value;
+  }
+  double sums[8];
+  hn::StoreU(s0, d, sums);
+  hn::StoreU(s1, d, sums + 2);
+  hn::StoreU(s2, d, sums + 4);
+  hn::StoreU(s3, d, sums + 6);
+  for (const double of_eighth : sums) sum += of_eighth;
+  return sum;
+}
+
 void AddScaledKernel(float weight, const void* values, float* sum, size_t count) {
   ForEachVector(count, [&](auto d, size_t i) HWY_ATTR {
     const auto product = hn::Mul(hn::Set(d, weight), LoadPacked(d, values, i));
@@ -65,12 +99,17 @@ HWY_AFTER_NAMESPACE();
 namespace capstan {
 
 HWY_EXPORT(AllFiniteKernel);
+HWY_EXPORT(CopyAndSquareKernel);
 HWY_EXPORT(AddScaledKernel);
 HWY_EXPORT(ScaleKernel);
 HWY_EXPORT(CompensateKernel);
 
 bool AllFinite(const void* values, size_t count) {
   return HWY_DYNAMIC_DISPATCH(AllFiniteKernel)(values, count);
+}
+
+double CopyAndSquare(const void* values, float* result, size_t count) {
+  return HWY_DYNAMIC_DISPATCH(CopyAndSquareKernel)(values, result, count);
 }
 
 void AddScaled(float weight, const void* values, float* sum, size_t count) {

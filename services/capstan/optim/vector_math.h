@@ -10,6 +10,11 @@ namespace capstan {
 // Returns true if no value is an infinity or a NaN.
 bool AllFinite(const void* values, size_t count);
 
+// Copies the values to `result`, which may be `values`, and returns the sum of their squares, which
+// is finite exactly if every value is: the square of a float never overflows a double. The
+// additions have a fixed order: those of every eighth value, then the rest and these eight sums.
+double CopyAndSquare(const void* values, float* result, size_t count);
+
 // sum[i] += weight * values[i], rounded after the product and after the sum.
 void AddScaled(float weight, const void* values, float* sum, size_t count);
 

@@ -1,11 +1,10 @@
 // Copies a computed gradient into the step, and in the same pass finds its norm and whether it is
-// finite; then clips it.
+// finite; then clips it. The pass is Finish(), which need not be on the thread that has computed.
 #ifndef CAPSTAN_WORKER_SHELL_STEP_GRADIENTS_H_
 #define CAPSTAN_WORKER_SHELL_STEP_GRADIENTS_H_
 
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "worker/shell/step.h"
@@ -20,30 +19,39 @@ class StepGradients {
   // object.
   explicit StepGradients(Step& step);
 
-  // The gradient of the rows of `table`; empty: all zeros. To be called once for each table, in
-  // order.
+  // The gradient of the rows of `table`, which Finish() reads; empty: all zeros. To be called once
+  // for each table, in order.
   void TakeRows(size_t table, std::span<const float> gradient);
 
-  // Each takes the next piece of the parameters. Take: the gradient of trained ones. TakeZeros:
-  // `count` zeros. TakeChange: parameters that are not trained (OPTIMIZER_KIND_RUNNING) and have
-  // become `after`; the gradient is what they were before, less `after`.
+  // Each takes the next piece of the parameters. Take: the gradient of trained ones, which Finish()
+  // reads. TakeZeros: `count` zeros. TakeChange: parameters that are not trained
+  // (OPTIMIZER_KIND_RUNNING) and have become `after`; the gradient is what they were before, less
+  // `after`, which is read at once.
   void Take(std::span<const float> gradient);
   void TakeZeros(size_t count);
   void TakeChange(std::span<const float> after);
   // As TakeChange, for a caller that has this difference already.
   void TakeDifference(std::span<const float> before_less_after);
 
-  // With `clip_norm` > 0 scales the gradient of all that is trained so that its Euclidean norm is
-  // at most `clip_norm` (Pascanu et al., 2013). Sets `nonfinite` if the loss or the gradient holds
-  // NaN or infinity. Pieces that were not taken are zero.
+  // Reads the gradients of what is trained, and writes to the step, which nobody else may do
+  // meanwhile. With `clip_norm` > 0 scales the gradient of all that is trained so that its
+  // Euclidean norm is at most `clip_norm` (Pascanu et al., 2013). Sets `nonfinite` if the loss or
+  // the gradient holds NaN or infinity. Pieces that were not taken are zero.
   void Finish(double loss_sum, double clip_norm);
 
  private:
+  // A gradient that Finish() reads, and its place in the step.
+  struct Trained {
+    std::span<const float> gradient;
+    std::span<float> to;
+  };
+  // The place of the next `count` parameters' gradients.
+  std::span<float> Next(size_t count);
+
   Step& step_;
   size_t taken_ = 0;          // How many parameters have been taken.
-  double squares_ = 0;        // The sum of the squares of what is trained.
-  double other_squares_ = 0;  // The same of what is not trained; tells whether all of it is finite.
-  std::vector<std::pair<size_t, size_t>> trained_;  // Ranges of the parameters.
+  double other_squares_ = 0;  // Of what is not trained; tells whether all of it is finite.
+  std::vector<Trained> trained_;
 };
 
 }  // namespace capstan::worker

@@ -16,8 +16,14 @@ std::optional<UserSteps::Taken> UserSteps::Take(absl::Duration timeout) {
   return Taken{.step = submitted.step, .kind = submitted.kind, .number = last_taken_};
 }
 
-void UserSteps::Finish(Taken taken) {
-  if (std::optional<Submitted> back = TakeBack(taken)) (void)HandBack(*std::move(back));
+void UserSteps::Finish(Taken taken, absl::AnyInvocable<void()> write) {
+  std::optional<Submitted> back = TakeBack(taken);
+  if (!back) return;
+  back->done = [write = std::move(write), done = std::move(back->done)]() mutable {
+    write();
+    done();
+  };
+  (void)HandBack(*std::move(back));
 }
 
 bool UserSteps::Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<void()> then) {

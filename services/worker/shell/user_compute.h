@@ -38,10 +38,12 @@ class UserSteps {
   // Close().
   std::optional<Taken> Take(absl::Duration timeout);
 
-  // The program has written the results into the step (by StepGradients, or into its logits). Does
-  // nothing if the step was handed back before or its lease is gone. The caller may go on reading
-  // the step, but must not write to it any more.
-  void Finish(Taken taken);
+  // The program has written the results into the step (by StepGradients, or into its logits), or
+  // `write` does, which the step's event loop runs before it goes on with the step. Does nothing if
+  // the step was handed back before or its lease is gone, and then drops `write`. The caller may go
+  // on reading the step once the results are written, but must not write to it any more.
+  void Finish(
+      Taken taken, absl::AnyInvocable<void()> write = [] {});
   // The program has failed at this step. `then` runs once the step's lease knows of it, or at once
   // if the lease is gone. Returns false, and does nothing, if the step was handed back before.
   bool Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<void()> then);

@@ -1,5 +1,6 @@
 #include "worker/shell/user_program.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -39,14 +40,14 @@ std::optional<v1::UserCodeError> UserProgram::failure() const {
 
 std::optional<UserProgram::StepLimit> UserProgram::step_limit() const {
   absl::MutexLock lock(&mu_);
-  if (!job_) return std::nullopt;
+  if (job_ == nullptr) return std::nullopt;
   return StepLimit{.program = job_->model().user(),
                    .timeout = absl::Seconds(job_->train().step_timeout_seconds())};
 }
 
-v1::JobSpec UserProgram::job() const {
+std::shared_ptr<const v1::JobSpec> UserProgram::job() const {
   absl::MutexLock lock(&mu_);
-  return *job_;
+  return job_;
 }
 
 // The process ends, and the one that is started in its place builds the model of this job. Held-out
@@ -65,7 +66,7 @@ absl::Status UserProgram::LearnJob(const v1::JobSpec& job) {
         absl::StrCat("job ", job.job(), " is another one than this program was given: ", difference,
                      "; it ends, to be started again"));
   }
-  job_ = job;
+  job_ = std::make_shared<const v1::JobSpec>(job);
   return absl::OkStatus();
 }
 

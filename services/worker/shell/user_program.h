@@ -44,7 +44,7 @@ class UserProgram final : public ModelSource {
   std::optional<StepLimit> step_limit() const;
   // The job, with the tensors that the chief has made from the declaration. REQUIRES: a step has
   // been taken.
-  v1::JobSpec job() const;
+  std::shared_ptr<const v1::JobSpec> job() const;
 
   absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) override;
   std::optional<v1::UserCodeError> failure() const override;
@@ -63,7 +63,8 @@ class UserProgram final : public ModelSource {
   UserSteps steps_{clock_};
   mutable absl::Mutex mu_;
   std::optional<v1::JobSpec> given_ ABSL_GUARDED_BY(mu_);  // Never changes once it is there.
-  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);    // As the chief says now.
+  // As the chief says now; null until it is told. Shared with those who asked for it meanwhile.
+  std::shared_ptr<const v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);
   std::optional<v1::UserCodeError> failure_ ABSL_GUARDED_BY(mu_);
   std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is set.
 };

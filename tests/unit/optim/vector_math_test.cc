@@ -1,10 +1,12 @@
 #include "capstan/optim/vector_math.h"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hwy/highway.h"
 #include "tests/unit/optim/specs.h"
 
 namespace capstan {
@@ -56,6 +58,46 @@ TEST(CompensateTest, AddsLambdaTimesTheSquaredGradientTimesTheDrift) {
                g.data(), length);
     for (size_t i = 0; i < length; ++i) {
       EXPECT_EQ(g[i], before[i] + 0.5f * before[i] * before[i] * (now[i] - pulled[i]));
+    }
+  }
+}
+
+// The sum of the squares, with its additions in the order that the header promises.
+double SquaresInOrder(const std::vector<float>& values) {
+  double sums[8] = {}, sum = 0;
+  const size_t whole = values.size() / 8 * 8;
+  for (size_t i = 0; i < whole; ++i) sums[i % 8] += static_cast<double>(values[i]) * values[i];
+  for (size_t i = whole; i < values.size(); ++i) sum += static_cast<double>(values[i]) * values[i];
+  for (const double of_eighth : sums) sum += of_eighth;
+  return sum;
+}
+
+TEST(CopyAndSquareTest, CopiesAndAddsInOneOrderForEveryLengthOnEveryTarget) {
+  for (int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1) {
+    hwy::SetSupportedTargetsForTest(rest & -rest);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    for (size_t length = 0; length <= 70; ++length) {
+      std::vector<float> values = SomeFloats(length, 1), copy(length);
+      for (size_t i = 0; i < length; ++i) values[i] *= std::exp(static_cast<float>(i * 29 % 17));
+      std::vector<char> bytes(length * 4 + 1);  // One byte off any alignment of floats.
+      if (length > 0) std::memcpy(bytes.data() + 1, values.data(), length * 4);
+      const double wanted = SquaresInOrder(values);
+      EXPECT_EQ(CopyAndSquare(bytes.data() + 1, copy.data(), length), wanted) << length;
+      EXPECT_EQ(copy, values);
+      EXPECT_EQ(CopyAndSquare(copy.data(), copy.data(), length), wanted) << "in place";
+      EXPECT_EQ(copy, values);
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+TEST(CopyAndSquareTest, TheSumIsFiniteExactlyIfEveryValueIs) {
+  for (size_t place = 0; place < 19; ++place) {
+    std::vector<float> values(19, std::numeric_limits<float>::max()), copy(19);
+    EXPECT_TRUE(std::isfinite(CopyAndSquare(values.data(), copy.data(), 19)));
+    for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
+      values[place] = bad;
+      EXPECT_FALSE(std::isfinite(CopyAndSquare(values.data(), copy.data(), 19))) << place;
     }
   }
 }

@@ -54,13 +54,29 @@ TEST_F(StepGradientsTest, ClippingMeasuresAndScalesWhatIsTrainedAlone) {
 
 TEST_F(StepGradientsTest, AChangeThatIsKnownAsADifferenceIsPushedAsItIsAndNotClipped) {
   StepGradients gradients(step_);
+  const std::vector<float> trained = {3, 4};
   gradients.TakeRows(0, {});
-  gradients.Take(std::vector<float>{3, 4});
+  gradients.Take(trained);
   gradients.TakeDifference(std::vector<float>{100, -2});
   gradients.Finish(1, /*clip_norm=*/1);
   EXPECT_EQ(step_.gradient_norm, 5);
   EXPECT_THAT(step_.parameter_gradients,
               ElementsAre(testing::FloatEq(0.6f), testing::FloatEq(0.8f), 100, -2));
+}
+
+TEST_F(StepGradientsTest, WhatIsTrainedIsReadWhenItIsFinishedAndWhatIsNotAtOnce) {
+  std::vector<float> rows = {2, 3}, trained = {1, 2}, after = {4, 10};
+  StepGradients gradients(step_);
+  gradients.TakeRows(0, rows);
+  gradients.Take(trained);
+  gradients.TakeChange(after);
+  rows[1] = 6;
+  trained[0] = 9;
+  after[0] = 77;
+  gradients.Finish(/*loss_sum=*/1, /*clip_norm=*/0);
+  EXPECT_THAT(step_.tables[0].row_gradients, ElementsAre(2, 6));
+  EXPECT_THAT(step_.parameter_gradients, ElementsAre(9, 2, 1, -3));
+  EXPECT_EQ(step_.gradient_norm, std::sqrt(4. + 36 + 81 + 4));
 }
 
 TEST_F(StepGradientsTest, ANumberThatIsNoneIsFoundWhereverItIs) {

@@ -69,6 +69,31 @@ TEST_F(UserComputeTest, StepsComeInTheirOrderAndAreDoneOnTheLoop) {
   EXPECT_EQ(done_, (std::vector<uint64_t>{1, 2}));
 }
 
+TEST_F(UserComputeTest, WhatWritesTheResultsRunsOnTheLoopBeforeTheLeaseHearsOfThem) {
+  Submit(1);
+  std::optional<UserSteps::Taken> taken = Take();
+  const std::shared_ptr<Step> step = taken->step;
+  steps_.Finish(*std::move(taken), [&] {
+    EXPECT_TRUE(done_.empty());
+    step->loss_sum = 5;
+  });
+  EXPECT_EQ(step->loss_sum, 0);
+  PollUntilDone(1);
+  EXPECT_EQ(step->loss_sum, 5);
+}
+
+TEST_F(UserComputeTest, WhatWritesTheResultsIsDroppedWhereNobodyWantsThem) {
+  Submit(1);
+  Submit(2);
+  std::optional<UserSteps::Taken> failed = Take(), gone = Take();
+  EXPECT_TRUE(steps_.Fail(*failed, {}, [] {}));
+  const auto held = std::make_shared<int>();
+  steps_.Finish(*std::move(failed), [held] { FAIL() << "it has come back before"; });
+  computer_.reset();
+  steps_.Finish(*std::move(gone), [held] { FAIL() << "its lease is gone"; });
+  EXPECT_EQ(held.use_count(), 1);
+}
+
 TEST_F(UserComputeTest, WhoeverWaitsForAStepGetsItAsSoonAsItIsThere) {
   std::optional<UserSteps::Taken> taken;
   std::thread program([&] { taken = steps_.Take(absl::Seconds(30)); });

@@ -54,7 +54,9 @@ TEST_F(UserProgramTest, TensorsAndSettingsThatMayChangeAreTakenUp) {
   job.add_tensors()->set_name("w");
   job.mutable_train()->set_step_timeout_seconds(7);
   ASSERT_EQ(NewComputer(job), absl::OkStatus());
-  EXPECT_EQ(program_.job().tensors_size(), 1);
+  EXPECT_EQ(program_.job()->tensors_size(), 1);
+  EXPECT_EQ(program_.job(), program_.job())
+      << "a step asks for it, which is not to copy all tensors";
   EXPECT_EQ(program_.step_limit()->timeout, absl::Seconds(7));
 }
 
