@@ -114,13 +114,13 @@ absl::StatusOr<FilePlace> FileObjectStore::Find(std::string_view key, bool make)
 absl::StatusOr<Object> FileObjectStore::Read(std::string_view key, const ReadRange& range) {
   CAPSTAN_ASSIGN_OR_RETURN(const FilePlace place, Find(key, /*make=*/false));
   CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(place.folder, place.name, key));
-  CAPSTAN_ASSIGN_OR_RETURN(ObjectVersion version, VersionOf(file));
+  CAPSTAN_ASSIGN_OR_RETURN(ObjectVersion version, VersionOf(file, key));
   if (!range.version.token.empty() && range.version != version) {
     return absl::AbortedError(absl::StrCat(AbslView(key), ": another version stands there"));
   }
   struct stat facts;
   if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
-  CAPSTAN_ASSIGN_OR_RETURN(std::string bytes, ReadAt(file, range));
+  CAPSTAN_ASSIGN_OR_RETURN(std::string bytes, ReadAt(file, range, key));
   return Object{std::move(bytes), std::move(version), static_cast<uint64_t>(facts.st_size)};
 }
 

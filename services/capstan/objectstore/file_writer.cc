@@ -25,11 +25,11 @@ constexpr char kTemporaryPrefix[] = ".writing-";
 
 // Sets the file's time stamp to now. The kernel's own stamps have only the resolution of its tick,
 // and a version must differ from the one before.
-absl::Status StampNow(const FileDescriptor& file) {
+absl::Status StampNow(const FileDescriptor& file, std::string_view key) {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   const timespec times[2] = {now, now};
-  return futimens(file.get(), times) == 0 ? absl::OkStatus() : SystemError("time stamp", errno);
+  return futimens(file.get(), times) == 0 ? absl::OkStatus() : SystemError(key, errno);
 }
 
 }  // namespace
@@ -63,9 +63,9 @@ absl::Status FileWriter::Append(std::string_view bytes) { return pieces_.Append(
 absl::StatusOr<ObjectVersion> FileWriter::Publish(const WriteCondition& condition) {
   CAPSTAN_RETURN_IF_ERROR(pieces_.Finish());
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("file.written"));
-  CAPSTAN_RETURN_IF_ERROR(StampNow(file_));
+  CAPSTAN_RETURN_IF_ERROR(StampNow(file_, place_.key));
   if (fsync(file_.get()) != 0) return SystemError(place_.key, errno);
-  CAPSTAN_ASSIGN_OR_RETURN(ObjectVersion version, VersionOf(file_));
+  CAPSTAN_ASSIGN_OR_RETURN(ObjectVersion version, VersionOf(file_, place_.key));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("file.synced"));
   CAPSTAN_RETURN_IF_ERROR(Give(condition));
   CAPSTAN_FAILPOINT("file.renamed");
@@ -113,7 +113,7 @@ absl::Status FileWriter::RenameIfMatches(const ObjectVersion& version) {
     return absl::AbortedError(absl::StrCat(place_.key, ": there is none any more"));
   }
   CAPSTAN_RETURN_IF_ERROR(present.status());
-  CAPSTAN_ASSIGN_OR_RETURN(const ObjectVersion found, VersionOf(*present));
+  CAPSTAN_ASSIGN_OR_RETURN(const ObjectVersion found, VersionOf(*present, place_.key));
   if (found == version) return Rename();
   return absl::AbortedError(absl::StrCat(place_.key, ": another version stands there"));
 }

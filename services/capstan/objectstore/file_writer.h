@@ -47,7 +47,7 @@ class FileWriter : public ObjectWriter {
   const FilePlace place_;
   std::string temporary_;
   FileDescriptor file_;  // Invalid once published.
-  PieceWriter pieces_{file_};
+  PieceWriter pieces_{file_, place_.key};
 };
 
 // Removes the temporary files in `folder` whose writers are dead.

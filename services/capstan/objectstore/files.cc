@@ -50,11 +50,11 @@ absl::StatusOr<FileDescriptor> OpenFolder(const FileDescriptor& parent, const st
   return folder;
 }
 
-absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes) {
+absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes, std::string_view key) {
   while (!bytes.empty()) {
     const ssize_t written = write(file.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return SystemError("write", errno);
+    if (written < 0) return SystemError(key, errno);
     bytes.remove_prefix(written);
   }
   return absl::OkStatus();
@@ -73,24 +73,27 @@ absl::StatusOr<FileDescriptor> OpenFile(const FileDescriptor& folder, const std:
       absl::StrCat(absl::string_view(key.data(), key.size()), ": not a file"));
 }
 
-absl::StatusOr<ObjectVersion> VersionOf(const FileDescriptor& file) {
+absl::StatusOr<ObjectVersion> VersionOf(const FileDescriptor& file, std::string_view key) {
   struct stat facts;
-  if (fstat(file.get(), &facts) != 0) return SystemError("fstat", errno);
+  if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
   return ObjectVersion{absl::StrCat(facts.st_mtim.tv_sec, ".", facts.st_mtim.tv_nsec, "-",
                                     facts.st_ino, "-", facts.st_size)};
 }
 
-absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, const ReadRange& range) {
+absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, const ReadRange& range,
+                                   std::string_view key) {
   struct stat facts;
-  if (fstat(file.get(), &facts) != 0) return SystemError("fstat", errno);
+  if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
   const auto size = static_cast<uint64_t>(facts.st_size);
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, size));
   std::string bytes(length, '\0');
   for (uint64_t done = 0; done < length;) {
     const ssize_t got = pread(file.get(), bytes.data() + done, length - done, range.offset + done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError("read", errno);
-    if (got == 0) return absl::DataLossError("the file has become shorter while it was read");
+    if (got < 0) return SystemError(key, errno);
+    if (got == 0)
+      return absl::DataLossError(absl::StrCat(absl::string_view(key.data(), key.size()),
+                                              ": the file has become shorter while it was read"));
     done += got;
   }
   return bytes;

@@ -42,13 +42,16 @@ absl::StatusOr<FileDescriptor> OpenFolder(const FileDescriptor& parent, const st
 absl::StatusOr<FileDescriptor> OpenFile(const FileDescriptor& folder, const std::string& name,
                                         std::string_view key);
 
-// Returns the version of a file, computed from its time stamp, inode number and size.
-absl::StatusOr<ObjectVersion> VersionOf(const FileDescriptor& file);
+// An open file's own path is not known to these; their error messages begin with `key`.
 
-absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes);
+// Returns the version of a file, computed from its time stamp, inode number and size.
+absl::StatusOr<ObjectVersion> VersionOf(const FileDescriptor& file, std::string_view key);
+
+absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes, std::string_view key);
 
 // OUT_OF_RANGE: the file ends before the range. Ignores ReadRange::version.
-absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, const ReadRange& range);
+absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, const ReadRange& range,
+                                   std::string_view key);
 
 }  // namespace capstan
 

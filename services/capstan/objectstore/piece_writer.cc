@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 
 namespace capstan {
@@ -30,7 +31,8 @@ absl::Status PieceWriter::Finish() {
 absl::Status PieceWriter::Take(std::string_view bytes) {
   if (piece_ == nullptr) {
     piece_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, kPieceBytes)));
-    if (piece_ == nullptr) return absl::ResourceExhaustedError("no memory for a piece of a file");
+    if (piece_ == nullptr)
+      return absl::ResourceExhaustedError(absl::StrCat(key_, ": no memory for a piece of a file"));
   }
   while (!bytes.empty()) {
     const size_t count = std::min(bytes.size(), kPieceBytes - filled_);
@@ -52,7 +54,7 @@ absl::Status PieceWriter::WriteRest() {
     left.remove_prefix(whole);
   }
   if (direct_) SetDirect(false);
-  return WriteAll(file_, left);
+  return WriteAll(file_, left, key_);
 }
 
 // REQUIRES: the address of the bytes, their offset in the file and their number are aligned.
@@ -60,12 +62,12 @@ absl::Status PieceWriter::WriteDirect(std::string_view bytes) {
   if (!std::exchange(begun_, true)) SetDirect(true);
   if (direct_) {
     const ssize_t written = write(file_.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno != EINVAL && errno != EINTR) return SystemError("write", errno);
+    if (written < 0 && errno != EINVAL && errno != EINTR) return SystemError(key_, errno);
     bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
     if (bytes.empty()) return absl::OkStatus();
     SetDirect(false);  // The file system requires another alignment.
   }
-  return WriteAll(file_, bytes);
+  return WriteAll(file_, bytes, key_);
 }
 
 void PieceWriter::SetDirect(bool direct) {

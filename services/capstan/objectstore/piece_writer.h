@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "capstan/objectstore/files.h"
@@ -23,8 +25,8 @@ class PieceWriter {
   // If less than this remains at the end of a file, it is written through the cache.
   static constexpr size_t kCachedBytes = size_t{64} << 10;
 
-  // REQUIRES: `file` is empty. It must outlive this object.
-  explicit PieceWriter(const FileDescriptor& file) : file_(file) {}
+  // REQUIRES: `file` is empty. It must outlive this object. Error messages begin with `key`.
+  PieceWriter(const FileDescriptor& file, std::string key) : file_(file), key_(std::move(key)) {}
 
   // Appended bytes may stay in memory until Finish. Neither method makes them durable. After an
   // error both return it again, because bytes are missing in the file.
@@ -42,6 +44,7 @@ class PieceWriter {
   void SetDirect(bool direct);
 
   const FileDescriptor& file_;
+  const std::string key_;
   std::unique_ptr<char, Free> piece_;  // Aligned, as direct writes require.
   size_t filled_ = 0;
   bool begun_ = false;

@@ -127,7 +127,7 @@ bool EndDuty::SaveModel(absl::Time now) {
       job_->checkpoints.checkpointer.failures_in_a_row() >= job_->options.save_attempts) {
     job_->Fail(v1::FAILURE_KIND_ERROR,
                absl::StrCat("the model cannot be saved: ",
-                            job_->checkpoints.checkpointer.last_failure().ToString()));
+                            job_->checkpoints.checkpointer.last_failure().message()));
     return false;
   }
   job_->training.end.saving =

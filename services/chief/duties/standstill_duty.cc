@@ -55,7 +55,7 @@ void StandstillDuty::GiveUpBest(absl::Time now) {
       "best model",
       absl::StrCat("the best model so far, of ", job_->training.standstill.evaluation->examples(),
                    " examples, could not be saved, and is lost for the result: ",
-                   job_->checkpoints.checkpointer.last_failure().ToString()));
+                   job_->checkpoints.checkpointer.last_failure().message()));
 }
 
 void StandstillDuty::Seek(absl::Time now) {

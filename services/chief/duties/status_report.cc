@@ -159,9 +159,9 @@ void FillCheckpoint(const JobContext& job, v1::CheckpointStatus& status, absl::T
         absl::ToDoubleSeconds(now - job.checkpoints.checkpointer.failed_at()));
   }
   if (!job.checkpoints.checkpointer.last_failure().ok()) {
-    status.set_last_error(job.checkpoints.checkpointer.last_failure().ToString());
+    status.set_last_error(std::string(job.checkpoints.checkpointer.last_failure().message()));
   } else if (!job.writer.last().ok()) {
-    status.set_last_error(job.writer.last().ToString());
+    status.set_last_error(std::string(job.writer.last().message()));
   }
   status.set_restores(job.recovery.restores);
 }

@@ -14,7 +14,7 @@ namespace {
 // Returns what the end of the job waits for: the model to be saved, then the state to be stored.
 std::string EndWaitsFor(const JobContext& job) {
   const auto because = [](const absl::Status& status) {
-    return status.ok() ? "" : absl::StrCat(", which fails: ", status.ToString());
+    return status.ok() ? "" : absl::StrCat(", which fails: ", status.message());
   };
   if (!job.writer.IsStored(job.completion)) {
     return absl::StrCat("the object store, for the chief's state", because(job.writer.last()));
@@ -80,7 +80,7 @@ std::string WaitingFor(const JobContext& job, absl::Time now) {
   if (job.placement.gate.published().timeline() != job.placement.timeline()) {
     awaited.push_back(job.writer.last().ok() ? "the object store"
                                              : absl::StrCat("the object store, which fails: ",
-                                                            job.writer.last().ToString()));
+                                                            job.writer.last().message()));
   }
   if (AwaitsWorker(job)) awaited.emplace_back("a worker, for the final evaluation");
   if (std::string data = AwaitedData(job); !data.empty()) awaited.push_back(std::move(data));

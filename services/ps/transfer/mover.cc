@@ -128,7 +128,7 @@ absl::StatusOr<v1::MovePartitionsReply> Mover::AnswerOf(const v1::MovePartitions
   for (const uint32_t number : request.partitions()) {
     const Task& task = *tasks_.at(static_cast<PartitionIndex>(number));
     if (task.phase == Phase::kFailed) {
-      return absl::AbortedError(absl::StrCat("partition ", number, ": ", task.status.ToString()));
+      return absl::AbortedError(absl::StrCat("partition ", number, ": ", task.status.message()));
     }
     if (task.phase < Phase::kCopied) reply.set_copied(false);
     if (task.phase != Phase::kDone) reply.set_done(false);

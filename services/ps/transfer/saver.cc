@@ -105,7 +105,7 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::AnswerOf(const Save& save) const 
   v1::SavePartitionsReply reply;
   reply.set_partitions_saved(save.job->partitions_saved());
   if (!save.ended) return reply;
-  if (!save.status.ok()) return absl::AbortedError(save.status.ToString());
+  if (!save.status.ok()) return absl::AbortedError(save.status.message());
   reply.set_done(true);
   for (const v1::SavedFile& file : save.job->files()) *reply.add_files() = file;
   return reply;

@@ -50,7 +50,7 @@ class StepGradients {
 
   Step& step_;
   size_t taken_ = 0;          // How many parameters have been taken.
-  double other_squares_ = 0;  // Of what is not trained; tells whether all of it is finite.
+  double other_squares_ = 0;  // The squares of what is not trained: finite if all of it is.
   std::vector<Trained> trained_;
 };
 

@@ -144,7 +144,8 @@ void Worker::SendHeartbeat(const v1::WorkerHeartbeatRequest& request) {
 }
 
 void Worker::OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply) {
-  if (!reply.ok() && Now() >= heartbeat_warned_ + kWarnEvery) {
+  // Once the job is over its chief ends, too.
+  if (!reply.ok() && !machine_.job_over() && Now() >= heartbeat_warned_ + kWarnEvery) {
     heartbeat_warned_ = Now();
     log::Warn("no answer from the chief; the leases held are worked on meanwhile",
               {{"error", reply.status()}});

@@ -68,7 +68,7 @@ TEST_F(FileWriterTest, OneThatIsGivenUpLeavesNothing) {
 
 TEST_F(FileWriterTest, TheVersionIsThatOfTheObject) {
   const ObjectVersion version = *Writer("bytes")->Publish({});
-  EXPECT_EQ(*VersionOf(*OpenFile(OpenIt(), "object", "object")), version);
+  EXPECT_EQ(*VersionOf(*OpenFile(OpenIt(), "object", "object"), "object"), version);
   EXPECT_NE(*Writer("bytes")->Publish({}), version) << "the same bytes, but another write";
 }
 

@@ -92,32 +92,33 @@ TEST_F(FilesTest, OnlyAPlainFileIsOpenedAndNamedByItsKey) {
 
 TEST_F(FilesTest, AVersionChangesWithTheTimeTheSizeAndTheFile) {
   const std::string path = temporary_.Write("file", "x");
-  const ObjectVersion first = *VersionOf(OpenPath(path));
-  EXPECT_EQ(*VersionOf(OpenPath(path)), first) << "nothing has been written";
+  const ObjectVersion first = *VersionOf(OpenPath(path), "key");
+  EXPECT_EQ(*VersionOf(OpenPath(path), "key"), first) << "nothing has been written";
   const timespec times[2] = {{.tv_sec = 5, .tv_nsec = 1}, {.tv_sec = 5, .tv_nsec = 1}};
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
-  const ObjectVersion stamped = *VersionOf(OpenPath(path));
+  const ObjectVersion stamped = *VersionOf(OpenPath(path), "key");
   EXPECT_NE(stamped, first);
   const std::string other = temporary_.Write("other", "x");
   ASSERT_EQ(utimensat(AT_FDCWD, other.c_str(), times, 0), 0);
-  EXPECT_NE(*VersionOf(OpenPath(other)), stamped) << "another file of the same time and size";
-  EXPECT_FALSE(VersionOf(FileDescriptor()).ok());
+  EXPECT_NE(*VersionOf(OpenPath(other), "key"), stamped)
+      << "another file of the same time and size";
+  EXPECT_FALSE(VersionOf(FileDescriptor(), "key").ok());
 }
 
 TEST_F(FilesTest, ARangeIsReadOrTheFileIsTooShortForIt) {
   temporary_.Write("file", "0123456789");
   const FileDescriptor file = OpenPath(temporary_.Path("file"));
-  EXPECT_EQ(*ReadAt(file, {}), "0123456789");
-  EXPECT_EQ(*ReadAt(file, {.offset = 3, .length = 4}), "3456");
-  EXPECT_EQ(*ReadAt(file, {.offset = 3}), "3456789");
-  EXPECT_EQ(*ReadAt(file, {.offset = 10}), "");
-  EXPECT_EQ(*ReadAt(file, {.offset = 4, .length = 0}), "");
-  EXPECT_EQ(*ReadAt(file, {.offset = 8, .length = 9, .may_be_short = true}), "89");
+  EXPECT_EQ(*ReadAt(file, {}, "key"), "0123456789");
+  EXPECT_EQ(*ReadAt(file, {.offset = 3, .length = 4}, "key"), "3456");
+  EXPECT_EQ(*ReadAt(file, {.offset = 3}, "key"), "3456789");
+  EXPECT_EQ(*ReadAt(file, {.offset = 10}, "key"), "");
+  EXPECT_EQ(*ReadAt(file, {.offset = 4, .length = 0}, "key"), "");
+  EXPECT_EQ(*ReadAt(file, {.offset = 8, .length = 9, .may_be_short = true}, "key"), "89");
   for (const ReadRange& beyond :
        {ReadRange{.offset = 8, .length = 3}, ReadRange{.offset = 11},
         ReadRange{.offset = UINT64_MAX}, ReadRange{.offset = 11, .length = 0, .may_be_short = true},
         ReadRange{.offset = 5, .length = UINT64_MAX - 1}}) {
-    EXPECT_TRUE(absl::IsOutOfRange(ReadAt(file, beyond).status())) << beyond.offset;
+    EXPECT_TRUE(absl::IsOutOfRange(ReadAt(file, beyond, "key").status())) << beyond.offset;
   }
 }
 
@@ -126,14 +127,15 @@ TEST_F(FilesTest, AllBytesAreWrittenOrTheErrorIsTold) {
   temporary_.Write("file", "");
   {
     const FileDescriptor file = OpenPath(temporary_.Path("file"), O_WRONLY);
-    EXPECT_FALSE(WriteAll(OpenPath(temporary_.Path("file")), "x").ok()) << "open for reading";
-    EXPECT_TRUE(WriteAll(file, "").ok());
-    EXPECT_TRUE(WriteAll(file, bytes).ok());
+    EXPECT_FALSE(WriteAll(OpenPath(temporary_.Path("file")), "x", "key").ok())
+        << "open for reading";
+    EXPECT_TRUE(WriteAll(file, "", "key").ok());
+    EXPECT_TRUE(WriteAll(file, bytes, "key").ok());
   }
   EXPECT_EQ(std::filesystem::file_size(temporary_.Path("file")), bytes.size());
-  const absl::Status full = WriteAll(OpenPath("/dev/full", O_WRONLY), "x");
+  const absl::Status full = WriteAll(OpenPath("/dev/full", O_WRONLY), "x", "key");
   EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
-  EXPECT_THAT(std::string(full.message()), HasSubstr("write: "));
+  EXPECT_THAT(std::string(full.message()), testing::StartsWith("key: "));
 }
 
 }  // namespace

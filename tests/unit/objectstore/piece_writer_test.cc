@@ -1,6 +1,7 @@
 #include "capstan/objectstore/piece_writer.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ TEST_F(PieceWriterTest, AFileOfAnyLengthIsWhatWasAppended) {
                              kPiece - 1, kPiece, kPiece + 1, kPiece + kCached + 4097, 3 * kPiece}) {
     const std::string content = Numbered(bytes);
     const FileDescriptor file = Create("file");
-    PieceWriter writer(file);
+    PieceWriter writer(file, "key");
     for (size_t at = 0; at < bytes; at += 300'007) {
       ASSERT_TRUE(writer.Append(std::string_view(content).substr(at, 300'007)).ok()) << bytes;
     }
@@ -54,7 +55,7 @@ TEST_F(PieceWriterTest, AFileOfAnyLengthIsWhatWasAppended) {
 
 TEST_F(PieceWriterTest, WithoutAnAppendTheFileIsEmpty) {
   const FileDescriptor file = Create("file");
-  PieceWriter writer(file);
+  PieceWriter writer(file, "key");
   EXPECT_TRUE(writer.Finish().ok());
   EXPECT_EQ(Content("file"), "");
 }
@@ -62,9 +63,11 @@ TEST_F(PieceWriterTest, WithoutAnAppendTheFileIsEmpty) {
 TEST_F(PieceWriterTest, AFullDiskIsTold) {
   const FileDescriptor file = Create("file");
   const FullDisk full(kPiece + 5000);
-  PieceWriter writer(file);
+  PieceWriter writer(file, "key");
   ASSERT_TRUE(writer.Append(Numbered(kPiece)).ok());
-  EXPECT_FALSE(writer.Append(Numbered(kPiece)).ok());
+  const absl::Status told = writer.Append(Numbered(kPiece));
+  ASSERT_FALSE(told.ok());
+  EXPECT_THAT(std::string(told.message()), testing::StartsWith("key: "));
 }
 
 // A pipe that is full for a moment is a disk that is.
@@ -73,7 +76,7 @@ TEST_F(PieceWriterTest, AFileThatLacksBytesIsNotFinishedThoughThereIsRoomAgain) 
   ASSERT_EQ(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
   const FileDescriptor out(ends[0]);
   const FileDescriptor in(ends[1]);
-  PieceWriter writer(in);
+  PieceWriter writer(in, "key");
   const absl::Status full = writer.Append(Numbered(kPiece));
   ASSERT_FALSE(full.ok());
   std::string read_out(kPiece, '\0');

@@ -201,7 +201,7 @@ TEST_F(EndDutyTest, TheJobFailsOnceItsModelWasTriedToBeSavedForLongAndOftenEnoug
   EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING) << "the patience is not over";
   duty_.Advance(now_ + absl::Minutes(11));
   EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
-  EXPECT_EQ(job_.reason, "the model cannot be saved: UNAVAILABLE: away");
+  EXPECT_EQ(job_.reason, "the model cannot be saved: away");
 }
 
 TEST_F(JudgedEndDutyTest, ACheckpointThatWasEvaluatedToBeBetterIsTheResult) {

@@ -79,8 +79,9 @@ TEST_F(StandstillDutyTest, TheBestIsGivenUpOnceItWasTriedForLongAndOftenEnough) 
   duty_.Advance(now_ + absl::Minutes(10));
   EXPECT_FALSE(job_.training.standstill.save);
   EXPECT_TRUE(job_.MayTrain());
-  EXPECT_THAT(Warning("best model"), testing::AllOf(testing::HasSubstr("of 40 examples"),
-                                                    testing::HasSubstr("UNAVAILABLE: away")));
+  EXPECT_THAT(Warning("best model"),
+              testing::AllOf(testing::HasSubstr("of 40 examples"),
+                             testing::HasSubstr("lost for the result: away")));
 }
 
 TEST_F(StandstillDutyTest, NothingIsBroughtToRestOnceTheEndHasBegun) {

@@ -176,7 +176,7 @@ TEST_F(StatusReportTest, TheNewestCheckpointIsShownAndWhyThereIsNoNewerOne) {
   EXPECT_FALSE(checkpoint.running());
   EXPECT_EQ(checkpoint.failures(), 1u);
   EXPECT_EQ(checkpoint.failed_seconds(), 3);
-  EXPECT_EQ(checkpoint.last_error(), "UNAVAILABLE: away");
+  EXPECT_EQ(checkpoint.last_error(), "away");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_F(WaitingTest, ATimelineThatNobodyHasHeardOfWaitsForTheStore) {
   job_.placement.views.SetTimeline(job_.recovery.next_timeline++);
   EXPECT_EQ(WaitingFor(job_, now_), "the object store");
   job_.writer.OnStored(absl::UnavailableError("away"), now_);
-  EXPECT_EQ(WaitingFor(job_, now_), "the object store, which fails: UNAVAILABLE: away");
+  EXPECT_EQ(WaitingFor(job_, now_), "the object store, which fails: away");
   Publish();
   EXPECT_EQ(WaitingFor(job_, now_), "");
 }
@@ -95,7 +95,7 @@ TEST_F(WaitingTest, TheEndWaitsForTheShardsThatHaveNotSavedTheirPartOfTheModel) 
   job_.checkpoints.checkpointer.OnSaved(0, saved, now_, job_.calls);
   EXPECT_EQ(WaitingFor(job_, now_), "the model to be saved by shard 1");
   job_.checkpoints.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
-  EXPECT_EQ(WaitingFor(job_, now_), "the model to be saved, which fails: UNAVAILABLE: away");
+  EXPECT_EQ(WaitingFor(job_, now_), "the model to be saved, which fails: away");
 }
 
 TEST_F(WaitingTest, AnEndThatIsNotStoredWaitsForTheStoreAndNotForShards) {
