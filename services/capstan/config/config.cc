@@ -153,10 +153,9 @@ absl::StatusOr<JobPlace> FindJob(const std::string& path,
   Findings mistakes(job.name);
   v1::JobSpec spec = ReadJob(root, options, mistakes);
   ResolvePaths(job.folder, spec);
-  if (IsJobName(spec.job()) && !spec.checkpoint().uri().empty()) {
-    return JobPlace{.job = spec.job(), .checkpoint_uri = spec.checkpoint().uri()};
-  }
-  return absl::InvalidArgumentError(absl::StrCat(path, ": names no job that is stored"));
+  if (!IsJobName(spec.job()))
+    return absl::InvalidArgumentError(absl::StrCat(path, ": names no job"));
+  return JobPlace{.job = spec.job(), .checkpoint_uri = spec.checkpoint().uri()};
 }
 
 std::vector<JobKey> JobKeys() {

@@ -40,12 +40,12 @@ struct JobText {
 };
 absl::StatusOr<v1::JobSpec> ParseJob(const JobText& job, const JobOptions& options = {});
 
-// Finds where the job of a file is stored, even if the file has mistakes elsewhere.
-// INVALID_ARGUMENT: the file is not YAML, or has no valid job or checkpoint.uri. NOT_FOUND: there
-// is no such file.
+// Finds the name of the job of a file, and where the job is stored, even if the file has mistakes
+// elsewhere. INVALID_ARGUMENT: the file is not YAML, or has no valid job name. NOT_FOUND: there is
+// no such file.
 struct JobPlace {
   std::string job;
-  std::string checkpoint_uri;
+  std::string checkpoint_uri;  // Empty: the job is not stored.
 };
 absl::StatusOr<JobPlace> FindJob(const std::string& path,
                                  const std::vector<std::string>& overrides = {});

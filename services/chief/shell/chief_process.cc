@@ -270,7 +270,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
 // `mistakes` if there is no such job, or it may not continue like this.
 absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::Status& mistakes) {
   const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
-  if (!options.keep_job || !place.ok()) return mistakes;
+  if (!options.keep_job || !place.ok() || place->checkpoint_uri.empty()) return mistakes;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<JobStore> store,
                            JobStore::Open(place->checkpoint_uri, place->job));
   CAPSTAN_ASSIGN_OR_RETURN(std::optional<v1::ChiefState> state, store->ReadState());

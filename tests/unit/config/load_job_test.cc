@@ -208,9 +208,15 @@ TEST_F(LoadJobTest, WhereAJobIsKeptIsFoundInAFileWithMistakes) {
   EXPECT_EQ(FindJob(job_, {"job=other"})->job, "other");
 }
 
-TEST_F(LoadJobTest, AFileWithoutANameOrAPlaceTellsOfNoJob) {
-  Write("job.yaml", "job: ctr\n");
-  EXPECT_TRUE(absl::IsInvalidArgument(FindJob(job_).status()));
+TEST_F(LoadJobTest, AJobThatIsNotStoredHasANameAndNoPlace) {
+  Write("job.yaml", "job: ctr\ntrain: {epochs: minus one}\n");
+  const absl::StatusOr<JobPlace> place = FindJob(job_);
+  ASSERT_TRUE(place.ok()) << place.status();
+  EXPECT_EQ(place->job, "ctr");
+  EXPECT_EQ(place->checkpoint_uri, "");
+}
+
+TEST_F(LoadJobTest, AFileWithoutANameTellsOfNoJob) {
   Write("job.yaml", "checkpoint: {uri: models}\n");
   EXPECT_TRUE(absl::IsInvalidArgument(FindJob(job_).status()));
   Write("job.yaml", "job: [\n");

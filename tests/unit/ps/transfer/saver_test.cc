@@ -164,7 +164,7 @@ TEST_F(SaverTest, WhatTheStoreRefusesIsToldAndTheSaveIsNotTriedAgain) {
   plan_ = [](const StoreCall&) { return StoreFault{.status = absl::PermissionDeniedError("no")}; };
   const absl::Status failed = OrderUntilOver("c1").status();
   EXPECT_TRUE(absl::IsAborted(failed)) << failed;
-  EXPECT_THAT(std::string(failed.message()), HasSubstr("PERMISSION_DENIED"));
+  EXPECT_EQ(failed.message(), "no");
   plan_ = nullptr;
   EXPECT_EQ(Order("c1").status(), failed);
   saver_.reset();
