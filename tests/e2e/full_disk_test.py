@@ -54,7 +54,7 @@ class FullDiskTest(LedgerCase):
             crew.until_state("CHECKPOINTING", timeout=180)
             crew.until(lambda: "No space left on device" in crew.status().waiting_for, "the reason", timeout=10)
             crew.until(lambda: crew.status().checkpoint.failures >= 3, "more attempts", timeout=60)
-            self.assertRegex(crew.status().checkpoint.last_error, r"^checkpoints/\S+: No space left on device$")
+            self.assertRegex(crew.status().checkpoint.last_error, r"^partition-\d+\.capstan: No space left on device$")
             crew.until(lambda: crew.used() - ballast.stat().st_size < 2 * LEFT,
                        "what failed attempts have left to go", timeout=20)
             ballast.unlink()
