@@ -140,8 +140,8 @@ class Session:
         self.number, self.timeline = -1, None
 
     def push(self, tables=None, tensors=None, *, number=None):
-        """Has the shards apply gradients of rows, `tables` = {table: (keys, [keys, dim])}, and of tensors, `tensors` = {name: an array of its
-        shape}. The gradients of a key that comes twice are added. Returns the number of the push, by default the next one.
+        """Has the shards apply gradients of rows, `tables` = {table: (keys, [keys, dim])}, and of tensors, `tensors` = {name: an array of
+        its shape}. The gradients of a key that comes twice are added. Returns the number of the push, by default the next one.
 
         ValueError: the gradients do not fit, or their part of the job accepts none. KeyError: the job has no such table or tensor.
         ConnectionError: shards have not answered in time. RuntimeError: the job is over."""
