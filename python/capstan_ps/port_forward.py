@@ -59,8 +59,8 @@ class PortForwards:
         self.close = weakref.finalize(self, _end_all, self._forwards)
 
     def resolve(self, address):
-        """Returns the host:port at which `address` can be reached now. ConnectionError: there is none yet; the message says why. LookupError:
-        there is no such release. PermissionError: the user may not forward ports."""
+        """Returns the host:port at which `address` can be reached now. ConnectionError: there is none yet; the message says why.
+        LookupError: there is no such release. PermissionError: the user may not forward ports."""
         if not self.close.alive:
             raise ConnectionError("the client has ended")
         if address not in self._forwards:
@@ -127,8 +127,8 @@ class Forward:
 
 
 class Kubectl:
-    """A running kubectl. A thread reads its output and sets `port`, which is None until kubectl forwards; `said`, the last line about anything
-    else; and `ended`."""
+    """A running kubectl. A thread reads its output and sets `port`, which is None until kubectl forwards; `said`, the last line about
+    anything else; and `ended`."""
 
     def __init__(self, words):
         self.port, self.said, self.ended = None, "", False

@@ -25,8 +25,8 @@ class Aftermath:
     def __init__(self, module, parameters):
         """`parameters`: the parameters of the module, {name: tensor}."""
         self._names = _names_in(module)
-        # Some of PyTorch's functions, such as spectral_norm, set an attribute to a view, and replace it before it is used. So views are refused
-        # only if they are still there after the first step.
+        # Some of PyTorch's functions, such as spectral_norm, set an attribute to a view, and replace it before it is used. So
+        # views are refused only if they are still there after the first step.
         of_storage = _by_storage(parameters)
         self._views = [(view, name) for _, view in _attributes(module) for name in of_storage.get(_storage(view), ())
                        if view is not parameters[name] and _overlap(view, parameters[name])]
