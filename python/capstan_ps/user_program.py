@@ -48,7 +48,8 @@ class Program:
         values = model.parameters()
         _serving.fit(tensors.shapes(), {name: list(array.shape) for name, array in values.items()})
         flat = [values[name].ravel() for name in sorted(values, key=str.encode)]
-        tensors.take(_serving.Parameters(bytearray(np.concatenate(flat)) if flat else b""))  # A bytearray, as PyTorch requires writable memory.
+        # A bytearray, as PyTorch requires writable memory.
+        tensors.take(_serving.Parameters(bytearray(np.concatenate(flat)) if flat else b""))
         return built
 
     def logits(self, built, records, job):
