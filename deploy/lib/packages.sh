@@ -1,14 +1,14 @@
-# Debian packages for the scripts of this project. To be sourced from the project's root, under
-# `set -euo pipefail`. The list is deploy/packages.txt; a group is a word of its second column.
+# Functions for the Debian packages that this project's scripts need. Must be sourced from the project's root, under
+# `set -euo pipefail`. The packages are listed in deploy/packages.txt, whose second column is the group of a package.
 
 packages_list=deploy/packages.txt
 
-# Names the packages of the given groups, one a line.
+# Prints the packages of the given groups, one on each line.
 packages_of() {
   awk -v groups=" $* " '!/^#/ && NF == 2 && index(groups, " " $2 " ") { print $1 }' "$packages_list"
 }
 
-# Names those of the given groups that are not installed.
+# Prints the packages of the given groups that are not installed.
 packages_missing() {
   local package
   for package in $(packages_of "$@"); do
@@ -17,7 +17,7 @@ packages_missing() {
   done
 }
 
-# Has apt install packages as they were at a moment of snapshot.debian.org, whose lists are older than apt likes them.
+# Makes apt install packages as they were at a moment of snapshot.debian.org. The lists of that moment have expired, so apt must not check that.
 packages_pin() { # moment [root of the system]
   local apt=${2:-}/etc/apt
   rm -f "$apt/sources.list" "$apt"/sources.list.d/*
@@ -38,7 +38,7 @@ Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 SOURCES
 }
 
-# Installs what is missing of the given groups, and says so first. Needs root, or sudo.
+# Installs the missing packages of the given groups, and prints their names first. Needs root or sudo.
 packages_install() {
   local missing as_root=()
   if ! command -v apt-get >/dev/null; then
@@ -61,7 +61,7 @@ packages_install() {
     as_root=(sudo)
   fi
   "${as_root[@]}" apt-get update -qq
-  # RUNLEVEL: a package that brings a service (prometheus, for promtool) does not start it.
+  # RUNLEVEL=1: a package that contains a service does not start it. An example is prometheus, which is needed for promtool.
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }

@@ -1,12 +1,12 @@
-"""Which library multiplies the matrices of this process: its bits depend on it, and its speed."""
+"""Finds out which BLAS library multiplies the matrices of this process. The bits of the results and the speed depend on it."""
 
 import pathlib
 
-_LIBRARIES = ("libmkl", "libopenblas", "libblis", "libblas")  # Whichever wraps another one comes behind that.
+_LIBRARIES = ("libmkl", "libopenblas", "libblis", "libblas")  # A library that wraps another one comes after it.
 
 
 def _loaded():
-    """The libraries in the memory of this process, as Linux tells them; none elsewhere."""
+    """Returns the paths of the libraries that this process has loaded, as Linux lists them; an empty set on other systems."""
     try:
         lines = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -16,11 +16,13 @@ def _loaded():
 
 
 def library(loaded=None):
-    """Its file's name, with its version where that is part of it, or "unknown"; and whether it is the reference implementation, which is
-    some twenty times slower than others. `loaded`: the libraries of the process; default: as they are."""
+    """Returns the name of the library's file, with the version if the name has one, or "unknown"; and whether it is the reference
+    implementation, which is some twenty times slower than others. `loaded`: the paths of the loaded libraries; by default those of
+    this process."""
     loaded = _loaded() if loaded is None else {pathlib.PurePath(path) for path in loaded}
     for begins in _LIBRARIES:
         found = sorted(path for path in loaded if path.name.startswith(begins))
         if found:
-            return found[0].name, found[0].parent.name == "blas"  # Debian's folder of it: others' files have its name, in theirs.
+            # `blas` is Debian's folder of the reference library. Other libraries have files of the same name in folders of their own.
+            return found[0].name, found[0].parent.name == "blas"
     return "unknown", False

@@ -1,4 +1,4 @@
-"""A job that runs, as a program sees it that is no part of it, such as a notebook.
+"""A client of a running job, for programs that are no part of the job, such as notebooks.
 
     import capstan_ps as cap
     job = cap.connect("localhost:7000")
@@ -7,7 +7,7 @@
     weight = job.tensors["mlp.0.weight"].pull()
     job.session().push(tables={"user": ([12, 345], gradients)})
 
-docs/python.md tells of it."""
+See docs/python.md."""
 
 import collections.abc
 import html
@@ -26,14 +26,20 @@ LOCAL_CHIEF = "localhost:7000"
 
 
 def connect(chief=None, *, kubernetes=None, context=None, tls=None, chief_patience=10, pull_patience=60):
-    """The job of the chief at host:port, by default localhost:7000; or that of the release of the chart which `kubernetes` names, as
-    `release` or `namespace/release`: in a pod, of the same cluster, and elsewhere, or where one of kubectl's contexts is named by
-    `context`, of the cluster that kubectl reaches, and by kubectl. `tls` is the folder of a certificate in the role `client`,
-    by default that of the environment variable CAPSTAN_TLS, with `kubernetes` otherwise /etc/capstan-tls if there is a certificate, and
-    otherwise nothing: plaintext. A call waits `chief_patience` seconds for a chief that does not answer or has no job yet,
-    and `pull_patience` for values while a shard is replaced. ConnectionError: nobody has answered. ValueError: what is wrong
-    with the folder, or with these arguments. By kubectl, also LookupError: there is no such release; PermissionError: the user may
-    not forward ports to its pods; RuntimeError: there is no kubectl."""
+    """Returns a running job.
+
+    By default it is the job of the chief at `chief`, a host:port (localhost:7000 if omitted). With `kubernetes`, as `release` or
+    `namespace/release`, it is the job of that release of the Helm chart. In a pod, this is a release in the pod's own cluster. Outside of
+    a cluster, or if `context` names a context of kubectl, it is a release in the cluster that kubectl reaches, and is reached by kubectl.
+
+    `tls` is the folder of a certificate in the role `client`. The default is the folder that the environment variable CAPSTAN_TLS names;
+    with `kubernetes`, otherwise /etc/capstan-tls if a certificate is there. Without a folder the connection is plaintext.
+
+    A call waits `chief_patience` seconds for a chief that does not answer or has no job yet, and `pull_patience` seconds for values while
+    a shard is replaced.
+
+    ConnectionError: nobody has answered. ValueError: the folder or the arguments are wrong. With kubectl, also LookupError: there is no
+    such release; PermissionError: the user may not forward ports to its pods; RuntimeError: there is no kubectl."""
     if kubernetes is not None and chief is not None:
         raise ValueError("either the address of a chief, or kubernetes=\"namespace/release\"")
     if kubernetes is None and context is not None:
@@ -50,40 +56,40 @@ def connect(chief=None, *, kubernetes=None, context=None, tls=None, chief_patien
         job.status()
     except BaseException:
         if forwards is not None:
-            forwards.close()  # A traceback that is kept keeps them, too.
+            forwards.close()  # Without this, a traceback that is kept would keep kubectl running.
         raise
     return job
 
 
 class Job:
-    """May be used by several threads, one of which is served at a time."""
+    """A running job. Several threads may use it; it serves one of them at a time."""
 
     def __init__(self, client, chief):
         self._client, self.chief = client, chief
 
     def status(self):
-        """How the job stands now."""
+        """Returns the present Status of the job."""
         return Status(self._client.status())
 
     @property
     def spec(self):
-        """What job.yaml says, as the chief has read it."""
+        """The settings of job.yaml, as the chief has read them."""
         return self._client.describe()
 
     @property
     def tables(self):
-        """{name: Table}"""
+        """The tables of the job: {name: Table}."""
         spec = self.spec
         return _Named(f"job {spec.job} has no table", {each.name: Table(self._client, each) for each in spec.tables})
 
     @property
     def tensors(self):
-        """{name: Tensor}"""
+        """The dense tensors of the job: {name: Tensor}."""
         spec = self.spec
         return _Named(f"job {spec.job} has no tensor", {each.name: Tensor(self._client, each) for each in spec.tensors})
 
     def session(self):
-        """For gradients that the program itself computes: see Session."""
+        """Returns a Session, which pushes gradients that the program computes itself."""
         return Session(self._client)
 
     def __repr__(self):
@@ -91,14 +97,14 @@ class Job:
 
 
 class Table:
-    """Rows of `dim` numbers, each of which has a key."""
+    """A table of the job: rows of `dim` numbers, one for each key."""
 
     def __init__(self, client, spec):
         self._client, self.name, self.dim = client, spec.name, spec.dim
 
     def pull(self, keys):
-        """[keys, dim], float32, as they stand now. A key that training has not met yet has the row with which it would begin, and
-        does not come into being by that."""
+        """Returns the present rows of the keys: [keys, dim], float32. For a key that training has not met yet this is the initial row, and
+        the pull does not create it."""
         keys = keys_of(self.name, keys)
         return self._client.pull_rows(self.name, keys).reshape(len(keys), self.dim)
 
@@ -112,7 +118,7 @@ class Tensor:
         self._client, self.name, self.shape = client, spec.name, tuple(spec.shape)
 
     def pull(self):
-        """In its shape, float32, as it stands now."""
+        """Returns the present values, float32, in the tensor's shape."""
         return self._client.pull_tensor(self.name).reshape(self.shape)
 
     def __repr__(self):
@@ -120,12 +126,13 @@ class Tensor:
 
 
 class Session:
-    """Pushes of a program that is no worker of the job. Its optimizers apply each gradient to the parameters as they stand, as they do with
-    a worker's; the job's examples, steps and clocks know nothing of it. Parts of a job that are updated in synchronous rounds take none.
+    """Pushes gradients of a program that is no worker of the job. The job's optimizers apply each gradient to the present parameters, as
+    they apply a worker's. The job's counts of examples and steps and its clocks do not change. Parts of a job that are updated in
+    synchronous rounds accept no such gradients.
 
-    What is lost on the way comes again and never counts twice. A push that has failed may have been carried out in part: whoever repeats
-    it with the same `number` completes it. `timeline` is that of the last push: when it changes, the job has returned to a
-    checkpoint, and what was pushed before may be undone. A session that is silent for half an hour is over; begin another one."""
+    Messages that are lost are sent again, and no gradient is applied twice. A push that has failed may have been carried out in part; the
+    program completes it by repeating it with the same `number`. `timeline` is that of the last push. When it changes, the job has returned
+    to a checkpoint, and earlier pushes may be undone. A session that is silent for half an hour is over; begin another one."""
 
     def __init__(self, client):
         self._client, self._id = client, secrets.randbits(62)
@@ -133,17 +140,18 @@ class Session:
         self.number, self.timeline = -1, None
 
     def push(self, tables=None, tensors=None, *, number=None):
-        """Carries out gradients: of rows, {table: (keys, [keys, dim])}, those of a key that comes twice being added, and of tensors,
-        {name: an array of its shape}. By default its number is the next one; returns it. ValueError: gradients that do not fit,
-        or a part of the job that takes none. KeyError: what the job has not. ConnectionError: shards have not answered in time. RuntimeError:
-        the job is over."""
+        """Has the shards apply gradients of rows, `tables` = {table: (keys, [keys, dim])}, and of tensors, `tensors` = {name: an array of
+        its shape}. The gradients of a key that comes twice are added. Returns the number of the push, by default the next one.
+
+        ValueError: the gradients do not fit, or their part of the job accepts none. KeyError: the job has no such table or tensor.
+        ConnectionError: shards have not answered in time. RuntimeError: the job is over."""
         number = self.number + 1 if number is None else operator.index(number)
         if number < max(self.number, 0):
             raise ValueError(f"push {number} of this session: {self.number} has been pushed, and what follows has a higher number, or the "
                              "same, which repeats it")
         rows = [(name, *self._rows(name, *of)) for name, of in (tables or {}).items()]
         dense = sorted((self._place(name), name, _floats(f"tensor {name}", values).reshape(-1)) for name, values in (tensors or {}).items())
-        for _, name, values in dense:  # What is wrong with rows is found before any of them is sent.
+        for _, name, values in dense:  # Checked before anything is sent, as rows are above.
             self._client.check_tensor(name, values)
         self.number = number
         if rows:
@@ -166,7 +174,7 @@ class Session:
 
 
 def _floats(of, values):
-    """An array of float32, whole in memory; also of a PyTorch tensor, on whatever device."""
+    """Returns the values as a contiguous array of float32. They may be a PyTorch tensor, on any device."""
     values = values.detach().cpu() if hasattr(values, "detach") else values
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":
@@ -181,7 +189,7 @@ class UnknownName(KeyError):
 
 
 class _Named(collections.abc.Mapping):
-    """A dictionary that tells of a name that it lacks which ones it has."""
+    """A dictionary whose error for a name that it lacks lists the names that it has."""
 
     def __init__(self, lacks, entries):
         self._lacks, self._entries = lacks, entries
@@ -202,20 +210,20 @@ class _Named(collections.abc.Mapping):
 
 
 def decimals(number):
-    """Four digits behind the point; of what is smaller than a thousandth, four significant ones, as `capstan status` has them."""
+    """Returns the number with four digits after the point, or four significant ones below a thousandth, as `capstan status` does."""
     return f"{number:.4g}" if 0 < abs(number) < 1e-3 else f"{number:.4f}"
 
 
 class Status:
-    """What the chief says of the job: `state`, `progress` (0 to 1), `examples`, `loss`, `workers`, `shards`, `evaluations`,
-    each with `examples` and `metrics`, and all else of GetStatusReply in proto/capstan/v1/chief.proto. A table in a notebook,
-    and text elsewhere."""
+    """The status of the job as the chief reports it: `state`, `progress` (0 to 1), `examples`, `loss`, `workers`, `shards`, `evaluations`
+    (each with `examples` and `metrics`), and all other fields of GetStatusReply in proto/capstan/v1/chief.proto. Notebooks show it as a
+    table, and other programs as text."""
 
     def __init__(self, said):
         vars(self).update(vars(said))
 
     def facts(self):
-        """[(what, text)] of the whole job."""
+        """Returns the facts of the whole job: [(what, text)]."""
         of_all = f" of {self.examples_expected:,}" if self.examples_expected else ""
         found = [("job", self.job), ("state", self.state), ("progress", f"{self.progress:.1%}"),
                  ("examples", f"{self.examples:,}{of_all}, {self.examples_per_second:,.0f}/s"),
@@ -229,7 +237,7 @@ class Status:
         return found
 
     def tables(self):
-        """[(heading of each column, rows)] of workers and shards."""
+        """Yields the tables of workers and shards: (the headings of the columns, the rows)."""
         if self.workers:
             yield ("worker", "state", "examples/s", "steps"), [
                 (worker.name, worker.state, f"{worker.examples_per_second:,.0f}", f"{worker.steps:,}") for worker in self.workers]

@@ -1,13 +1,13 @@
-"""Writes a model whose computing is a program of PyTorch into a folder, for use without Capstan.
+"""Writes a model that a PyTorch program computes into a folder, for use without Capstan.
 
     python3 -m capstan_ps.export out/ctr/checkpoints/976-1 model --program model.py
 
   model.safetensors, job.json   as `capstan checkpoint export` writes them
-  model.onnx                    the program's predict, as a graph that begins behind the rows of keys
-  model.pt                      for torch.load: the module's state_dict, and of each table the weight of an nn.EmbeddingBag and its keys
+  model.onnx                    the program's predict as a graph, which takes the rows of keys as inputs
+  model.pt                      for torch.load: the module's state_dict, and for each table the weight of an nn.EmbeddingBag and its keys
 
-CHECKPOINT is the folder of a checkpoint or of a job, or s3://bucket/folder. Nothing is written before all of it is made.
-docs/export.md tells more."""
+CHECKPOINT is the folder of a checkpoint or of a job, or s3://bucket/folder. FOLDER is written to only after all
+files have been made. See docs/export.md."""
 
 import json
 import os
@@ -22,11 +22,11 @@ from capstan_ps.model import load
 NAME = "capstan_ps.export"
 MOST_ROWS = 1_000_000
 PARAMETERS = "model.safetensors"
-OF_ONE_MODEL = ("model.onnx", "model.pt")  # Of an earlier export they would be another model's.
+OF_ONE_MODEL = ("model.onnx", "model.pt")  # Files of an earlier export are removed first, as they belong to another model.
 
 
 def checkpoint_into(checkpoint, folder):
-    """As the command `capstan` exports it."""
+    """Has the command `capstan` export the checkpoint into the folder."""
     command = programs.capstan()
     if not command:
         raise _program.Refused(f"{checkpoint}: to read a checkpoint the command `capstan` is needed; put it into the PATH, or name it by CAPSTAN")
@@ -36,9 +36,9 @@ def checkpoint_into(checkpoint, folder):
 
 
 def saved(model, net, most_rows):
-    """What model.pt holds, and a line for each thing that it lacks."""
+    """Returns the content of model.pt, and a line for each thing that is left out of it."""
     import torch
-    state = {name: tensor.clone() for name, tensor in net.state_dict().items()}  # All of them were views of one tensor.
+    state = {name: tensor.clone() for name, tensor in net.state_dict().items()}  # Copies, as all of them are views of one tensor.
     tables, keys, lacks = {}, {}, []
     for name in sorted(set(model.state_dict()) - set(state)):
         lacks.append(f"{name}, which state_dict() leaves out of the module, too (persistent=False); model.safetensors has it")
@@ -46,14 +46,14 @@ def saved(model, net, most_rows):
         if len(table.keys) > most_rows:
             lacks.append(f"table {name}: {len(table.keys)} rows, more than --most-rows {most_rows}; model.safetensors has them")
             continue
-        # They ascend as torch.searchsorted reads them: keys from 2^63 on are negative, and the first ones.
+        # The keys are sorted as torch.searchsorted needs them, as int64: the keys from 2^63 on are negative, and come first.
         of_table, order = torch.from_numpy(table.keys.view("i8").copy()).sort()
         keys[name], tables[name] = of_table, {"weight": torch.from_numpy(table.weights.copy())[order]}
     return {"state_dict": state, "tables": tables, "keys": keys}, lacks
 
 
 def write(model, program, folder, most_rows, with_graph):
-    """Writes model.pt, and model.onnx if it is wanted. What the former lacks, in lines."""
+    """Writes model.pt, and with `with_graph` model.onnx. Returns a line for each thing that is left out of model.pt."""
     try:
         import torch
     except ImportError:
@@ -71,7 +71,7 @@ def write(model, program, folder, most_rows, with_graph):
 
 
 def refuse_others(folder):
-    """Only what an export has written is replaced, as with `capstan checkpoint export`."""
+    """Refuses a folder with files of the same names that no export has written, as `capstan checkpoint export` does."""
     if folder.exists() and not folder.is_dir():
         raise _program.Refused(f"{folder}: is no folder")
     if _is_export(folder):
@@ -90,7 +90,8 @@ def _is_export(folder):
 
 
 def put(made, folder):
-    """Moves what was made into the folder, the parameters last: a folder that has them holds one model whole. Its names."""
+    """Moves the files of `made` into the folder, the parameters last, so that a folder with parameters has a complete model. Returns the
+    names of the files."""
     folder.mkdir(exist_ok=True)
     for name in (PARAMETERS, *OF_ONE_MODEL):
         (folder / name).unlink(missing_ok=True)
@@ -112,7 +113,7 @@ def run():
     refuse_others(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # In the folder where there is one: it may be a volume of its own, out of which and into which no file is moved.
+        # If the folder exists, the scratch folder is inside it: it may be a volume of its own, and files cannot be renamed across volumes.
         scratch = tempfile.TemporaryDirectory(prefix=".capstan-export-", dir=folder if folder.is_dir() else folder.parent)
     except OSError as error:
         raise _program.Refused(f"{asked.folder}: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""The keys that a program names."""
+"""Converts the keys that a program passes."""
 
 import collections.abc
 import operator
@@ -9,8 +9,8 @@ MOST_KEY = (1 << 64) - 1
 
 
 def keys_of(table, keys):
-    """A list, a NumPy array or a PyTorch tensor of whole numbers, as uint64. Arrays and tensors of int64 are taken as `batch.keys` has
-    them, where the keys from 2^63 on are negative."""
+    """Returns the keys, a list, a NumPy array or a PyTorch tensor of whole numbers, as an array of uint64. In arrays and tensors of int64
+    the negative numbers are the keys from 2^63 on, as in `batch.keys`. ValueError: a key or the type of the array is wrong."""
     array = np.asarray(keys) if hasattr(keys, "__array__") else None
     if array is None:
         if not isinstance(keys, collections.abc.Iterable) or isinstance(keys, (str, bytes)):

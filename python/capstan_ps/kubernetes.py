@@ -1,4 +1,4 @@
-"""Where a job of the chart is on Kubernetes: its chief, its shards' pods, and the certificate that a pod has for it."""
+"""Finds a job of the Helm chart on Kubernetes: the address of its chief, the pods of its shards, and the certificate of a pod."""
 
 import hashlib
 import os
@@ -11,8 +11,8 @@ LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 def chief_of(job):
-    """host:port by which a pod of the cluster knows the chief of `release`, in the pod's own namespace, or `namespace/release`.
-    ValueError: it is neither."""
+    """Returns the host:port at which a pod of the cluster reaches the chief of `job`. `job` is `release`, in the pod's own namespace, or
+    `namespace/release`. ValueError: it is neither."""
     *namespace, release = str(job).split("/")
     if len(namespace) > 1 or not all(LABEL.fullmatch(name) for name in (*namespace, release)):
         raise ValueError(f"kubernetes={job!r} is neither a release of Helm nor namespace/release")
@@ -20,20 +20,20 @@ def chief_of(job):
 
 
 def in_a_pod():
-    """Whether this program runs in a pod, as far as Kubernetes' variables tell."""
+    """Returns whether this program runs in a pod, judging by the environment variables that Kubernetes sets."""
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def service_of(address):
-    """(kubectl's name for the Service, its namespace or "", the port) of an address that `chief_of` has made."""
+    """Returns (kubectl's name of the Service, its namespace or "", the port) for an address that `chief_of` has returned."""
     host, _, port = address.rpartition(":")
     name, *rest = host.split(".")
     return f"service/{name}", rest[0] if rest else "", port
 
 
 def pod_of(address):
-    """(kubectl's name for the pod, its namespace, the port) of a shard, by the address that the chart gives it, such as
-    ctr-ps-0.ctr-ps.training.svc.cluster.local:7000. ConnectionError: that is no pod's name, so kubectl cannot lead there."""
+    """Returns (kubectl's name of the pod, its namespace, the port) for the address that the chart gives to a shard, such as
+    ctr-ps-0.ctr-ps.training.svc.cluster.local:7000. ConnectionError: the address does not name a pod, so kubectl cannot reach it."""
     host, _, port = address.rpartition(":")
     name, *rest = host.split(".")
     known = len(rest) > 2 and rest[2] == "svc" and all(LABEL.fullmatch(label) for label in (name, rest[1])) and port.isdecimal()
@@ -43,12 +43,12 @@ def pod_of(address):
 
 
 def _full_name(release):
-    """As capstan.fullname of the chart has it: a long one is cut, and told from others by a hash."""
+    """Returns the name that capstan.fullname of the chart makes: a long one is cut, and a hash distinguishes it from others."""
     if len(release) <= MOST_OF_A_NAME:
         return release
     return f"{release[:31].removesuffix('-')}-{hashlib.sha256(release.encode()).hexdigest()[:8]}"
 
 
 def tls_folder():
-    """The folder of the certificate that is mounted where the chart and docs/tls.md have it; none: nothing."""
+    """Returns the folder in which the chart and docs/tls.md mount the certificate; empty if there is no certificate."""
     return MOUNTED if (pathlib.Path(MOUNTED) / "tls.crt").exists() else ""

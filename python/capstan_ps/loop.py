@@ -1,4 +1,4 @@
-"""The life of a process of a user's program, whatever library it computes with: it works on the job, or serves a trained model."""
+"""Runs the process of a user's program, whatever library it computes with: as a worker of a job, or as the server of a trained model."""
 
 import contextlib
 import dataclasses
@@ -11,17 +11,17 @@ from capstan_ps import serving as _serving
 from capstan_ps import user_program as _user_program
 from capstan_ps import worker as _worker
 
-UNUSED_AFTER = 10  # Steps without a gradient, of which it is told.
-SHOWN = 5  # Names in a line.
+UNUSED_AFTER = 10  # A tensor that has had no gradient in this many steps is reported.
+SHOWN = 5  # How many names a line shows.
 
 
 @dataclasses.dataclass(frozen=True)
 class Computed:
-    """What came out of a step, as Step.finish takes it."""
+    """The results of a step, as Step.finish takes them."""
 
     loss_sum: float
-    rows: list     # Of each table the gradient of its rows; None: zeros.
-    tensors: list  # Of each tensor its gradient, or what it has become if it is running; None: zeros, or nothing else.
+    rows: list     # For each table the gradient of its rows; None: zeros.
+    tensors: list  # For each tensor its gradient, or a running tensor's new value; None: zeros, or unchanged.
 
 
 def _finish(taken, computed):
@@ -30,11 +30,15 @@ def _finish(taken, computed):
 
 @dataclasses.dataclass(frozen=True)
 class Front:
-    """What a program computes, in the arrays of its library. `begin(job)` gives the model as the job begins and its tensors, which have
-    `declaration()`, `shapes()` in the order of that, and `take(taken)`; `kept()` is what steps change beside what `take` renews, and
-    `put_back(kept)` undoes that. `train(model, tensors, taken, job)` gives what a step has Computed; `logits(model, taken, job)` those of
-    records as finish_logits takes them; `facts(job)` are what bits depend on. `finish(taken, computed)` hands
-    back what was Computed; default: as arrays."""
+    """The functions by which the loop computes with one library's arrays.
+
+    - `begin(job)` returns the model with its initial values, and its tensors. The tensors have these methods: `declaration()`; `shapes()`,
+      in the same order; `take(taken)`, which puts the parameters that the step has pulled into the model; `kept()`, which returns
+      what steps change and `take` does not renew; and `put_back(kept)`, which undoes such changes.
+    - `train(model, tensors, taken, job)` computes a step and returns a Computed.
+    - `logits(model, taken, job)` returns the logits of the records, as finish_logits takes them.
+    - `facts(job)` returns the facts on which the bits of the results depend.
+    - `finish(taken, computed)` hands a Computed back to the worker; by default as arrays."""
 
     begin: typing.Callable
     train: typing.Callable
@@ -44,7 +48,7 @@ class Front:
 
 
 class Work:
-    """The program's part of a job, which ends the process, and tells the worker, where it fails or does not fit."""
+    """The program's work on a job. If the program fails or does not fit the job, this tells the worker so and ends the process."""
 
     def __init__(self, worker, front, job, step, predict):
         self.job, self._worker, self._front, self._step, self._predict = job, worker, front, step, predict
@@ -52,11 +56,11 @@ class Work:
             self._model, self.tensors = front.begin(job)
         except _worker.Refused as error:
             _worker.refuse(worker, error)
-        except KeyboardInterrupt:  # Nobody has given it a step, so nobody waits for it.
+        except KeyboardInterrupt:  # The program has no step yet, so nobody waits for it.
             worker.stop()
             worker.end()
             raise
-        except BaseException as error:  # Also sys.exit() and what asyncio cancels: a program that ends itself has not built its model.
+        except BaseException as error:  # Also SystemExit and CancelledError: a program that ends itself has not built its model.
             _worker.fail(worker, None, error)
         if step is None:
             _worker.refuse(worker, "train() was given no step, which gives one loss an example")
@@ -65,7 +69,7 @@ class Work:
         self._check = _self_check.is_wanted(job)
 
     def do(self, taken):
-        """Finishes the step. Returns what was Computed, or the logits."""
+        """Computes and finishes the step. Returns its Computed, or for an evaluation the logits."""
         if taken.evaluates:
             return self.predict(taken)
         with self._told(taken, self._step):
@@ -74,7 +78,7 @@ class Work:
         return computed
 
     def predict(self, taken):
-        """The logits of the step's records. It is finished by them if that is what it is for."""
+        """Returns the logits of the step's records. If the step is one of an evaluation, this also finishes it."""
         with self._told(taken if taken.evaluates else None, self._predict):
             self.tensors.take(taken)
             logits = self._front.logits(self._model, taken, self.job)
@@ -83,7 +87,8 @@ class Work:
         return logits
 
     def _trained(self, taken):
-        """What was Computed. The first step of a process is computed twice, and what differs is told."""
+        """Returns the Computed of the step. In a synchronous job the first step of a process is computed twice, and a difference is
+        reported."""
         def train(step):
             return self._front.train(self._model, self.tensors, step, self.job)
         if not self._check:
@@ -96,24 +101,26 @@ class Work:
 
     @contextlib.contextmanager
     def _told(self, taken, function):
-        """Around `function`, the user's, which computes what was taken."""
+        """Reports the failures of `function`, which is the user's and computes the step `taken` in this context."""
         try:
             yield
-        except KeyboardInterrupt as error:  # What this worker holds goes to others.
+        except KeyboardInterrupt as error:  # The work of this worker goes to others.
             if taken is not None:
                 _worker.hand_back(taken, error)
             self._worker.stop()
             self._worker.end()
             raise
-        except BaseException as error:  # Also sys.exit() and what asyncio cancels: nobody else would tell the chief, or compute the step.
+        except BaseException as error:  # Also SystemExit and CancelledError: otherwise the chief would not hear of it.
             _worker.fail(self._worker, taken, error, function)
 
 
 def run(front, step, predict):
-    """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
-    was asked to end; 1: the job has begun anew as another one than the program was given, so that another process is to build its model;
-    2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
-    the scores that are asked for, by `predict`, and no job is there; with `--try job.yaml` it is tried on some batches of that job."""
+    """Works on the job that the environment names until the job is over, and then ends the process. The exit code is 0 if the job is over
+    or this worker was asked to end; 1 if the job was started over with other settings than the program was given, so another process has
+    to build the model; 2 if the program and the job do not fit; 3 if the program has failed.
+
+    Under `capstan serve --program` there is no job: the process computes the requested scores by `predict`. With `--try job.yaml` the
+    program is tried on some batches of that job."""
     _user_program.take(front, step, predict)
     from capstan_ps import trial as _trial
     if (path := _trial.job_file()) is not None:
@@ -144,7 +151,8 @@ def outputs(job):
 
 
 def logits_of(found, job, examples, kind, word):
-    """What predict gave, in a list: of each label by its name, or the only one. `kind`: the library's arrays, which people call `word`."""
+    """Returns the results of predict as a list: one array for each label, or the only one. ValueError: they have the wrong shape or type.
+    `kind` is the type of the library's arrays, and `word` its name in error messages."""
     if job.labels:
         return _of_labels(found, examples, outputs(job), kind, word)
     wanted = [examples] if job.outputs == 1 else [examples, job.outputs]
@@ -170,7 +178,8 @@ def shape_of(value, kind):
 
 
 class Unused:
-    """Tells once of tensors that had no gradient in a worker's first steps: that is most often a mistake, and costs as much as any other."""
+    """Reports once the tensors that had no gradient in a worker's first steps. This is most often a mistake, and such a tensor costs as
+    much as any other."""
 
     def __init__(self, names, advice):
         self._names, self._advice, self._steps = set(names), advice, 0
@@ -185,17 +194,17 @@ class Unused:
 
 
 def some(names):
-    """The first names, and how many there are besides."""
+    """Returns a text with the first names, and the number of the others."""
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def number_of(taken, job):
-    """What the draws of a step begin with: those of the same batch are the same, whoever computes it."""
+    """Returns the seed of a step's random draws. It is the same for the same batch, whichever worker computes it."""
     return _mix(_mix(job.seed, taken.stream), taken.seq)
 
 
 def _mix(a, b):
-    """Both numbers, stirred: splitmix64's."""
+    """Mixes both numbers into one, as splitmix64 does."""
     z = (a ^ (b * 0x9E3779B97F4A7C15)) & 0xFFFFFFFFFFFFFFFF
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
@@ -203,7 +212,7 @@ def _mix(a, b):
 
 
 def seed(number):
-    """Of Python's own draws, and of NumPy's where the program uses it."""
+    """Seeds Python's generator, and NumPy's if the program uses NumPy."""
     random.seed(number)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(number & 0xFFFFFFFF)

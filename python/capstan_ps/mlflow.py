@@ -1,11 +1,13 @@
-"""Writes what a job's chief tells of it to MLflow, until the job is over.
+"""Writes what a job's chief reports to MLflow, until the job is over.
 
     python3 -m capstan_ps.mlflow --chief localhost:7000 --tracking-uri http://localhost:5000
 
-One run of MLflow is made, in an experiment named as the job is, or as --experiment says. Its parameters are what job.yaml says; its
-metrics are `loss`, once it is known, `examples_per_second` and `progress`, and those of each evaluation, all by the examples trained so far.
-It ends as the job does: with 0 if the job has completed, and with 1 if it has failed or its chief has gone before. SIGTERM ends it, too,
-with 143, and the run as killed."""
+It creates one run in the experiment that --experiment names, by default the job's name. The run's parameters are the settings of job.yaml.
+Its metrics are `loss` (once it is known), `examples_per_second`, `progress` and the metrics of each evaluation; their step is the number of
+examples trained so far.
+
+The process ends when the job does: with 0 if the job has completed, and with 1 if it has failed or its chief has ended before. SIGTERM ends
+the process with 143, and marks the run as killed."""
 
 import argparse
 import re
@@ -17,7 +19,7 @@ import types
 from capstan_ps import client
 
 OVER = {"completed": "FINISHED", "failed": "FAILED"}
-LONGEST_TEXT = 500  # Of a parameter, for MLflow.
+LONGEST_TEXT = 500  # Values of parameters are cut to this length, a limit of MLflow.
 
 
 def main(arguments=None):
@@ -42,7 +44,7 @@ def main(arguments=None):
 
 
 def follow(job, tracking, options):
-    """The exit code. `tracking` is an MlflowClient."""
+    """Follows the job until its end, and returns the exit code. `tracking` is an MlflowClient."""
     spec = job.spec
     run = make_run(tracking, options.experiment or spec.job, options.run_name)
     told, last, end = set(), None, "KILLED"
@@ -64,17 +66,17 @@ def follow(job, tracking, options):
 
 
 def make_run(tracking, experiment, name):
-    """The id of a new run."""
+    """Creates a run in the experiment, which is created if there is none of this name, and returns the run's id."""
     known = tracking.get_experiment_by_name(experiment)
     identity = tracking.create_experiment(experiment) if known is None else known.experiment_id
     return tracking.create_run(identity, run_name=name).info.run_id
 
 
 def write(tracking, run, status, last, told):
-    """What is new since the status `last`, and of the evaluations whose numbers are not in `told`, where they are noted."""
+    """Writes what is new in `status` since the status `last`, and the evaluations whose numbers are not in `told`; adds these to `told`."""
     if last is None or status.examples > last.examples:
         for name, value in (("loss", status.loss), ("examples_per_second", status.examples_per_second), ("progress", status.progress)):
-            if name != "loss" or value:  # A loss of 0 is not known yet, as of a chief that has just come.
+            if name != "loss" or value:  # A loss of 0 is not known yet, for example after a new chief has begun.
                 tracking.log_metric(run, name, value, step=status.examples)
     for evaluation in status.evaluations:
         if evaluation.number in told:
@@ -85,13 +87,13 @@ def write(tracking, run, status, last, told):
 
 
 def metric_name(name):
-    """As MLflow takes it."""
+    """Replaces the characters that MLflow does not allow in names."""
     return re.sub(r"[^\w./ -]", "_", name)
 
 
 def parameters_of(spec):
-    """{dotted name: text} of what job.yaml says: all that is not empty, of the tables by their names. The dense tensors are trained alike
-    but for groups; `dense.optimizer` is that of the first."""
+    """Returns the settings of job.yaml that are not empty, as {dotted name: text}, and the optimizer and width of each table by its name.
+    Except for groups all dense tensors have the same optimizer; `dense.optimizer` is that of the first one."""
     found = {}
 
     def put(name, value):
@@ -114,7 +116,8 @@ def parameters_of(spec):
 
 
 def end_by_signal(number, _):
-    """A handler: the process ends by an exception, so that MLflow is told first, and no second signal keeps it from that."""
+    """A signal handler that ends the process by an exception, so that MLflow is told of the end first. Ignores further such signals, which
+    could prevent that."""
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + number)
 

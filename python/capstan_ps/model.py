@@ -2,11 +2,11 @@
 
     import capstan_ps
     model = capstan_ps.load("out/ctr/checkpoints/000000000082-1")   # or s3://..., or what was exported
-    net = model.torch(DeepFM)                                       # what was trained, in eval()
+    net = model.torch(DeepFM)                                       # the trained module, in eval()
     for batch in model.batches("test.csv"):
         logits = net(batch)
 
-docs/python.md tells of it."""
+See docs/python.md."""
 
 import copy
 import json
@@ -26,8 +26,8 @@ IMAGES = ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER")
 
 
 def load(path):
-    """The model of a checkpoint, a folder or s3://, or of the folder into which `capstan checkpoint export` has written
-    it. A checkpoint is read by the command `capstan`: see capstan_ps.programs."""
+    """Returns the model of a checkpoint (a folder or s3://), or of a folder that `capstan checkpoint export` has written. Checkpoints are
+    read by the command `capstan`: see capstan_ps.programs."""
     if (pathlib.Path(path) / "model.safetensors").exists():
         return Model(path)
     program = programs.capstan()
@@ -43,8 +43,8 @@ def load(path):
 
 
 class Model:
-    """In memory. `job` is what the program's `build` is given; `tables[name].rows(keys)` are the rows of keys, those that
-    training has never met as they would have begun."""
+    """A trained model in memory. `job` is what the program's `build` gets as its argument. `tables[name].rows(keys)` returns the rows of
+    keys; keys that training has never met have their initial rows."""
 
     def __init__(self, folder):
         self._exported = _Exported(folder)
@@ -52,13 +52,13 @@ class Model:
         self.job = _capstan.Job.from_json((pathlib.Path(folder) / "job.json").read_text(encoding="utf-8"))
 
     def state_dict(self):
-        """{name: tensor} of the dense part, by the names that `named_parameters` and `named_buffers` have for it."""
+        """Returns the dense part as {name: tensor}, by the names in `named_parameters` and `named_buffers`."""
         import torch
         return {name: torch.from_numpy(array.copy()) for name, array in self._exported.tensors.items()}
 
     def torch(self, build):
-        """What `build` gave in training, with the parameters and buffers that it had at the end, in eval(). What it draws is what it
-        drew there; the draws of this process go on as they would have without."""
+        """Builds the module by `build` and returns it with the trained parameters and buffers, in eval(). The random draws of `build` are
+        the same as in training; the state of this process's generators is restored afterwards."""
         from capstan_ps import torch_draws, torch_tensors
         with torch_draws.seeded(self.job.seed):
             net = build(self.job)
@@ -69,41 +69,46 @@ class Model:
         return net.eval()
 
     def to_onnx(self, build, path, predict=lambda net, batch: net(batch)):
-        """Writes the trained module as a graph of ONNX, which takes rows of keys and computes what `predict` gives: a tensor, as
-        `logits`, or a dictionary of them by their names. Its inputs, of which the first extent is `records`, are `embedding` [.., keys,
-        dim] or, with data.features, `<feature>` [.., keys, dim], each with `.count` (int64: how many keys are a record's) and, where
-        the feature has weights, `.weights` [.., keys], `values` [.., keys] (libsvm, libfm), and `numbers` [.., job.numbers]: those that
-        the module reads. Zeros are behind a record's last key."""
+        """Writes the trained module as an ONNX graph, which takes the rows of keys and computes what `predict` returns: a tensor, which the
+        graph calls `logits`, or a dictionary of tensors, by their names.
+
+        The graph has those of the following inputs that the module reads. The first dimension of each is `records`.
+
+        - `embedding` [.., keys, dim] or, with data.features, `<feature>` [.., keys, dim]: the rows, with zeros after a record's last key;
+        - `embedding.count` or `<feature>.count`, int64: the number of keys of each record;
+        - `<feature>.weights` [.., keys], if the feature has weights;
+        - `values` [.., keys], for libsvm and libfm;
+        - `numbers` [.., job.numbers]."""
         self.write_onnx(self.torch(build), path, predict)
 
     def write_onnx(self, net, path, predict=None):
-        """Likewise of what `torch` gave, and with what the program hands to train(): None: the module itself is what is computed."""
+        """Does the same with the module `net`, which `torch` has returned. `predict`: as the program passes it to train(); None: the graph
+        computes the module itself."""
         from capstan_ps import onnx
         onnx.export(self._exported, self.job, net, predict or (lambda net, batch: net(batch)), path)
 
     def onnx_inputs(self, lines):
-        """What such a graph takes of records in the job's format, as NumPy arrays by the names of its inputs; among them may be
-        some that this module does not read."""
+        """Returns the inputs of such a graph for records in the job's format: {name: NumPy array}. The module may not read all of them."""
         from capstan_ps import onnx
         return onnx.inputs_of(self._exported, self.job, self._exported.parsed(lines))
 
     def predictions(self, logits):
-        """What logits [records, outputs] mean, as `capstan predict` writes it: probabilities, shares of classes, or values in the label's
-        unit."""
+        """Converts logits [records, outputs] to what `capstan predict` writes: probabilities, probabilities of classes, or values in the
+        unit of the label."""
         return self._exported.predictions(logits)
 
     def parameters(self):
-        """{name: array} of the dense part, as NumPy has it."""
+        """Returns the dense part as {name: NumPy array}."""
         return dict(self._exported.tensors)
 
     def batch(self, lines, kind=None):
-        """Records in the job's format, without a line of names, as one batch. `kind`: capstan_ps.numpy.Batch for one of NumPy's arrays;
-        None: of PyTorch's tensors."""
+        """Returns records in the job's format, without a header line, as one batch. `kind`: capstan_ps.numpy.Batch for a batch of NumPy
+        arrays; None: a batch of PyTorch tensors."""
         return self._batch(self._exported.parsed(lines), kind)
 
     def batches(self, path, kind=None):
-        """The records of a file in the job's format, in batches; of a job on a folder of images, those of such a folder. Labels may be there,
-        and are not read."""
+        """Yields the records of a file in the job's format, in batches. If the job reads a folder of images, `path` is such a folder.
+        Labels are allowed, and ignored."""
         for records in self._exported.records(path):
             yield self._batch(records, kind)
 
@@ -114,10 +119,10 @@ class Model:
 
 
 class Table(_score.Table):
-    """Rows by their keys. `keys`, which ascend, and `weights` are those that training has met."""
+    """A table of rows by their keys. `keys`, in ascending order, and `weights` are those of the rows that training has created."""
 
     def rows(self, keys):
-        """The rows of any keys: a list, an array or a tensor, as `pull` of a running job takes them. [keys, dim]"""
+        """Returns the rows of any keys, [keys, dim]. `keys`: a list, an array or a tensor, as `pull` of a running job takes them."""
         return super().rows(keys_of(self.name, keys))
 
 
@@ -137,14 +142,14 @@ class _Exported(_score.Exported):
         return super().records(path)
 
     def _as_the_job_reads(self, path):
-        """By the worker's own readers, as held-out records of the job are: images are decoded, cut and scaled."""
+        """Reads the records by the worker's own readers, like held-out records of the job: images are decoded, cropped and scaled."""
         with tempfile.TemporaryDirectory(prefix="capstan-vocabularies-") as folder:
             reader = _capstan.RecordReader(json.dumps(self._job_with_vocabularies(pathlib.Path(folder))), path)
             while (columns := reader.next()) is not None:
                 yield _ReadRecords(columns)
 
     def _job_with_vocabularies(self, folder):
-        """The job, whose vocabularies are read there: where they were in training they may be no more."""
+        """Returns the job, with its vocabularies in `folder`, where they are written: the files of the training may not exist any more."""
         job = copy.deepcopy(self.job)
         for spec in job["data"].get("features", []):
             if spec["name"] in self._vocabularies:
@@ -155,8 +160,8 @@ class _Exported(_score.Exported):
 
 
 def _is_text(path):
-    """Whether there is something to read that is no Parquet file. Patterns and s3:// are names of those. What comes through a pipe
-    is text, and can be read only once."""
+    """Returns whether `path` exists and is no Parquet file. Patterns and s3:// count as names of Parquet files. A pipe is text: it can be
+    read only once, so its content is not examined."""
     if not os.path.isfile(path):
         return os.path.exists(path) and not os.path.isdir(path)
     with open(path, "rb") as file:
@@ -164,7 +169,7 @@ def _is_text(path):
 
 
 class _ReadRecords:
-    """Those that RecordReader has read, as score.Records has them."""
+    """The records that RecordReader has read, with the interface of score.Records."""
 
     def __init__(self, columns):
         self.keys, self.offsets, self.bags = columns["keys"], columns["offsets"], columns["bags"]
@@ -179,7 +184,7 @@ class _ReadRecords:
 
 
 class Unlabelled:
-    """What a Batch asks of a step, of records that somebody wants scores of: they have no labels and no weights."""
+    """The part of a step's interface that is the same for all records to be scored: they have no labels, weights and negatives."""
 
     def labels(self):
         return None
@@ -192,7 +197,7 @@ class Unlabelled:
 
 
 class _Records(Unlabelled):
-    """Of records that no worker has, looked up here."""
+    """Records that are not from a worker, with the interface of a step. Their rows are looked up in the model."""
 
     def __init__(self, model, records):
         self.examples = len(records)

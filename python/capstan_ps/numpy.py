@@ -1,12 +1,14 @@
-"""Models of NumPy on Capstan's shards, or of any library whose arrays NumPy can read. PyTorch is not needed.
+"""Trains models on Capstan's shards that compute with NumPy, or with any library whose arrays NumPy can read. Does not need PyTorch.
 
     import capstan_ps.numpy as cn
     cn.train(build, step, predict)
 
-`build(job)` gives the dense tensors as they begin, {name: array of float32}, of which `frozen(array)` never changes and `running(array)`
-is not trained. `step(params, batch)` gives the losses, one an example, and
-their Gradients; `predict(params, batch)` the logits of a batch that is held out, of several labels one array for each by its name.
-docs/python.md tells the whole of it."""
+- `build(job)` returns the initial dense tensors, {name: array of float32}. An entry `frozen(array)` never changes, and an entry
+  `running(array)` is changed by steps but not trained.
+- `step(params, batch)` returns the losses, one for each example, and their Gradients.
+- `predict(params, batch)` returns the logits of a held-out batch; for a job with several labels, {label: array}.
+
+See docs/python.md."""
 
 import difflib
 import importlib.util
@@ -17,16 +19,16 @@ import numpy as np
 
 from capstan_ps import loop as _loop
 from capstan_ps import worker as _worker
-from capstan_ps.batch import Named, UnknownName  # noqa: F401  Programs know them by this name.
-from capstan_ps.numpy_batch import Bags, Batch  # noqa: F401  Likewise.
+from capstan_ps.batch import Named, UnknownName  # noqa: F401  Programs import them from here.
+from capstan_ps.numpy_batch import Bags, Batch  # noqa: F401  The same.
 
 
 class Gradients(typing.NamedTuple):
-    """Of the sum of the losses, each times `batch.scale`. What is not named has none."""
+    """The gradients of the sum of the losses, each times `batch.scale`. A tensor or table that is not named has no gradient."""
 
-    tensors: dict  # By the names that build gave: each has its tensor's shape.
-    tables: dict = {}  # By the tables' names: [distinct keys, dim], as `batch.tables` has the rows.
-    running: dict = {}  # What the running tensors have become. What is not named is as it was.
+    tensors: dict  # {name in build: gradient in the tensor's shape}.
+    tables: dict = {}  # {table: [distinct keys, dim]}, in the order of the rows in `batch.tables`.
+    running: dict = {}  # The new values of running tensors. Those that are not named keep their value.
 
 
 class _Declared(typing.NamedTuple):
@@ -39,20 +41,20 @@ def _declared(value):
 
 
 def frozen(array):
-    """In what `build` gives: a tensor that never changes. It is pulled once, and nothing of it is pushed."""
+    """Marks an array that `build` returns as a tensor that never changes. Workers pull it once, and push nothing for it."""
     return _Declared("frozen", array)
 
 
 def running(array):
-    """In what `build` gives: a tensor that is not trained, and that each step changes, such as a running mean. In a synchronous job it
-    becomes the mean of what it has become in the lanes."""
+    """Marks an array that `build` returns as a running tensor, such as a running mean: it is not trained, and each step changes it. In a
+    synchronous job its next value is the mean of the values in the lanes."""
     return _Declared("running", array)
 
 
 def train(build, step, predict=None):
-    """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
-    was asked to end; 2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
-    the scores that are asked for, by `predict`, and no job is there."""
+    """Works on the job that the environment names until the job is over, and then ends the process. The exit code is 0 if the job is over
+    or this worker was asked to end, 1 if the job was started over with other settings, 2 if the program and the job do not fit, and 3 if
+    the program has failed. Under `capstan serve --program` there is no job: the process computes the requested scores by `predict`."""
     _loop.run(_loop.Front(
         begin=lambda job: _begin(build, job),
         train=lambda params, tensors, taken, job: _train(params, tensors, step, taken, job),
@@ -61,7 +63,7 @@ def train(build, step, predict=None):
 
 
 def _begin(build, job):
-    """The dictionary that each step is given, and the tensors that renew what is in it."""
+    """Returns the dictionary of arrays that each step gets, and the tensors, which renew the arrays in it."""
     if importlib.util.find_spec("threadpoolctl"):
         import threadpoolctl
         threadpoolctl.threadpool_limits(job.step_threads)
@@ -85,13 +87,14 @@ def _train(params, tensors, step, taken, job):
     of_rows = ("gradient of the rows of table", "gradients of the rows of tables")
     rows = list(_of_names(of_rows, gradients.tables, batch.tables, "job.yaml has").values())
     results = tensors.results(gradients)
-    # The loss that is told is weighted, and no mean.
+    # The reported loss is a weighted sum, and no mean.
     weighted = losses if batch.weights is None else losses * batch.weights
     return _loop.Computed(float(weighted.sum(dtype=np.float64)), rows or [None], results)
 
 
 def _of_names(what, given, values, whose):
-    """What was given of each of `values`, in its shape, or None, by their names. `what`: in words, of one and of many."""
+    """Returns for each of `values` what `given` has under its name, in its shape, or None. ValueError, UnknownName: it does not fit.
+    `what`: the words for error messages, in the singular and the plural."""
     one, many = what
     if not isinstance(given, dict):
         raise ValueError(f"the {many} are a dictionary, by name, and are {type(given).__name__}")
@@ -128,7 +131,7 @@ def _kind_of(given):
 
 
 class _Tensors:
-    """The arrays that build gave in the order of their names, and the memory of the shards' vector in their place."""
+    """The arrays that build has returned, in the order of their names. Each step replaces them by views of the pulled parameters."""
 
     def __init__(self, built):
         if not isinstance(built, dict):
@@ -136,7 +139,7 @@ class _Tensors:
         for name in built:
             if not isinstance(name, str):
                 raise _worker.Refused(f"the name of a tensor is a text, and build gave {name!r}")
-        # As the chief sorts them: by their bytes. Views of each step's memory take their place.
+        # The names are sorted by their bytes, as the chief sorts them. Views of each step's memory replace the arrays.
         declared = {name: _declared(built[name]) for name in sorted(built, key=str.encode)}
         self.params = {name: self._array(name, of.array) for name, of in declared.items()}
         self._roles = {name: of.role for name, of in declared.items()}
@@ -146,7 +149,7 @@ class _Tensors:
         return {name: array for name, array in self.params.items() if self._roles[name] == role}
 
     def results(self, gradients):
-        """A gradient for what is trained, and what is running has become, in the order of all."""
+        """Returns, in the order of all tensors, the gradient of each trained tensor and the new value of each running one."""
         trained = self._of_role("trained")
         whose = "build gave" if len(trained) == len(self.params) else "those that are trained are"
         found = _of_names(("gradient of tensor", "gradients of tensors"), gradients.tensors, trained, whose)
@@ -171,13 +174,13 @@ class _Tensors:
         return {name: list(array.shape) for name, array in self.params.items()}
 
     def kept(self):
-        """Nothing: arrays are views of what was pulled, and cannot be written."""
+        """Keeps nothing, as the arrays are read-only views of what was pulled."""
 
     def put_back(self, kept):
         pass
 
     def take(self, taken):
-        """What the step has pulled: views, which cannot be written."""
+        """Replaces the arrays by read-only views of what the step has pulled."""
         flat, begin = Batch.array(taken.parameters()), 0
         for name, array in self.params.items():
             self.params[name] = flat[begin:begin + array.size].reshape(array.shape)

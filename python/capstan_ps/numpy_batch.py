@@ -1,4 +1,4 @@
-"""What a step's records are, as NumPy sees them, and the gradients of what bags make of rows."""
+"""The batch of a step in NumPy arrays, and the gradients of the functions of its bags."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from capstan_ps import batch as _batch
 
 
 class Bags:
-    """The keys of one feature, or of whole records: those of record e are `index[offsets[e]:offsets[e + 1]]`, places in `rows`. Each
-    function f() has an f_grad(g), which gives the gradient of `rows` where that of f() is g."""
+    """The keys of one feature, or of whole records. Those of record e are `index[offsets[e]:offsets[e + 1]]`, which are places in `rows`.
+    For a function f() the function f_grad(g) returns the gradient of `rows` if the gradient of f() is g."""
 
     def __init__(self, offsets, index, rows, values=None, weights=None):
         self.offsets = offsets  # [examples + 1]
         self.index = index
-        self.rows = rows  # Of the table, which features may share: the gradients of all of them are added.
-        self.weights = weights  # By what each key's row counts in its record's bag: [keys of all records]; None: by 1.
-        self._values = values  # By what each key's row is multiplied; None: by 1.
+        self.rows = rows  # The rows of the table. Several features may share it: their gradients are added.
+        self.weights = weights  # The weight of each key's row in its bag: [keys of all records]; None: all are 1.
+        self._values = values  # The factor of each key's row; None: all are 1.
 
     def each(self):
-        """The row of each key of each record, times its value: [keys of all records, dim]."""
+        """Returns the row of each key of each record, times its value: [keys of all records, dim]."""
         rows = self.rows[self.index]
         return rows if self._values is None else rows * self._values[:, None]
 
@@ -27,25 +27,26 @@ class Bags:
             of_keys = of_keys * self._values[:, None]
         found = np.zeros(self.rows.shape, np.float32)
         if len(of_keys):
-            order = np.argsort(self.index, kind="stable")  # The same sums, in the same order, whoever computes them.
+            order = np.argsort(self.index, kind="stable")  # So every worker adds in the same order, and gets the same sums.
             places = self.index[order]
             begins = np.flatnonzero(np.diff(places, prepend=-1))
             found[places[begins]] = np.add.reduceat(of_keys[order], begins, axis=0)
         return found
 
     def counts(self):
-        """The keys of each record: [examples]."""
+        """Returns the number of keys of each record: [examples]."""
         return np.diff(self.offsets).astype(np.int64)
 
     def first(self):
-        """The place in `rows` of each record's first key, which is its only one but for `many: true`; -1: it has none. [examples]"""
+        """Returns the place in `rows` of each record's first key, [examples]; -1 if the record has none. Without `many: true` it is the
+        only key."""
         some = self.counts() > 0
         found = np.full(len(some), -1, self.index.dtype)
         found[some] = self.index[self.offsets[:-1][some]]
         return found
 
     def sums(self):
-        """The sum of the rows of each record's keys, each times its weight: [examples, dim]."""
+        """Returns the sum of the rows of each record's keys, each times its weight: [examples, dim]."""
         rows = self.each()
         return self._added(rows if self.weights is None else rows * self.weights[:, None])
 
@@ -55,15 +56,15 @@ class Bags:
         return self.each_grad(of_keys if self.weights is None else of_keys * self.weights[:, None])
 
     def means(self):
-        """Likewise, divided by the sum of the weights; zeros for a record without keys, or whose weights are all 0."""
+        """Returns the sums() divided by the sum of the weights; zeros for a record without keys, or whose weights are all 0."""
         return self.sums() / self._totals()
 
     def means_grad(self, gradient):
         return self.sums_grad(np.asarray(gradient) / self._totals())
 
     def padded(self, most):
-        """The first `most` keys of each record: [examples, most, dim], zeros behind a record's last key, and a mask [examples, most] that
-        is true where there is one."""
+        """Returns the rows of the first `most` keys of each record, [examples, most, dim], with zeros after a record's last key; and a mask
+        [examples, most] that is true where there is a key."""
         return self._padded(self.each(), most)
 
     def padded_grad(self, gradient):
@@ -75,7 +76,7 @@ class Bags:
         return self.each_grad(of_keys)
 
     def padded_weights(self, most):
-        """The weights of the first `most` keys of each record: [examples, most], zeros behind a record's last key."""
+        """Returns the weights of the first `most` keys of each record, [examples, most], with zeros after a record's last key."""
         weights = np.ones(len(self.index), np.float32) if self.weights is None else self.weights
         return self._padded(weights[:, None], most)[0][:, :, 0]
 
@@ -91,7 +92,7 @@ class Bags:
         return found
 
     def _places(self):
-        """Of each key in its record."""
+        """Returns the place of each key in its record."""
         return np.arange(len(self.index)) - np.repeat(self.offsets[:-1], self.counts())
 
     def _mask(self, most):
@@ -114,17 +115,17 @@ class Bags:
 class Negatives(_batch.Negatives):
 
     def each(self):
-        """The row of each: [per_batch, dim]."""
+        """Returns the row of each drawn key: [per_batch, dim]."""
         return self.rows[self.index]
 
     def each_grad(self, gradient):
-        """The gradient of `rows` where that of each() is so."""
+        """Returns the gradient of `rows` if the gradient of each() is `gradient`."""
         return Bags(None, self.index, self.rows).each_grad(gradient)
 
 
 class Batch(_batch.Batch):
-    """The records of a step in arrays, which are views of the worker's memory and cannot be written. `scale`, [examples], is what the
-    loss of each record counts for in training; None: nothing is trained."""
+    """The records of a step in read-only arrays, which are views of the worker's memory. `scale`, [examples], is the factor of each
+    record's loss in training; None if nothing is trained."""
 
     make_bags, make_negatives = Bags, Negatives
 
@@ -136,17 +137,17 @@ class Batch(_batch.Batch):
 
     def __init__(self, step, job):
         super().__init__(step, job)
-        # By the table's name. Gradients of rows are told by it.
+        # By the table's name, as the gradients of rows are returned.
         self.tables = _batch.Named("table", zip(job.tables, self.tables))
         self.scale = None
 
     def weigh(self, sum_loss):
-        """What is to be descended is the sum of the losses, each times its scale."""
+        """Sets `scale`. Training minimizes the sum of the losses, each times its scale."""
         weights = np.ones(self.examples, np.float32) if self.weights is None else self.weights
         self.scale = weights if sum_loss else weights / np.float32(self.examples)
 
     @property
     def images(self):
-        """[examples, channels, height, width], where records are images: a view of `numbers`, which have the channels of a pixel side by
-        side."""
+        """The images, if the records are images: [examples, channels, height, width]. A view of `numbers`, in which the channels of a pixel
+        are adjacent."""
         return self.numbers.reshape(self.examples, *self._image).transpose(0, 3, 1, 2)

@@ -1,4 +1,4 @@
-"""A trained module of PyTorch as a graph of ONNX, which begins behind the rows of keys. Model.to_onnx tells its inputs."""
+"""Writes a trained PyTorch module as an ONNX graph, which takes the rows of keys as inputs. Model.to_onnx describes the inputs."""
 
 import warnings
 
@@ -13,9 +13,9 @@ OPSET = 13
 
 
 class PaddedBags:
-    """What capstan_ps.torch.Bags gives, of rows that the graph is handed: [examples, keys, dim], zeros behind a record's last
-    key. Operators of ONNX know no sum over a varying number of neighbours. `full`: there are no such zeros. `weights`: [examples,
-    keys], likewise; None: all are 1."""
+    """The interface of capstan_ps.torch.Bags for rows that the graph gets as an input: [examples, keys, dim], with zeros after a record's
+    last key, as no ONNX operator sums over a varying number of neighbours. `full`: all records have all keys, so there are no such zeros.
+    `weights`: [examples, keys], padded in the same way; None: all are 1."""
 
     def __init__(self, rows, counts, full, weights=None):
         self._rows, self._counts, self._full, self._weights = rows, counts, full, weights
@@ -60,7 +60,7 @@ class PaddedBags:
 
 
 class GraphBatch(Batch):
-    """A batch whose arrays are the inputs of a graph, by their names."""
+    """A batch whose arrays are the inputs of a graph."""
 
     def __init__(self, job, inputs):
         self._image = (*job.image, job.channels)
@@ -85,17 +85,17 @@ class GraphBatch(Batch):
 
 
 def counts_of(name):
-    """The name of the input that says how many keys of another one are a record's."""
+    """Returns the name of the input with the number of keys that each record has in the input `name`."""
     return f"{name}.count"
 
 
 def weights_of(name):
-    """The name of the input that says by what the keys of another one count."""
+    """Returns the name of the input with the weights of the keys in the input `name`."""
     return f"{name}.weights"
 
 
 def inputs_of(exported, job, records):
-    """The arrays that the graph takes of these records, by the names of its inputs."""
+    """Returns the inputs of the graph for these records: {name: array}."""
     inputs, tables = {}, list(exported.tables.values())
 
     def add(name, array):
@@ -138,7 +138,7 @@ class _Graph(nn.Module):
 
 
 def _example(job):
-    """Two records with a few keys: what is computed of them is what the graph becomes."""
+    """Returns two records with a few keys. The tracer records what is computed of them as the graph."""
     records = _score.Records()
     for _ in range(2):
         records.add([0] * (job.fields or 3), [1.0] * (job.fields or 3), [0.0] * job.numbers)
@@ -149,7 +149,7 @@ def _example(job):
 
 
 def _axes(job, inputs, outputs):
-    """The extents that are known when the graph runs, by name."""
+    """Returns the names of the dimensions whose sizes are known only when the graph runs: {input or output: {dimension: name}}."""
     axes = {name: {0: "records"} for name in [*inputs, *outputs]}
     for feature in job.features:
         if feature.many and feature.pooling != "none":
@@ -164,15 +164,15 @@ def _axes(job, inputs, outputs):
 
 
 def export(exported, job, net, predict, path):
-    """Writes what `predict` computes of `net` to `path`."""
+    """Writes what `predict` computes with `net` to `path`, as a graph."""
     inputs = {name: torch.from_numpy(array) for name, array in inputs_of(exported, job, _example(job)).items()}
     graph = _Graph(net, predict, job, list(inputs))
     with torch.no_grad():
-        graph(*inputs.values())  # What goes wrong in the program is told as it is, and not by the tracer.
+        graph(*inputs.values())  # An error of the program is raised here as it is, and not by the tracer.
     if both := sorted(set(inputs) & set(graph.outputs)):
         raise ValueError(f"predict gives an output {both[0]!r}, and the graph has an input of this name; give the output another one")
     with warnings.catch_warnings():
-        # PyTorch 1.13 warns of constants of its own. Those of the tracer stay: what they tell of the program is frozen in the graph.
+        # PyTorch 1.13 warns of constants of its own. The tracer's warnings stay: they name what the graph freezes of the program.
         warnings.simplefilter("ignore", UserWarning)
         torch.onnx.export(graph, tuple(inputs.values()), str(path), opset_version=OPSET, input_names=list(inputs),
                           output_names=graph.outputs, dynamic_axes=_axes(job, inputs, graph.outputs))

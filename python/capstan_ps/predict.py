@@ -1,9 +1,9 @@
-"""Writes the scores of a model whose computing is a program of one's own, a line a record, as `capstan predict` does of others.
+"""Writes the scores of a model that the user's own program computes, one line for each record, as `capstan predict` does for other models.
 
     python3 -m capstan_ps.predict out/ctr test.csv --program model.py
 
-MODEL is the folder of a checkpoint, a job or an export; DATA are files in the job's format (of a job on images in folders: such folders).
-docs/python.md tells more."""
+MODEL is the folder of a checkpoint, a job or an export. DATA are files in the job's format; if the job reads folders of images, they are
+such folders. See docs/python.md."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ NAME = "capstan_ps.predict"
 
 
 def scores(model, program, path):
-    """Of the records at the path, a batch at a time: [records] or [records, outputs]."""
+    """Yields the scores of the records at the path, a batch at a time: [records] or [records, outputs]."""
     built = program.model_of(model)
     for records in _read(model, path):
         logits = program.logits(built, records, model.job)
@@ -23,12 +23,12 @@ def scores(model, program, path):
 
 
 def _read(model, path):
-    """What the program's batches are made of."""
+    """Yields the records from which the program's batches are made."""
     batches = model.batches(path, lambda records, job: records)
     while True:
         try:
             records = next(batches, None)
-        except (OSError, ValueError) as error:  # What does not fit is told by its file and line.
+        except (OSError, ValueError) as error:  # The message names the file and the line that do not fit.
             raise _program.Refused(error) from None
         if records is None:
             return

@@ -1,4 +1,4 @@
-"""The command `capstan`, and the programs that it starts: those that a wheel brings, or others."""
+"""Finds the command `capstan`: the one in the wheel, or another one that the user names or has installed."""
 
 import os
 import pathlib
@@ -9,11 +9,11 @@ OWN = pathlib.Path(__file__).parent / "bin" / "capstan"
 
 
 def capstan():
-    """The path of the command: that of the environment variable CAPSTAN, the one that came with this package, or that of the PATH.
-    None: there is none."""
+    """Returns the path of the command: the value of the environment variable CAPSTAN, otherwise the command in this package, otherwise the
+    one in the PATH. Returns None if there is none."""
     return os.environ.get("CAPSTAN") or (str(OWN) if OWN.exists() else shutil.which("capstan"))
 
 
 def main():
-    """What a wheel installs as `capstan`."""
+    """The command `capstan` that a wheel installs: becomes the program in this package."""
     os.execv(OWN, ["capstan", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""Whether a program's step gives the same bits when it is computed again: what a synchronous job is told of its program."""
+"""Checks, for synchronous jobs, whether a program's step gives the same bits when it is computed again."""
 
 import dataclasses
 
@@ -6,12 +6,12 @@ import numpy as np
 
 
 def is_wanted(job):
-    """Bits of other jobs depend on who works all the same."""
+    """Returns whether the job is synchronous. In other jobs the bits depend on the workers in any case."""
     return job.synchronous
 
 
 class Lent:
-    """A step that was taken, whose arrays can be put back as they were when they were handed out: a program may write to them."""
+    """A step whose arrays can be restored to what they were when they were handed out, as a program may write to them."""
 
     def __init__(self, taken):
         self._taken, self._lent = taken, []
@@ -34,11 +34,11 @@ class Lent:
 
 
 def twice(train, taken, tensors, job):
-    """Computes the step that was taken by `train(taken)`, and then again as it was begun. Returns what came out first, and what of it has
-    other bits the second time; None: nothing."""
+    """Computes the step by `train(taken)`, restores everything, and computes it again. Returns the first result, and the name of what has
+    other bits the second time; None if nothing has."""
     kept, lent = tensors.kept(), Lent(taken)
     first = train(lent)
-    # What comes later may be written over them.
+    # Copied, as the second computation may overwrite them.
     first = dataclasses.replace(first, rows=list(map(_copy, first.rows)), tensors=list(map(_copy, first.tensors)))
     tensors.put_back(kept)
     lent.put_back()

@@ -1,5 +1,5 @@
-"""The program behind `capstan serve --program`: the command reads checkpoints and requests, looks up rows, and hands over batches;
-what the program's predict gives of them goes back. services/cli/serve/program_socket.h tells what the messages are."""
+"""The side of the user's program in `capstan serve --program`. The command reads checkpoints and requests, looks up rows, and sends
+batches; the program answers with the logits of its predict. services/cli/serve/program_socket.h describes the messages."""
 
 import json
 import os
@@ -19,17 +19,17 @@ VARIABLE = "CAPSTAN_SERVE"  # The descriptor of the socket.
 
 
 class Gone(Exception):
-    """The command has closed its end."""
+    """The command has closed its end of the socket."""
 
 
 class Channel:
-    """Messages of arrays of bytes."""
+    """The connection to the command: messages that consist of arrays of bytes."""
 
     def __init__(self, descriptor):
         self._socket = socket.socket(fileno=descriptor)
 
     def receive(self):
-        """The kind and the parts of the next message."""
+        """Returns the kind and the parts of the next message."""
         kind, count = struct.unpack("<II", self._bytes(8))
         sizes = struct.unpack(f"<{count}Q", self._bytes(8 * count))
         return kind, [self._bytes(size) for size in sizes]
@@ -50,8 +50,8 @@ class Channel:
 
 
 def channel():
-    """The way to the command that serves; None: nobody does, and this program is a worker."""
-    descriptor = os.environ.pop(VARIABLE, "")  # Processes that the program starts have none of it.
+    """Returns the connection to the command that serves; None if there is none, as the program is a worker."""
+    descriptor = os.environ.pop(VARIABLE, "")  # Removed, so that processes which the program starts do not get it.
     try:
         return Channel(int(descriptor)) if descriptor else None
     except (OSError, ValueError) as error:
@@ -60,8 +60,8 @@ def channel():
 
 
 def serve(to, begin, logits):
-    """Answers until the command closes its end, and ends the process. `begin(job)` gives the model and its tensors, `logits(model, asked,
-    job)` those of a batch, as finish_logits takes them."""
+    """Answers requests until the command closes its end, and then ends the process. `begin(job)` returns the model and its tensors.
+    `logits(model, asked, job)` returns the logits of a batch, as finish_logits takes them."""
     try:
         _, (text, parameters) = to.receive()
         job = _capstan.Job.from_json(text.decode())
@@ -71,7 +71,7 @@ def serve(to, begin, logits):
             tensors.take(Parameters(parameters))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # Also sys.exit().
+        except BaseException as error:  # Also SystemExit.
             _tell(to, error)
             raise SystemExit(3) from None
         to.send(READY)
@@ -91,7 +91,7 @@ def serve(to, begin, logits):
 
 
 def fit(own, shapes):
-    """Refuses a program whose tensors have other names or shapes than the model's, {name: shape}."""
+    """Refuses a program whose tensors, `own` = {name: shape}, have other names or shapes than the model's, `shapes`."""
     for name in sorted({*own, *shapes}, key=str.encode):
         if own.get(name) != shapes.get(name):
             program, model = (f"a tensor of {of[name]}" if name in of else "no such tensor" for of in (own, shapes))
@@ -99,7 +99,7 @@ def fit(own, shapes):
 
 
 def _tell(to, error):
-    """The traceback is for the log, a line of it for whoever has asked."""
+    """Writes the traceback to the log, and sends one line about the error to the command."""
     traceback.print_exception(type(error), error, error.__traceback__)
     sys.stderr.flush()
     said = " ".join(str(error).split())[:500]
@@ -121,7 +121,7 @@ class Parameters:
 
 
 class _Asked(Unlabelled):
-    """Of records that the command has looked up."""
+    """Records whose rows the command has looked up, with the interface of a step."""
 
     def __init__(self, parts, job):
         rest = iter(parts)

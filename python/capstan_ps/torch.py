@@ -1,11 +1,14 @@
-"""Models of PyTorch on Capstan's shards.
+"""Trains PyTorch models on Capstan's shards.
 
     import capstan_ps.torch as ct
     ct.train(Model, step, predict)
 
-`Model(job)` builds the module. `step(model, batch)` gives one loss an example, and `predict(model, batch)` the logits of
-a batch that is held out: a tensor, or, of several labels, one for each by its name. The parameters live on the shards: each step sees those that it has pulled, and its gradients
-are pushed; what optimizers do with them is job.yaml's. docs/python.md tells the whole of it."""
+- `Model(job)` builds the module.
+- `step(model, batch)` returns the losses, one for each example.
+- `predict(model, batch)` returns the logits of a held-out batch: a tensor or, for a job with several labels, {label: tensor}.
+
+The parameters are on the shards. Each step computes with those that the worker has pulled for it, and the worker pushes the gradients of
+the step. job.yaml says which optimizers the shards apply. See docs/python.md."""
 
 import operator
 import re
@@ -18,8 +21,8 @@ from capstan_ps import blas as _blas
 from capstan_ps import loop as _loop
 from capstan_ps import torch_checks as _torch_checks
 from capstan_ps import worker as _worker
-from capstan_ps.batch import Named  # noqa: F401  Programs know them by this name.
-from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  Likewise.
+from capstan_ps.batch import Named  # noqa: F401  Programs import them from here.
+from capstan_ps.torch_batch import Bags, Batch  # noqa: F401  The same.
 from capstan_ps.torch_draws import seed as _seed
 from capstan_ps.torch_tensors import is_held, memory, readable
 
@@ -27,8 +30,8 @@ _TRAINING, _VERSION = map(operator.attrgetter, ("training", "_version"))
 
 
 class Embeddings(nn.Module):
-    """The embeddings of a record's keys: [examples, job.fields, job.dim]. It has no parameters of its own: rows are on
-    the shards, and appear when their keys do."""
+    """Returns the embeddings of each record's keys: [examples, job.fields, job.dim]. The module has no parameters of its own: the rows are
+    on the shards, which create a row when its key is first trained."""
 
     def __init__(self, job):
         super().__init__()
@@ -42,7 +45,8 @@ class Embeddings(nn.Module):
 
 
 class EmbeddingBag(nn.Module):
-    """The sum of the embeddings of a record's keys, each times its value: [examples, job.dim], for any number of keys."""
+    """Returns the sum of the embeddings of each record's keys, each times its value: [examples, job.dim]. A record may have any number of
+    keys."""
 
     def __init__(self, job):
         super().__init__()
@@ -53,7 +57,7 @@ class EmbeddingBag(nn.Module):
 
 
 class Pooled:
-    """What an EmbeddingBagCollection gives: `self["user"]` is [examples, dim]."""
+    """The result of an EmbeddingBagCollection: `self["user"]` is [examples, dim]."""
 
     def __init__(self, pooled):
         self._pooled = Named("pooled feature", pooled)
@@ -62,13 +66,13 @@ class Pooled:
         return self._pooled[name]
 
     def values(self):
-        """All side by side, in the order of job.yaml: [examples, width]."""
+        """Returns all features side by side, in the order of job.yaml: [examples, width]."""
         return torch.cat(list(self._pooled.values()), 1)
 
 
 class EmbeddingBagCollection(nn.Module):
-    """The pooled embeddings of data.features, by their names; those with `pooling: none` are in `Sequences`. It has no
-    parameters of its own: rows are on the shards, and appear when their keys do."""
+    """Returns the pooled embeddings of data.features, by their names. For features with `pooling: none` use `Sequences`. The module has no
+    parameters of its own: the rows are on the shards, which create a row when its key is first trained."""
 
     def __init__(self, job):
         super().__init__()
@@ -85,8 +89,8 @@ class EmbeddingBagCollection(nn.Module):
 
 
 class Sequences(nn.Module):
-    """A feature with `pooling: none`: [examples, most, dim], zeros behind a record's last key, and a mask [examples, most]
-    that is true where there is one."""
+    """Returns the embeddings of a feature with `pooling: none`, [examples, most, dim], with zeros after a record's last key; and a mask
+    [examples, most] that is true where there is a key."""
 
     def __init__(self, job, name):
         super().__init__()
@@ -101,9 +105,9 @@ class Sequences(nn.Module):
 
 
 def train(build, step, predict=None):
-    """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
-    was asked to end; 2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
-    the scores that are asked for, by `predict`, and no job is there."""
+    """Works on the job that the environment names until the job is over, and then ends the process. The exit code is 0 if the job is over
+    or this worker was asked to end, 1 if the job was started over with other settings, 2 if the program and the job do not fit, and 3 if
+    the program has failed. Under `capstan serve --program` there is no job: the process computes the requested scores by `predict`."""
     _loop.run(_front(build, step, predict), step, predict)
 
 
@@ -118,8 +122,8 @@ def _front(build, step, predict):
 
 
 class _Finished:
-    """The step that was finished last, whose gradients the worker reads while the next step is taken: until the program, which might write to
-    their memory, goes on."""
+    """The step that was finished last. The worker reads its gradients while the program takes the next step. settle() waits for that: it is
+    called before the program's own code runs again, which might write to the memory of the gradients."""
 
     def __init__(self):
         self._taken = None
@@ -135,7 +139,7 @@ class _Finished:
 
 
 def _begin(build, job):
-    """The module as the job begins, and its tensors."""
+    """Returns the module with its initial values, and its tensors."""
     if not torch.backends.mkl.is_available() and _blas.library()[1]:
         print("capstan_ps: PyTorch multiplies matrices with the reference BLAS, which is some twenty times slower than OpenBLAS; on Debian: "
               "apt-get install libopenblas0-openmp", file=sys.stderr, flush=True)
@@ -155,7 +159,7 @@ def _train(model, tensors, step, taken, job, settle=lambda: None):
     for rows in batch.tables:
         rows.requires_grad_(rows.numel() > 0)
     _seed(_loop.number_of(taken, job))
-    settle()  # From here on the program may write to what it handed over before.
+    settle()  # From here on the program may write to the memory of the last gradients.
     tensors.set_training()
     losses = step(model, batch)
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
@@ -167,7 +171,7 @@ def _train(model, tensors, step, taken, job, settle=lambda: None):
     _refuse_gradients(tensors, batch)
     if batch.weights is not None:
         losses = losses * batch.weights
-    if losses.requires_grad:  # As by their sum, or their mean, without a tensor for it.
+    if losses.requires_grad:  # The gradient of their sum or their mean, without computing a tensor for that.
         losses.backward(torch.full_like(losses, 1 if job.sum_loss else 1 / len(losses)))
     names = (f"the gradient of the rows of table {place}" for place in range(len(batch.tables)))
     gradients = readable([rows.grad for rows in batch.tables], names)
@@ -175,7 +179,7 @@ def _train(model, tensors, step, taken, job, settle=lambda: None):
 
 
 def _refuse_gradients(tensors, batch):
-    """What the losses give is added to gradients that are there, which so would count twice."""
+    """Refuses gradients that exist before backward(): the gradients of the losses would be added to them, so they would count twice."""
     name = tensors.with_gradient() or next((f"rows of table {place}" for place, rows in enumerate(batch.tables) if rows.grad is not None), None)
     if name is not None:
         raise ValueError(f"step has computed a gradient itself, of {name}, to which that of its losses would be added: leave backward() out, which is called "
@@ -183,7 +187,7 @@ def _refuse_gradients(tensors, batch):
 
 
 def _lacks_parameters(model, batch, job):
-    """Whether rows are all that is trained, and records without keys have brought none of some table."""
+    """Returns whether only rows are trained, and the batch has no rows of some table because its records have no keys there."""
     return not any(parameter.requires_grad for parameter in model.parameters()) and any(
         dim and not len(rows) for dim, rows in zip(job.dims, batch.tables))
 
@@ -198,7 +202,7 @@ def _logits(model, predict, taken, job, settle=lambda: None):
 
 
 class _Tensors:
-    """The module's parameters and buffers in the order of their names, and the memory of the shards' vector in them."""
+    """The module's parameters and buffers, in the order of their names. Each step fills them with the parameters that were pulled."""
 
     def __init__(self, model):
         for where, module in model.named_modules():
@@ -221,32 +225,32 @@ class _Tensors:
         _torch_checks.refuse_shared({name: tensor for name, (tensor, _) in found.items()}, parameters)
         self._aftermath = _torch_checks.Aftermath(model, parameters)
         evaluated = [module for module in model.modules() if not module.training]
-        # Of those that build has put into evaluation, and of what is below them, whether each is trained: parents first.
+        # The modes of the modules that build has put into evaluation, and of the modules below them, parents first.
         self._modes = [(module, module.training) for parent in evaluated for module in parent.modules()]
         self._evaluated = set(evaluated)
-        # As the chief sorts them: by their bytes.
+        # The names are sorted by their bytes, as the chief sorts them.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
         self._find([name for name, *_ in self._all])
         self._sizes = [tensor.numel() for _, tensor, _ in self._all]
-        # As `_find` does, what each step would find out again of tensors that never change.
+        # Like _find(), this keeps what never changes, so that no step has to find it out again.
         self._shapes = [tensor.shape for _, tensor, _ in self._all]
         self._trained, self._frozen = ([(name, tensor) for name, tensor, of in self._all if of == role] for role in ("trained", "frozen"))
         self._results = [f"the value of buffer {name}" if role == "running" else f"the gradient of parameter {name}" for name, _, role in self._all]
         self._untouched = self._versions()
-        # What is trained, and whose first write has not been told. Taking what was pulled is none, for a tensor's counter.
+        # Trained tensors that the program has not been reported to write to. take() does not change the counters of writes.
         self._unwritten = dict(self._trained)
         self._writes = self._count_writes()
         self._unused = _loop.Unused([name for name, _ in self._trained],
                                     "is it used? declare what is not trained frozen, with requires_grad=False")
 
     def _find(self, names):
-        """Notes where the tensors of these names are, as looking each up by its whole name takes microseconds a step."""
+        """Records where the tensors of these names are, because looking each one up by its full name costs microseconds in every step."""
         self._every = list(self._model.modules())
-        # Where a program may put another module: not below one of TorchScript, whose holders are no dictionaries.
+        # The places where a program may put another module. Below a TorchScript module it cannot: its holders are no dictionaries.
         found = [(parent._modules, leaf, child) for parent in self._every if isinstance(parent._modules, dict)
                  for leaf, child in parent._modules.items()]
         self._parents, self._leaves, self._children = zip(*found) if found else ((), (), ())
-        # A module of the program's own may do anything when it is told that it is trained.
+        # A module of the program may override train() and do anything in it.
         self._plain = all(type(module).train is nn.Module.train for module in self._every)
         self._as_built = [module not in self._evaluated for module in self._every]
         self._holders = {}
@@ -256,8 +260,8 @@ class _Tensors:
             self._holders[name] = (module._parameters if leaf in module._parameters else module._buffers), leaf
 
     def _present(self):
-        """The parameters and buffers that have the names now, in their order."""
-        return [holder[leaf] if leaf in holder else None for holder, leaf in self._holders.values()]  # TorchScript's have no get().
+        """Returns the parameters and buffers that have the names now, in their order."""
+        return [holder[leaf] if leaf in holder else None for holder, leaf in self._holders.values()]  # TorchScript's holders have no get().
 
     def declaration(self):
         values = readable([tensor.detach() for _, tensor, _ in self._all], [name for name, *_ in self._all])
@@ -267,8 +271,8 @@ class _Tensors:
         return {name: list(tensor.shape) for name, tensor, _ in self._all}
 
     def set_training(self):
-        """As the module's train(), but that what was in evaluation when it was built stays so. It is only called where that may change
-        something: it takes microseconds a module."""
+        """Does the same as the module's train(), except that modules which build has put into evaluation stay there. Calls train() only if
+        that may change something, as it takes microseconds for each module."""
         if not self._plain or [*map(_TRAINING, self._every)] != self._as_built:
             self._model.train()
             for module, trained in self._modes:
@@ -276,8 +280,8 @@ class _Tensors:
                     module.train(trained)
 
     def take(self, taken):
-        """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""
-        # Pieces whose writes nobody counts: they are given away, or read and let go of.
+        """Gives the module what the step has pulled: parameters become views of it, and buffers copies."""
+        # "unsafe": writes to the pieces are not counted. This is right here, as each is given to a parameter, or only copied.
         pieces = Batch.array(taken.parameters()).unsafe_split_with_sizes(self._sizes)
         with torch.no_grad():
             for (_, tensor, role), now, piece, shape in zip(self._all, self._present(), pieces, self._shapes):
@@ -290,11 +294,11 @@ class _Tensors:
         self._untouched = self._versions()
 
     def _versions(self):
-        """How often frozen tensors have been written."""
+        """Returns how often each frozen tensor has been written to."""
         return {name: tensor._version for name, tensor in self._frozen}
 
     def kept(self):
-        """Buffers that no shard has, as they are."""
+        """Returns copies of the buffers that no shard holds."""
         return {name: tensor.clone() for name, tensor in self._model.named_buffers() if not tensor.is_floating_point()}
 
     def put_back(self, kept):
@@ -302,15 +306,15 @@ class _Tensors:
             self._model.get_buffer(name).copy_(before)
 
     def with_gradient(self):
-        """The name of a parameter that is trained and has a gradient; None: there is none."""
+        """Returns the name of a trained parameter that has a gradient; None if there is none."""
         return next((name for name, tensor in self._trained if tensor.grad is not None), None)
 
     def results(self):
-        """A gradient for what is trained, and what buffers have become."""
+        """Returns, in the order of all tensors, the gradient of each trained parameter and the new value of each buffer."""
         if self._aftermath is not None:
             self._aftermath.check(self._model)
             self._aftermath = None
-        if any(map(operator.is_not, map(dict.get, self._parents, self._leaves), self._children)):  # The program has put others there.
+        if any(map(operator.is_not, map(dict.get, self._parents, self._leaves), self._children)):  # The program has put other modules there.
             self._find(self._holders)
         for name, before in self._counters.items():
             if not torch.equal(self._model.get_buffer(name), before):
@@ -326,7 +330,8 @@ class _Tensors:
         return [*map(_VERSION, self._unwritten.values())]
 
     def _tell_written(self, names):
-        """Not an error: an embedding with max_norm bounds what it looks up each time, before it is used."""
+        """Reports tensors that the program has written to in place. This is not an error: an embedding with max_norm bounds the rows that
+        it looks up each time, before it uses them."""
         for name in names:
             del self._unwritten[name]
         self._writes = self._count_writes()
@@ -334,8 +339,10 @@ class _Tensors:
               "what is trained: bound the values where they are used, as torch.nn.utils.parametrize does", file=sys.stderr, flush=True)
 
     def _result(self, name, tensor, role, now, shape):
-        """Of what is not trained. `now`: what has the tensor's name by now; `shape`: what it had when it was built."""
-        if role == "running":  # `self.mean = 0.9 * self.mean + ...` puts another tensor there.
+        """Returns the result of a tensor that has no gradient by its own name: a buffer's new value, or None. `now`: the tensor that has
+        the name now; `shape`: the shape when the module was built. TypeError: the tensor was replaced or changed in a way that no job can
+        follow."""
+        if role == "running":  # A statement such as `self.mean = 0.9 * self.mean + ...` puts another tensor there.
             result = now.detach() if now.requires_grad else now
             if result.shape != shape or result.dtype != torch.float32:
                 raise TypeError(f"buffer {name} has become {list(result.shape)} of {result.dtype}, and was {list(shape)} of torch.float32")
@@ -346,7 +353,7 @@ class _Tensors:
         return None
 
     def _refuse_trained(self, name, tensor):
-        """What is frozen has neither changed nor a gradient."""
+        """Refuses a frozen tensor that has changed or has a gradient."""
         if tensor._version != self._untouched[name]:
             raise TypeError(f"parameter {name} has changed, and was frozen (requires_grad=False): nobody pulls it again; what steps change "
                             "are float buffers (register_buffer)")

@@ -1,4 +1,4 @@
-"""What modules do that is right in PyTorch alone, and that no job can follow: it is refused by name, with what to write instead."""
+"""Refuses modules that do what works in PyTorch alone but not in a job. The error names the tensor, and says what to write instead."""
 
 import itertools
 
@@ -6,12 +6,12 @@ import torch
 
 from capstan_ps import worker as _worker
 
-_COUNTER = "num_batches_tracked"  # Steps may change it: it stays what it was.
+_COUNTER = "num_batches_tracked"  # Steps may change this buffer, but the change is not kept.
 
 
 def refuse_shared(tensors, parameters):
-    """Refuses parameters and buffers, {name: tensor}, that share memory where one of them is among the names `parameters`: each has memory
-    of its own in a job, and in PyTorch what is written to one is written to the other."""
+    """Refuses two of `tensors`, {name: tensor}, that share memory if at least one is a parameter, named in `parameters`. In PyTorch a write
+    to one changes the other; in a job each has memory of its own."""
     for names in _by_storage(tensors).values():
         for other, name in itertools.combinations(names, 2):
             if (name in parameters or other in parameters) and _overlap(tensors[name], tensors[other]):
@@ -20,12 +20,13 @@ def refuse_shared(tensors, parameters):
 
 
 class Aftermath:
-    """What a module has become when its first step is over. Each complaint is a TypeError."""
+    """Checks a module after its first step. What it refuses is a TypeError."""
 
     def __init__(self, module, parameters):
-        """`parameters`: those of the module, {name: tensor}."""
+        """`parameters`: the parameters of the module, {name: tensor}."""
         self._names = _names_in(module)
-        # Some of PyTorch's own, such as spectral_norm, put a view there, and another tensor in its place before it is used.
+        # Some of PyTorch's functions, such as spectral_norm, set an attribute to a view, and replace it before it is used. So
+        # views are refused only if they are still there after the first step.
         of_storage = _by_storage(parameters)
         self._views = [(view, name) for _, view in _attributes(module) for name in of_storage.get(_storage(view), ())
                        if view is not parameters[name] and _overlap(view, parameters[name])]
@@ -47,7 +48,7 @@ def _names_in(module):
 
 
 def _attributes(module):
-    """(name, tensor) of all that are plain attributes of a module, also in lists, tuples and dictionaries."""
+    """Yields (name, tensor) for all tensors that are plain attributes of a module, also in lists, tuples and dictionaries."""
     for where, child in module.named_modules():
         for name, value in vars(child).items():
             if name in ("_parameters", "_buffers", "_modules"):
@@ -59,7 +60,7 @@ def _attributes(module):
 
 
 def _by_storage(tensors):
-    """The names of {name: tensor} by the address of their memory."""
+    """Returns the names of `tensors`, {name: tensor}, by the address of their memory."""
     found = {}
     for name, tensor in tensors.items():
         if address := _storage(tensor):
@@ -68,24 +69,24 @@ def _by_storage(tensors):
 
 
 def _overlap(one, other):
-    """Whether an element of one is an element of the other, where both have the same memory."""
+    """Returns whether two tensors in the same storage have an element in common."""
     (begin, end), (other_begin, other_end) = _range(one), _range(other)
     if end <= other_begin or other_end <= begin:
         return False
     if one.is_contiguous() and other.is_contiguous():
         return True
-    return bool(torch.isin(_places(one), _places(other)).any())  # Such as two columns of a matrix, which lie between each other.
+    return bool(torch.isin(_places(one), _places(other)).any())  # Two columns of a matrix have interleaved elements, but none in common.
 
 
 def _range(tensor):
-    """The places in memory, in bytes, of its first element and behind its last."""
+    """Returns the offsets in the storage, in bytes, of the tensor's first element and of the end of its last."""
     last = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride(), strict=True))
     begin = tensor.storage_offset() * tensor.element_size()
     return begin, begin + (last + 1) * tensor.element_size()
 
 
 def _places(tensor):
-    """Those of all elements."""
+    """Returns the offsets in bytes of all elements."""
     found = torch.full((1,), tensor.storage_offset())
     for extent, stride in zip(tensor.shape, tensor.stride(), strict=True):
         found = (found.unsqueeze(1) + torch.arange(extent) * stride).reshape(-1)
@@ -93,7 +94,7 @@ def _places(tensor):
 
 
 def _storage(tensor):
-    """The address of its memory; 0: it has none."""
+    """Returns the address of the tensor's memory; 0 if it has none."""
     if tensor.layout != torch.strided or tensor.device.type != "cpu" or not tensor.numel():
         return 0
     storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()

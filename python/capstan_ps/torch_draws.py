@@ -1,4 +1,4 @@
-"""What PyTorch, NumPy and Python draw next: modules are built, and steps computed, with the same draws in every process."""
+"""Seeds the generators of PyTorch, NumPy and Python, so that every process builds modules and computes steps with the same draws."""
 
 import contextlib
 import random
@@ -10,14 +10,16 @@ from capstan_ps import loop as _loop
 
 
 def seed(number):
-    """Of the CPU alone: torch.manual_seed notes down where it was called from for devices that nobody uses, at .1 ms a step."""
+    """Seeds the generators. Seeds only the CPU of PyTorch: torch.manual_seed also records its caller for devices that nobody uses, which
+    costs 0.1 ms in each step."""
     torch.default_generator.manual_seed(number & 0x7FFFFFFFFFFFFFFF)
     _loop.seed(number)
 
 
 @contextlib.contextmanager
 def seeded(number):
-    """Draws begin with the number within, and go on afterwards as if nothing had been drawn: the process is somebody else's."""
+    """A context in which the generators are seeded with the number. Their state is restored afterwards, as the process belongs to somebody
+    else."""
     numpy = sys.modules.get("numpy")
     of_torch, of_python, of_numpy = torch.default_generator.get_state(), random.getstate(), numpy and numpy.random.get_state()
     seed(number)

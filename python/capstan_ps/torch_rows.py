@@ -1,5 +1,5 @@
-"""Rows of a table by their places, and sums by place, with gradients: the same bits as PyTorch's embedding and index_add, which go by dispatch and
-iterators for each key, in less of a processor's time."""
+"""Takes rows of a table by their places, and adds values by place, with gradients. The results have the same bits as those of PyTorch's
+embedding and index_add. They cost less processor time, because PyTorch's functions go through dispatch and iterators for each key."""
 
 import operator
 
@@ -11,22 +11,23 @@ from capstan_ps import _capstan
 
 _KIND = operator.attrgetter("dtype", "layout", "is_cpu")
 _ROWS, _PLACES = (torch.float32, torch.strided, True), (torch.int64, torch.strided, True)
-# What follows a program's operations has to find PyTorch's own; not all versions can tell of each. The compiler's is the first, as it cannot follow
-# the others.
+# These say whether something follows the program's operations: it has to see PyTorch's own functions. Not all versions of PyTorch have each
+# of them. The compiler's is the first, as the compiler cannot follow the others.
 _is_compiled, _is_transformed, _count_modes = (found or (lambda: False) for found in (
     getattr(getattr(torch, "compiler", None), "is_compiling", None), getattr(torch._C, "_are_functorch_transforms_active", None),
     getattr(torch._C, "_len_torch_dispatch_stack", None)))
 
 
 def take(rows, places):
-    """rows[places]: [places, dim]."""
+    """Returns rows[places]: [places, dim]."""
     if _is_followed() or not _is_quicker(rows, places):
         return nn.functional.embedding(places, rows)
     return _Take.apply(rows, places)
 
 
 def add(values, places, count):
-    """Of each of `count` places the sum of the values there, [places, dim], in their order: [count, dim]."""
+    """Returns, for each of `count` places, the sum of those of `values`, [places, dim], that have this place: [count, dim]. Adds them in
+    their order."""
     if _is_followed() or not _is_quicker(values, places):
         return values.new_zeros(count, values.shape[1]).index_add(0, places, values)
     if len(values) != len(places):
@@ -35,14 +36,15 @@ def add(values, places, count):
 
 
 def _is_followed():
-    """Whether something notes or changes what operations do, which would see nothing of ours: a compiler or tracer, a transform as vmap, a mode as that of
-    make_fx, or derivatives that are computed forward."""
+    """Returns whether something records or changes the operations, and would not see those of this module: a compiler or a tracer, a
+    transform such as vmap, a dispatch mode such as that of make_fx, or forward-mode differentiation."""
     return _is_compiled() or torch.jit.is_tracing() or _is_transformed() or _count_modes() > 0 or forward_ad._current_level >= 0
 
 
 def _is_quicker(rows, places):
-    """Ours is one thread's: PyTorch takes some 50 ns a row beside what copying it takes, and shares both among its threads. What has no memory of its own,
-    as many gradients that are computed at once, is PyTorch's, too."""
+    """Returns whether the functions of this module are faster than PyTorch's. They use one thread. PyTorch takes some 50 ns for each row in
+    addition to the time for copying it, and divides both among its threads. Tensors without memory of their own, such as batched
+    gradients, are left to PyTorch as well."""
     if (_KIND(rows) != _ROWS or _KIND(places) != _PLACES or rows.dim() != 2 or places.dim() != 1
             or not (torch._C._has_storage(rows) and torch._C._has_storage(places))):
         return False

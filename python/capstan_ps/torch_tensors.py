@@ -1,4 +1,4 @@
-"""Which tensors of a module are its job's, and how the worker reads them."""
+"""Decides which tensors of a module belong to its job, and prepares them for the worker to read."""
 
 import operator
 
@@ -9,20 +9,21 @@ _DTYPE, _LAYOUT, _IS_CPU = map(operator.attrgetter, ("dtype", "layout", "is_cpu"
 
 
 def declared(module):
-    """{name: tensor}: the parameters, of which one that has several names has the first, and the buffers that are held."""
+    """Returns the tensors of the job as {name: tensor}: the parameters, each under its first name if it has several, and the held
+    buffers."""
     found = dict(module.named_parameters())
     found.update((name, buffer) for name, buffer in module.named_buffers() if is_held(buffer))
     return found
 
 
 def is_held(buffer):
-    """Whether the job holds a buffer: one of floats, which shards can hold. What is left is as `build` makes it: integers, such as
-    positions, and infinities, such as the mask that is added to attention."""
+    """Returns whether the job holds a buffer: one of finite floats, which shards can hold. All others stay as `build` makes them: integers,
+    such as positions, and buffers with infinities, such as the mask that is added to attention scores."""
     return buffer.is_floating_point() and not bool(buffer.isinf().any())
 
 
 def fill(module, values):
-    """Gives the tensors of the module that are its job's these values, {name: tensor}, and tells which of them do not fit."""
+    """Sets the tensors of the module that belong to its job to `values`, {name: tensor}. ValueError: names or shapes do not fit."""
     own = declared(module)
     if set(own) != set(values):
         name = min(set(own) ^ set(values))
@@ -36,10 +37,10 @@ def fill(module, values):
 
 
 def readable(tensors, names):
-    """The tensors, or copies of them, each with its elements in memory in their order and as they are; None stays None. TypeError, with the
-    name of `names`: one is not of float32 on the CPU."""
+    """Returns the tensors, or contiguous copies of them with the elements as they are in memory; None stays None. TypeError, with the name
+    from `names`: a tensor is not of float32 on the CPU."""
     there = [tensor for tensor in tensors if tensor is not None]
-    # For all at once, as a step's time is the program's: one by one that takes twice as long.
+    # Checked for all tensors at once: one by one takes twice as long, in every step of the program.
     if ({*map(_DTYPE, there)} <= {torch.float32} and {*map(_LAYOUT, there)} <= {torch.strided} and all(map(_IS_CPU, there))
             and all(map(torch.Tensor.is_contiguous, there)) and not any(map(torch.Tensor.is_neg, there))):
         return tensors
@@ -51,11 +52,11 @@ def _readable(tensor, name):
     if dense.dtype != torch.float32 or not dense.is_cpu:
         raise TypeError(f"{name} is {dense.dtype} on {dense.device}; expected torch.float32 on the CPU: what is held stays as it was built, and "
                         "forward may compute in another type, as under torch.autocast")
-    return dense.contiguous().resolve_neg()  # What is a part of something conjugated is negated as it is read, and not before.
+    return dense.contiguous().resolve_neg()  # The imaginary part of a conjugate is negated only when it is read.
 
 
 def memory(arrays):
-    """Where each of what is `readable` begins, and its number of elements, as Step.finish_at takes them: a capsule of DLPack would take
-    four times as long. None stays None. What a self-check has copied is NumPy's."""
+    """Returns the address and the number of elements of each of the `readable` arrays, as Step.finish_at takes them; None stays None. A
+    DLPack capsule would take four times as long. Arrays that a self-check has copied are NumPy's."""
     tensors = (torch.from_numpy(array) if isinstance(array, np.ndarray) else array for array in arrays)
     return [None if tensor is None else (tensor.data_ptr(), tensor.numel()) for tensor in tensors]

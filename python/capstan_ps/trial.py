@@ -1,5 +1,5 @@
-"""`python model.py --try job.yaml`: some batches of the job's data in this process, where there is no chief and no shard. Parameters are as
-they begin, and nothing is learned."""
+"""`python model.py --try job.yaml`: computes some batches of the job's data in this process, without a chief and without shards. The
+parameters have their initial values, and nothing is learned."""
 
 import os
 import shlex
@@ -12,11 +12,11 @@ from capstan_ps import worker as _worker
 
 FLAG = "--try"
 BATCHES = 3
-SHOWN = 6  # Names in a line.
+SHOWN = 6  # How many names a line shows.
 
 
 def job_file():
-    """What the command line names to be tried; None: nothing."""
+    """Returns the job file that the command line names after --try; None if there is no --try."""
     arguments = sys.argv[1:]
     for place, argument in enumerate(arguments):
         if argument.startswith(FLAG + "="):
@@ -29,7 +29,7 @@ def job_file():
 
 
 def _own_arguments():
-    """What the command line says beside that."""
+    """Returns the arguments of the command line without --try and its job file."""
     arguments, own = iter(sys.argv[1:]), []
     for argument in arguments:
         if argument == FLAG:
@@ -40,19 +40,20 @@ def _own_arguments():
 
 
 def python_command():
-    """The command that runs this Python: `python` where that is this one, or else what it was called by."""
+    """Returns a command that runs this Python: `python` if that is this one, otherwise the command by which it was called."""
     return next(filter(_is_this_python, ("python", getattr(sys, "orig_argv", [""])[0])), sys.executable)
 
 
 def _is_this_python(command):
-    """Also the folder has to be the same: that of a virtual environment links to the Python that it was made by."""
+    """Returns whether the command runs this Python. The folder has to be the same, too: the python of a virtual environment is a link to
+    the one that has created it."""
     found = shutil.which(command)
     return bool(found) and (os.path.dirname(os.path.abspath(found)) == os.path.dirname(sys.executable)
                             and os.path.samefile(found, sys.executable))
 
 
 def run(path, front, step, predict):
-    """Ends the process: 0, or what the program would end with in the job."""
+    """Tries the program, and ends the process. The exit code is 0, or the one with which the program would end in the job."""
     try:
         trial = _capstan.Trial(path)
     except ValueError as error:
@@ -74,7 +75,7 @@ def run(path, front, step, predict):
 
 
 class _Nobody:
-    """In the place of a worker: nobody else is to be told, and what is held goes to nobody."""
+    """Stands in for the worker, which a trial does not have: no chief is told of failures, and no work is handed to others."""
 
     @staticmethod
     def fail(*_):
@@ -91,7 +92,7 @@ def _take(trial, held_out):
 
 
 def _train(trial, work, declaration):
-    """The last step, and the names of the tensors that had a gradient in none."""
+    """Trains some batches. Returns the last step, and the names of the tensors that had no gradient in any."""
     last, unused = None, {name for name, role, *_ in declaration if role == "trained"}
     for number in range(BATCHES):
         taken = _take(trial, held_out=False)
@@ -111,13 +112,13 @@ def _train(trial, work, declaration):
 
 
 def _predict(trial, work, last):
-    """Of held-out records, or else of those that were trained last."""
+    """Computes the logits of held-out records or, if the job has none, of the records that were trained last."""
     taken = _take(trial, held_out=True) if work.job.evaluates else None
     logits = work.predict(taken or last)
     print(f"predict  logits of {list(logits.shape)}, of {'held-out' if taken else 'training'} records", flush=True)
 
 
-# ---- what was found ----
+# ---- the report ----
 
 def _tell_batch(taken, job):
     print("read  " + "; ".join(_parts(taken, job)))

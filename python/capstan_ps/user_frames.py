@@ -1,4 +1,4 @@
-"""Which lines of a traceback the user has written: whoever is told of a failure looks there first."""
+"""Finds the lines of a traceback that the user has written, as the reader of an error looks there first."""
 
 import inspect
 import os
@@ -6,13 +6,13 @@ import pathlib
 import sys
 import sysconfig
 
-INSTALLED = {"site-packages", "dist-packages"}  # Of Debian, of an environment, or of the user.
-ELSEWHERE = ("numpy", "torch")  # They may lie in any folder, as with `pip install --target`.
+INSTALLED = {"site-packages", "dist-packages"}  # Folders of packages that Debian, a virtual environment or the user has installed.
+ELSEWHERE = ("numpy", "torch")  # These may be in any folder, for example after `pip install --target`.
 
 
 def place_in(frames, function=None):
-    """file.py:line of the innermost of `frames` (traceback.FrameSummary, the outermost first) that is the user's own code. Where none is: of
-    `function`, which the user has written, or else of the innermost frame."""
+    """Returns the file.py:line of the innermost of `frames` that is the user's own code. `frames` are of traceback.FrameSummary, the
+    outermost first. If there is none, returns the place of `function`, which the user has written, or else of the innermost frame."""
     for frame in reversed(frames):
         if is_users(frame.filename):
             return _place(frame.filename, frame.lineno)
@@ -23,17 +23,18 @@ def place_in(frames, function=None):
 
 
 def is_users(filename):
-    """Whether the user has written the file: it is no part of this package, of PyTorch or NumPy, of Python, or of an installed package."""
-    if filename.startswith("<"):  # "<string>", "<frozen importlib._bootstrap>", "<__array_function__ internals>": code that no file holds.
+    """Returns whether the user has written the file: it belongs neither to this package, PyTorch, NumPy or Python, nor to an installed
+    package."""
+    if filename.startswith("<"):  # "<string>", "<frozen importlib._bootstrap>", "<__array_function__ internals>": code that is in no file.
         return filename.startswith("<ipython-input-")  # A cell of a notebook.
     folders = _folders_of_libraries()
-    # Both, as either the file or the folder may be named through a link.
+    # Both paths are compared, as the file or the folder may be named through a link.
     return not any(INSTALLED.intersection(path.parts) or folders.intersection(path.parents)
                    for path in (pathlib.Path(os.path.abspath(filename)), pathlib.Path(os.path.realpath(filename))))
 
 
 def _folders_of_libraries():
-    # Not the prefix of the installation: the user's program may lie below it, as in a project that is its own virtual environment.
+    # The prefix of the installation is not used: the user's program may be below it, as in a project that is its own virtual environment.
     paths = sysconfig.get_paths()
     folders = {os.path.dirname(__file__), os.path.dirname(os.__file__), *(paths[of] for of in ("stdlib", "platstdlib", "purelib", "platlib"))}
     for name in ELSEWHERE:

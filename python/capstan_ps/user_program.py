@@ -1,4 +1,5 @@
-"""A user's program, run for what it hands to train(), where nothing is trained: its model is to be computed elsewhere."""
+"""Runs a user's program only up to its call of train(), to get the functions that it passes. Nothing is trained; the caller uses the
+functions to compute the program's model."""
 
 import argparse
 import importlib.machinery
@@ -17,21 +18,22 @@ _asked = False
 
 
 class _Handed(BaseException):
-    """What the program has handed to train(), which ends the program there. No `except Exception` of the program catches it."""
+    """The arguments that the program has passed to train(). Raising it ends the program there. It is no Exception, so that no
+    `except Exception` of the program catches it."""
 
 
 class Refused(Exception):
-    """What was asked for cannot be done, in a line."""
+    """The request cannot be carried out; the message is one line."""
 
 
 def take(front, step, predict):
-    """Called by train(): ends the program where it was run for what it hands over, and does nothing elsewhere."""
+    """Called by train(). Ends the program if it was run only for the arguments of train(), and otherwise does nothing."""
     if _asked:
         raise _Handed(front, step, predict)
 
 
 class Program:
-    """The program at the path that the first word of `words` names; the others are its arguments."""
+    """A user's program. The first of `words` is its path, and the others are its arguments."""
 
     def __init__(self, words):
         path, *arguments = shlex.split(words) or [""]
@@ -41,21 +43,23 @@ class Program:
         self._front, _, self.predict = _handed_by(path, arguments)
 
     def model_of(self, model):
-        """What the program's build gives, with the values that `model` (capstan_ps.model.Model) has."""
+        """Returns the model that the program's build returns, with the values of `model` (capstan_ps.model.Model)."""
         built, tensors = self._front.begin(model.job)
         values = model.parameters()
         _serving.fit(tensors.shapes(), {name: list(array.shape) for name, array in values.items()})
         flat = [values[name].ravel() for name in sorted(values, key=str.encode)]
-        tensors.take(_serving.Parameters(bytearray(np.concatenate(flat)) if flat else b""))  # A bytearray: PyTorch wants memory that can be written.
+        # A bytearray, as PyTorch requires writable memory.
+        tensors.take(_serving.Parameters(bytearray(np.concatenate(flat)) if flat else b""))
         return built
 
     def logits(self, built, records, job):
-        """What the program's predict gives: [records] or [records, outputs]."""
+        """Returns the logits that the program's predict computes: [records] or [records, outputs]."""
         return np.asarray(self._front.logits(built, records, job))
 
 
 def _handed_by(path, arguments):
-    """As `python3 path arguments` runs it: by the name __main__, and with its own folder first in the path of modules."""
+    """Runs the program as `python3 path arguments` would, with the name __main__ and its own folder first in sys.path. Returns the
+    arguments of its call of train()."""
     global _asked
     sys.argv = [path, *arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
@@ -73,16 +77,16 @@ def _handed_by(path, arguments):
 
 
 def _hash_as_in_training():
-    """A program that goes over a set of names builds the model that was trained only where texts have the hashes that they had there, which
-    Python takes from its environment as it starts."""
+    """Restarts Python with the seed for hashes that training has used, unless the environment sets one. A program that iterates over a set
+    of names builds the trained model only with the same hashes, and Python reads the seed from its environment when it starts."""
     if "PYTHONHASHSEED" not in os.environ:
-        os.environ["PYTHONHASHSEED"] = "0"  # As `capstan train` sets it.
+        os.environ["PYTHONHASHSEED"] = "0"  # The value that `capstan train` sets.
         sys.stdout.flush()
         os.execv(sys.executable, sys.orig_argv)
 
 
 def parser(name, doc):
-    """Arguments that name a model and its program. `doc`: of the module, whose first line says what it does."""
+    """Returns a parser with the option --program. `name` and `doc` are the name and the docstring of the module that is run."""
     arguments = argparse.ArgumentParser(prog=f"python3 -m {name}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program", required=True, metavar="FILE",
                            help="the program that has trained the model: model.py, or 'model.py --its arguments'")
@@ -90,7 +94,7 @@ def parser(name, doc):
 
 
 def main(name, run):
-    """Ends the process with what `run` comes to: 0; 2: what was asked for cannot be done; 3: the program has failed."""
+    """Calls `run`, and ends the process: with 0, with 2 if the request cannot be carried out, or with 3 if the program has failed."""
     _hash_as_in_training()
     def tell(why):
         print(f"{name}: {why}", file=sys.stderr)
@@ -98,7 +102,7 @@ def main(name, run):
     try:
         run()
         sys.stdout.flush()
-    except BrokenPipeError:  # Whoever reads has enough, as `| head` does.
+    except BrokenPipeError:  # The reader has closed the pipe, as `| head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Refused, _worker.Refused) as error:
         tell(error)

@@ -1,4 +1,4 @@
-"""The worker in this process, from its environment to its exit code. No part of it knows of PyTorch."""
+"""Runs the worker in this process, from reading the environment to the exit code. Nothing here depends on PyTorch."""
 
 import contextlib
 import math
@@ -13,7 +13,7 @@ import traceback
 from capstan_ps import _capstan
 from capstan_ps.user_frames import place_in
 
-GLANCE = 0.2  # Seconds without a look at Python's signals.
+GLANCE = 0.2  # The most seconds between two checks for Python's signals.
 HOW_TO_START = """\
 {program}: this program is a worker of a job, and is started by one:
 
@@ -29,12 +29,12 @@ Beside a chief that runs already:
 
 
 class Refused(Exception):
-    """The program and the job, or the model that is served, do not fit."""
+    """The program does not fit the job, or the model that is served."""
 
 
 def from_environment():
-    """The worker that the environment describes, which begins at once. Without CAPSTAN_CHIEF the process ends and
-    says how to start it; it ends, too, with a variable that cannot be meant, and says which."""
+    """Starts and returns the worker that the environment describes. Without CAPSTAN_CHIEF this prints how to start the program, and ends
+    the process. It also ends the process if a variable has an invalid value, and prints which one."""
     variables = os.environ
     if not variables.get("CAPSTAN_CHIEF"):
         print(HOW_TO_START.format(program=pathlib.Path(sys.argv[0]).name or "model.py"), file=sys.stderr)
@@ -69,7 +69,7 @@ def _port(variable, default):
 
 
 def _number(variable, default, read, fits, expected):
-    """What a variable of the environment says, or else the default. ValueError: it says nothing that fits."""
+    """Returns the number in a variable of the environment, or the default if it is not set. ValueError: the value does not fit."""
     text = os.environ.get(variable)
     if text is None:
         return default
@@ -83,7 +83,8 @@ def _number(variable, default, read, fits, expected):
 
 
 def _refuse_forks():
-    """A child would have none of the worker's threads and all of their locks: it would hang, or answer in the worker's name."""
+    """Makes os.fork fail. A forked child would have none of the worker's threads but all of their locks: it would hang, or answer in the
+    worker's name."""
     def fork():
         raise RuntimeError("this process is a worker of Capstan, whose threads a fork does not copy, so that the child would hang; "
                            "start processes by spawn: DataLoader(..., multiprocessing_context=\"spawn\"), or before train() is called")
@@ -95,7 +96,7 @@ def name():
 
 
 def await_job(worker):
-    """The job; None: the worker has ended before it was told."""
+    """Waits for the chief to send the job, and returns it; None if the worker has ended before."""
     while not worker.over:
         job = worker.await_job(GLANCE)
         if job is not None:
@@ -104,7 +105,7 @@ def await_job(worker):
 
 
 def steps(worker):
-    """The steps, as they come, until the worker ends. They are computed on the calling thread."""
+    """Yields the steps as they come, until the worker ends. The caller computes them on its own thread."""
     beside = threading.Thread(target=_tell_hangs, args=(worker, threading.get_ident()), name="capstan_ps")
     beside.start()
     try:
@@ -112,25 +113,25 @@ def steps(worker):
             step = worker.take(GLANCE)
             if step is not None:
                 yield step
-    except GeneratorExit:  # Whoever computes has ended, and has told why.
+    except GeneratorExit:  # The caller has ended, and has reported why.
         raise
-    except BaseException:  # Ctrl-C while there is nothing to compute: what this worker holds goes to others.
+    except BaseException:  # Ctrl-C while there is nothing to compute: the work of this worker goes to others.
         worker.stop()
         worker.end()
         raise
 
 
 def _tell_hangs(worker, thread):
-    """Tells where the thread stands if its step does not come back."""
+    """Reports where the thread is if its step does not come back in time."""
     while not worker.over and threading.main_thread().is_alive():
         if worker.await_hang(GLANCE):
-            frame = sys._current_frames().get(thread)  # None: the thread has ended, and its step is kept by somebody else.
+            frame = sys._current_frames().get(thread)  # None if the thread has ended while something else keeps its step.
             stack = traceback.extract_stack(frame) if frame else []
             worker.tell_hang(place_in(stack) if stack else "", _unicode("".join(traceback.format_list(stack))[-2000:]))
 
 
 def refuse(worker, why):
-    """The program and the job do not fit: no other start would help."""
+    """Reports that the program and the job do not fit, and ends the process with 2. Starting it again would not help."""
     worker.fail("", "", _unicode(str(why)[:500]))
     worker.end()
     print(f"capstan_ps: {why}", file=sys.stderr)
@@ -138,15 +139,15 @@ def refuse(worker, why):
 
 
 def hand_back(step, interrupt):
-    """Somebody has interrupted this process (Ctrl-C): the step goes to another worker. The chief takes the same failure at the same place
-    for a mistake of the program, and so the place says which interrupt it was."""
-    with contextlib.suppress(ValueError):  # It had just been finished.
+    """Gives the step to another worker after an interrupt (Ctrl-C). The chief takes repeated failures at one place for a mistake of the
+    program, so the place includes the name of this worker and the time."""
+    with contextlib.suppress(ValueError):  # The step was just finished.
         step.fail("KeyboardInterrupt", f"{place(interrupt)} of {name()} at {time.strftime('%H:%M:%S')}", "the worker was interrupted", "")
 
 
 def fail(worker, step, error, function=None):
-    """The program has failed, at a step if there is one: the chief is told, and the process ends with 3. The last line of
-    its log says why: that is what a pod's termination message ends with. `function`: the user's, whose result may be what is wrong."""
+    """Reports to the chief that the program has failed, at `step` unless that is None, and ends the process with 3. The last line of the
+    log says why, because a pod's termination message ends with that line. `function`: the user's function, whose result may be wrong."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     print(text, end="", file=sys.stderr)
     where = place(error, function)
@@ -161,10 +162,11 @@ def fail(worker, step, error, function=None):
 
 
 def _unicode(text):
-    """What is said, as others can hear it: halves of surrogate pairs, such as the names of files may have, are question marks."""
+    """Returns the text as valid Unicode. Lone surrogates, which names of files may contain, become question marks."""
     return text.encode("utf-8", "replace").decode()
 
 
 def place(error, function=None):
-    """file.py:line, of the innermost frame of the user's own code; where there is none, of `function`, which the user has written."""
+    """Returns the file.py:line of the innermost frame of the user's own code; if there is none, that of `function`, which the user has
+    written."""
     return place_in(traceback.extract_tb(error.__traceback__), function)

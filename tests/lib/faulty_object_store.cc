@@ -9,7 +9,7 @@ namespace capstan {
 using Kind = StoreCall::Kind;
 using Effect = StoreFault::Effect;
 
-// Keeps what was appended beside the base's writer, for a commit that tears.
+// Keeps a copy of what is appended to the base's writer, for a commit that tears.
 class FaultyObjectStore::Writer : public ObjectWriter {
  public:
   Writer(FaultyObjectStore& store, std::string key, std::unique_ptr<ObjectWriter> base)

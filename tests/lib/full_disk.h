@@ -1,4 +1,4 @@
-// Lets a test write on a disk that is full.
+// Lets a test write to a full disk.
 #ifndef CAPSTAN_TESTS_LIB_FULL_DISK_H_
 #define CAPSTAN_TESTS_LIB_FULL_DISK_H_
 
@@ -8,7 +8,8 @@
 
 namespace capstan {
 
-// While it lives, no file of this process grows beyond so many bytes: a disk that is full.
+// While this object exists, no file of this process can grow beyond a number of bytes, as on a full
+// disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {

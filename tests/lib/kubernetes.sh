@@ -1,10 +1,10 @@
-# A cluster for tests: that of $KUBECONFIG, which must have the images, or the one that $CAPSTAN_KUBE starts. To be sourced
-# from the project's root, under `set -euo pipefail`.
+# A Kubernetes cluster for tests: the one of $KUBECONFIG, which must have the images, or the one that $CAPSTAN_KUBE starts. Must be
+# sourced from the project's root, under `set -euo pipefail`.
 
 source tests/lib/toolkit.sh
 kube=${CAPSTAN_KUBE:-}
 
-# Says why there can be no cluster here; nothing: there can.
+# Prints why there can be no cluster on this machine; prints nothing if there can.
 cluster_lack() {
   [[ -z ${KUBECONFIG:-} ]] || return 0
   if [[ -z $kube ]]; then
@@ -16,8 +16,8 @@ cluster_lack() {
   fi
 }
 
-# What the cluster is made of, helm and an S3 server among it, with which the tests of the chart and of S3 run. At once where
-# it is there; the first time ten minutes, as all of it is compiled.
+# Installs the programs of the cluster. They include helm and an S3 server, which the tests of the chart and of S3 use. The first time
+# this takes ten minutes, as all of them are compiled; later it returns at once.
 cluster_tools() {
   [[ -n ${KUBECONFIG:-} ]] || "$kube" install
 }
@@ -30,8 +30,8 @@ cluster_image() { # folder that cluster_up has filled, target of the Dockerfile
   "$kube" build-image "capstan/$2:e2e" "$1/image" --file "$1/Dockerfile" --target "$2" && "$kube" load "capstan/$2:e2e"
 }
 
-# Starts it with images of the programs in a build's folder, tag e2e: what the Dockerfile's last stages make, where its
-# first one would have compiled the same.
+# Starts the cluster with images of the programs in a build's folder, under the tag e2e. The images are made by the last stages of the
+# Dockerfile; this takes the place of its first stage, which would compile the same programs.
 cluster_up() { # build folder
   local scratch=$1/images program target
   [[ -z ${KUBECONFIG:-} ]] || return 0
@@ -53,7 +53,7 @@ cluster_up() { # build folder
   for target in chief ps worker cli; do
     cluster_image "$scratch" "$target"
   done
-  # Of programs of the user's, where the module is built; its test skips without it.
+  # The image for users' programs, if the Python module has been built. Its test is skipped without the image.
   if [[ -d $1/python/capstan_ps ]]; then
     /usr/bin/python3 -B python/build_wheel "$scratch/wheel" --package "$1/python/capstan_ps" >"$scratch/wheel.md"
     /usr/bin/python3 -m zipfile -e "$scratch/wheel/"*.whl "$scratch/image/install"

@@ -1,4 +1,4 @@
-// The trainers of a large job, as a view tells of them.
+// Makes the trainers of a large job, as a view names them.
 #ifndef CAPSTAN_TESTS_LIB_MANY_TRAINERS_H_
 #define CAPSTAN_TESTS_LIB_MANY_TRAINERS_H_
 

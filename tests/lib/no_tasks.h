@@ -1,4 +1,4 @@
-// A feed of a lease that knows nothing of its tasks.
+// A feed for a lease that has no tasks.
 #ifndef CAPSTAN_TESTS_LIB_NO_TASKS_H_
 #define CAPSTAN_TESTS_LIB_NO_TASKS_H_
 

@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// Waits until `fd` is readable; false if `wake` is first.
+// Waits until `fd` is readable; returns false if `wake` is readable first.
 bool WaitReadable(int fd, int wake) {
   pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = wake, .events = POLLIN}};
   poll(fds, 2, -1);
@@ -26,7 +26,7 @@ size_t BodyBytes(const std::string& head) {
   return at == std::string::npos ? 0 : std::strtoull(head.c_str() + at + 16, nullptr, 10);
 }
 
-// One request; "" if the connection ends, or we do.
+// Returns the next request; "" if the connection or the server ends.
 std::string ReadRequest(int connection, int wake) {
   std::string request;
   char buffer[65536];
@@ -82,7 +82,7 @@ void RawServer::Serve(int connection) {
     const std::string request = ReadRequest(connection, wake_[0]);
     if (request.empty()) return;
     const RawAnswer answer = answer_(requests_++, request);
-    // A peer that has had enough closes; send says so, and we go on.
+    // The peer may close early. Then send fails, and the server continues.
     (void)send(connection, answer.bytes.data(), answer.bytes.size(), MSG_NOSIGNAL);
     if (answer.then == AfterAnswer::kStall) WaitReadable(connection, wake_[0]);
     if (answer.then == AfterAnswer::kReset) {

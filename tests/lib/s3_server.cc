@@ -41,8 +41,8 @@ absl::StatusOr<std::string> FindProgram() {
       "there is no S3 server on this machine: set CAPSTAN_TEST_S3_SERVER to a minio program");
 }
 
-// A free port, which nobody else is given as long as `socket` is open, and on which a server may
-// listen all the same: see tests/e2e/held_port.py.
+// Returns a free port. The system gives it to nobody else while `socket` is open, but a server can
+// listen on it: see tests/e2e/held_port.py.
 int HoldFreePort(int& socket) {
   socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int reuse = 1;
@@ -91,7 +91,7 @@ absl::Status S3Server::Launch(const std::string& program, int port) {
   return process_ > 0 ? absl::OkStatus() : absl::InternalError("no process can be started");
 }
 
-// Also waits until the server is there, which asks for longer pauses than it needs.
+// Also waits until the server answers; it asks for longer pauses than it needs.
 absl::Status S3Server::MakeBucket() {
   const std::unique_ptr<Http> http = NewCurlHttp({.allow_http = true});
   const SteadyClock clock;

@@ -1,18 +1,18 @@
-# Stages of tests/run: each is named, timed and remembered. To be sourced.
+# The stages of tests/run: each has a name, and its time is kept for the summary. Must be sourced.
 
 stage_names=() stage_seconds=() left_out=()
 run_started=$SECONDS
 
-# What a command says with its exit status, as timeout(1) does: its time was over.
+# The exit status of a command whose time was over, as timeout(1) returns it.
 readonly out_of_time=124
 
-# Runs a command under a name; the whole run ends with the first that fails.
+# Runs a command as the stage `name`. The first stage that fails ends the whole run.
 stage() { # name command...
   local name=$1 start=$SECONDS status=0
   shift
   printf '\n== %s\n' "$name"
-  # In a subshell of its own, so that set -e holds inside functions too. It does not where the stage is part of a condition,
-  # as in stage_in_time: a function of several commands returns the status of each that matters.
+  # The command runs in a subshell, so that set -e is effective inside functions, too. It is not effective if the stage is part of a
+  # condition, as in stage_in_time: there a function of several commands must return the status of each one that matters.
   set +e
   (
     set -e
@@ -29,8 +29,8 @@ stage() { # name command...
   exit 1
 }
 
-# Runs a stage if there is time for it: `time_limit`, with which its long commands begin, ends them `reserve` seconds before
-# the run is to end. Returns 1 if it was not completed; the summary says so.
+# Runs a stage if there is time for it. The stage starts its long commands by `time_limit`, which ends them `reserve` seconds before the
+# end of the run. Returns 1 if the stage was not completed; the summary says so.
 stage_in_time() { # reserve name command...
   local reserve=$1 name=$2
   shift 2
@@ -48,7 +48,7 @@ stage_in_time() { # reserve name command...
   return 1
 }
 
-# The status of a run of ctest that may have been ended for want of time: a test that had failed by then has failed.
+# Returns the status of a run of ctest. If the run was ended because its time was over, the status is 1 if a test had failed before.
 status_of_tests() { # log status
   if (($2 == out_of_time)) && grep -qE '\*\*\*(Failed|Timeout|Exception|Not Run)' "$1"; then
     return 1
@@ -56,8 +56,8 @@ status_of_tests() { # log status
   return "$2"
 }
 
-# Of each test that failed, what it said from its first failure on, or its last lines where it names none: whoever has only
-# the end of a run sees why it failed.
+# Prints for each failed test its output from the first failure on, or its last lines if it names no failure. So the end of the output of
+# a run shows why it failed.
 failures() { # ctest log
   awk -v lines=25 '
     function tell(  first, i) {
@@ -80,8 +80,8 @@ failures() { # ctest log
     }' "$1"
 }
 
-# Says how long each stage took, which tests were skipped and why others failed, and how many passed and failed. Returns 1
-# if one failed.
+# Prints how long each stage took, which tests were skipped, why tests failed, and how many tests passed and failed. Returns 1 if a test
+# failed.
 summary() { # ctest logs...
   local i log name passed=0 failed=0 total bad skipped
   printf '\n== Summary\n'
@@ -93,7 +93,7 @@ summary() { # ctest logs...
     printf '\n!! LEFT OUT, as all is to end within %d minutes: %s\n' "$MINUTES" "$name"
   done
   for log in "$@"; do
-    # A log of an earlier run says nothing about this one.
+    # Logs of earlier runs are ignored.
     [[ -f $log && $(stat -c %Y "$log") -ge $run_started_at ]] || continue
     skipped=$(grep -E '\*\*\*Skipped|Not Run|^SKIPPED: ' "$log" || true)
     [[ -z $skipped ]] || printf '\n!! SKIPPED in %s:\n%s\n' "$log" "$skipped"

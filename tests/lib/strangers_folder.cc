@@ -18,7 +18,7 @@ const std::map<std::string, std::string>& Things() {
       {"state/chief.json", "another job's"},
       {"checkpoints/000000000001-a/MANIFEST.json", ""},
       {"checkpoints/000000000001-a/partition-0000.capstan", "another job's"},
-      // Named as no checkpoint is.
+      // No checkpoint has such a name.
       {"100/MANIFEST.json", ""},
       {"100-/partition-0000.capstan", "x"},
       {"-a/partition-0000.capstan", "x"},
@@ -26,14 +26,14 @@ const std::map<std::string, std::string>& Things() {
       {"100x-a/MANIFEST.json", ""},
       {"100-a=b/MANIFEST.json", ""},
       {"100-a@b/partition-0000.capstan", "x"},
-      // Named as a checkpoint is, with other things in it.
+      // The name is that of a checkpoint, but the contents are not.
       {"2024-photos/a.jpg", "dog"},
       {"2025-backup/MANIFEST.json", "packed by a backup program"},
       {"2025-backup/partition-0000.img", "a disk"},
       {"2026-album/MANIFEST.json", ""},
       {"2026-album/2026-07/a.jpg", "sea"},
       {"2027-deep/partition-0000.capstan/partition-0000.capstan", "a folder of that name"},
-      // Nearly the names of partitions' files.
+      // These are nearly the names of partition files.
       {"300-a/partition-000.capstan", "x"},
       {"301-a/partition-00000.capstan", "x"},
       {"302-a/partition-0000.capstan.old", "x"},

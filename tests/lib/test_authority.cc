@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// What of OpenSSL a test uses first.
+// Returns a new key. A test uses this before anything else of OpenSSL, hence KeepOpenSsl().
 std::shared_ptr<EVP_PKEY> NewKey() {
   KeepOpenSsl();
   return {EVP_EC_gen("P-256"), EVP_PKEY_free};
@@ -30,7 +30,7 @@ void AddExtension(X509* certificate, X509* issuer, int kind, const std::string& 
   X509_EXTENSION_free(extension);
 }
 
-// Of `key`, with the times of `wanted`; not signed yet.
+// Returns a certificate for `key` with the times of `wanted`, which is not signed yet.
 std::shared_ptr<X509> NewCertificate(EVP_PKEY* key, const std::string& common_name,
                                      const TestCertificate& wanted) {
   static int serial = 0;
@@ -46,7 +46,7 @@ std::shared_ptr<X509> NewCertificate(EVP_PKEY* key, const std::string& common_na
   return certificate;
 }
 
-// Whole at once: a process may read the folder at any time.
+// Replaces the file as a whole, as a process may read the folder at any time.
 template <typename Write>
 void WritePem(const std::filesystem::path& path, const Write& write) {
   const std::string fresh = path.string() + ".new";

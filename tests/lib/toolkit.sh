@@ -1,8 +1,9 @@
-# What tests can use of a machine that is no part of the repository. To be sourced. Each thing has a variable, which whoever
-# runs the tests may set, also to nothing; without it a folder `shared` beside the repository is looked at, which few machines have. What
-# is found nowhere stays unset, and the tests that need it are skipped, loudly. CONTRIBUTING.md lists them.
-#   CAPSTAN_DATA    the sets of docs/datasets.md; without it data/ of the repository
-#   CAPSTAN_KUBE    a program that starts a Kubernetes cluster on this machine; $KUBECONFIG, of any cluster, does as well
+# Finds the things that tests use and that are not part of the repository. Must be sourced. Each thing has a variable, which the caller
+# of the tests may set, also to an empty value. For a variable that is not set, the folder `shared` beside the repository is searched,
+# which few machines have. If nothing is found there either, the variable stays unset, and the tests that need it are skipped with a
+# message. CONTRIBUTING.md lists the variables.
+#   CAPSTAN_DATA    the sets of docs/datasets.md; by default those in data/ of the repository
+#   CAPSTAN_KUBE    a program that starts a Kubernetes cluster on this machine; $KUBECONFIG, for any cluster, can be set instead
 #   CAPSTAN_TORCH_PYTHON  a Python with torch and NumPy, for tests/e2e/quality_torch_test.py
 #   CAPSTAN_PEERS   a program that runs other parameter servers, for tests/bench/record
 

@@ -1,14 +1,14 @@
-// Tells ThreadSanitizer of what absl::Mutex, CondVar and Notification order. Debian's Abseil is
-// built without it, and they synchronise by futexes that it does not see, so that it would report
-// every access they guard as a race. The functions below are found before those of the library,
-// which they call.
+// Tells ThreadSanitizer what absl::Mutex, CondVar and Notification synchronize. Debian's Abseil is
+// built without it, and uses futexes that it does not see, so it would report every access that
+// they guard as a race. The linker finds the functions below before those of the library, which
+// they call.
 //
-// tests/run links this into every program of the TSan build; it is itself not instrumented.
+// tests/run links this file into every program of the TSan build. It is not instrumented itself.
 #include <dlfcn.h>
 
 #include "absl/time/time.h"
 
-// Weak, so that a program without TSan (CMake's look at the compiler) still links.
+// Weak, so that a program without TSan, such as CMake's test of the compiler, still links.
 extern "C" {
 [[gnu::weak]] void __tsan_acquire(void* address);
 [[gnu::weak]] void __tsan_release(void* address);
@@ -21,7 +21,8 @@ extern "C" {
 #define NOTIFICATION "_ZN4absl7debian312Notification"
 #define CONDITION "ERKNS0_9ConditionE"
 
-// Declares `name` as the C++ function `symbol`, and `Next` as the library's.
+// Begins the definition of the C++ function `symbol`, under the name `name`. Next_name() returns
+// the library's function.
 #define WRAP(result, name, symbol, ...)                                            \
   result name(__VA_ARGS__) asm(symbol);                                            \
   static auto Next_##name() {                                                      \
@@ -47,8 +48,8 @@ WRAP(bool, TryLock, MUTEX "7TryLockEv", void* mu) {
   return locked;
 }
 
-// Who unlocks evaluates the conditions of those who wait, still under the mutex but after the
-// release that is told here; its reads are ignored.
+// The thread that unlocks evaluates the conditions of waiting threads. It still holds the mutex
+// then, but has already reported the release here, so these reads are ignored.
 WRAP(void, Unlock, MUTEX "6UnlockEv", void* mu) {
   __tsan_release(mu);
   AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
@@ -65,8 +66,8 @@ WRAP(void, ReaderUnlock, MUTEX "12ReaderUnlockEv", void* mu) {
 
 namespace {
 
-// Takes the mutex when a condition holds, whose reads, under the mutex but inside the library, are
-// ignored.
+// Locks the mutex when a condition holds. The condition's reads, which happen under the mutex but
+// inside the library, are ignored.
 template <typename Wait>
 auto TakeWhen(void* mu, Wait wait) {
   AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
@@ -76,7 +77,7 @@ auto TakeWhen(void* mu, Wait wait) {
   return result;
 }
 
-// Lets go of the mutex before that.
+// Reports the release of the mutex, waits, and reports that the mutex is locked again.
 template <typename Wait>
 auto WhileAway(void* mu, Wait wait) {
   __tsan_release(mu);

@@ -1,4 +1,4 @@
-// A tower of one's own: a factorization machine that weighs each pair of fields (Pan et al., 2018).
+// Your own tower: a factorization machine that weighs each pair of fields (Pan et al., 2018).
 // For an example with the embeddings e_0 .. e_(n-1) it adds the sum of weights[p] <e_a, e_b> over
 // all pairs a < b, where p counts the pairs (0, 1), (0, 2), ..., (1, 2), ...
 //

@@ -1,4 +1,4 @@
-// An optimizer of one's own: Lion (Chen et al., 2023: Symbolic discovery of optimization
+// Your own optimizer: Lion (Chen et al., 2023: Symbolic discovery of optimization
 // algorithms). With m from 0:
 //   u = sign(beta1 * m + (1 - beta1) * g); w -= rate * (u + weight_decay * w);
 //   m = beta2 * m + (1 - beta2) * g.

@@ -1,4 +1,4 @@
-"""A convolutional net with BatchNorm in PyTorch, all of it on Capstan's shards, synchronous:
+"""A convolutional network with BatchNorm in PyTorch. All parameters are on Capstan's shards, and training is synchronous:
 capstan train cnn.yaml --worker 'python3 cnn.py'"""
 
 import torch

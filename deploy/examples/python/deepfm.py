@@ -9,7 +9,7 @@ import capstan_ps.torch as ct
 class DeepFM(nn.Module):
     def __init__(self, job):
         super().__init__()
-        self.embeddings = ct.Embeddings(job)  # No num_embeddings: a row appears when its key does.
+        self.embeddings = ct.Embeddings(job)  # No num_embeddings: the shards create a row when its key is first trained.
         self.mlp = nn.Sequential(nn.Linear(self.embeddings.width, 64), nn.ReLU(), nn.Linear(64, 1))
 
     def forward(self, batch):
@@ -19,12 +19,12 @@ class DeepFM(nn.Module):
 
 
 def step(model, batch):
-    """One loss an example: their mean, or sum, is Capstan's."""
+    """Returns one loss for each example. Capstan takes their mean or sum."""
     return nn.functional.binary_cross_entropy_with_logits(model(batch), batch.labels, reduction="none")
 
 
 def predict(model, batch):
-    """The logits of a batch that is held out."""
+    """Returns the logits of a held-out batch."""
     return model(batch)
 
 

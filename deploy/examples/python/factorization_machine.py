@@ -1,4 +1,4 @@
-"""A factorization machine in NumPy, with gradients by hand: capstan train factorization_machine.yaml --worker 'python3 factorization_machine.py'"""
+"""A factorization machine in NumPy, with gradients that are computed by hand: capstan train factorization_machine.yaml --worker 'python3 factorization_machine.py'"""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ import capstan_ps.numpy as cn
 
 
 def build(job):
-    """The dense tensors as they begin. Rows of embeddings appear when their keys do."""
+    """Returns the initial dense tensors. The shards create rows of embeddings when their keys are first trained."""
     return {"bias": np.zeros(1, np.float32)}
 
 
 def logits(params, batch):
-    """The first column of a key's row is its weight, and the others are its factors, which each pair of keys multiplies."""
+    """The first column of a key's row is its weight. The others are its factors, of which each pair of keys takes the product."""
     rows = batch.bags.each().reshape(batch.examples, -1, batch.rows.shape[1])  # [examples, fields, dim]
     weights, factors = rows[:, :, 0], rows[:, :, 1:]
     sums = factors.sum(1)
@@ -20,7 +20,7 @@ def logits(params, batch):
 
 
 def step(params, batch):
-    """One loss an example, and the gradients of the sum of them, each times `batch.scale`."""
+    """Returns one loss for each example, and the gradients of the sum of the losses, each times `batch.scale`."""
     logit, factors, sums = logits(params, batch)
     losses = np.logaddexp(0, logit) - batch.labels * logit
     of_logit = (1 / (1 + np.exp(-logit)) - batch.labels) * batch.scale
@@ -32,7 +32,7 @@ def step(params, batch):
 
 
 def predict(params, batch):
-    """The logits of a batch that is held out."""
+    """Returns the logits of a held-out batch."""
     return logits(params, batch)[0]
 
 

@@ -1,4 +1,4 @@
-"""Who likes what, by three features in two tables: capstan train recommender.yaml --worker 'python3 recommender.py'"""
+"""Predicts who likes what from three features in two tables: capstan train recommender.yaml --worker 'python3 recommender.py'"""
 
 import torch
 from torch import nn
@@ -14,17 +14,17 @@ class Recommender(nn.Module):
 
     def forward(self, batch):
         e = self.embeddings(batch)
-        taste = (e["history"] * e["item"]).sum(1)  # What one has liked, and what is offered, are rows of one table.
+        taste = (e["history"] * e["item"]).sum(1)  # The items that a user has liked and the offered item have rows in one table.
         return self.mlp(torch.cat([e.values(), batch.numbers], 1)).squeeze(1) + taste
 
 
 def step(model, batch):
-    """One loss an example: their mean, or sum, is Capstan's."""
+    """Returns one loss for each example. Capstan takes their mean or sum."""
     return nn.functional.binary_cross_entropy_with_logits(model(batch), batch.labels, reduction="none")
 
 
 def predict(model, batch):
-    """The logits of a batch that is held out."""
+    """Returns the logits of a held-out batch."""
     return model(batch)
 
 

@@ -1,4 +1,4 @@
-"""ResNet-18 (He et al., 2016) for colour images of any size, all of it on Capstan's shards, synchronous:
+"""ResNet-18 (He et al., 2016) for colour images of any size. All parameters are on Capstan's shards, and training is synchronous:
 capstan train resnet.yaml --worker 'python3 resnet.py'"""
 
 from torch import nn
@@ -7,7 +7,7 @@ import capstan_ps.torch as ct
 
 
 class Block(nn.Module):
-    """Two convolutions and a way around them."""
+    """Two convolutions, and a shortcut around them."""
 
     def __init__(self, channels_in, channels, stride):
         super().__init__()

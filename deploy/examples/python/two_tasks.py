@@ -1,4 +1,4 @@
-"""Who clicks and who buys, by one model: capstan train two_tasks.yaml --worker 'python3 two_tasks.py'"""
+"""Predicts who clicks and who buys by one model: capstan train two_tasks.yaml --worker 'python3 two_tasks.py'"""
 
 import torch
 from torch import nn
@@ -7,7 +7,7 @@ import capstan_ps.torch as ct
 
 
 class TwoTasks(nn.Module):
-    """What the labels have in common is learnt from both, and each has a layer of its own on top."""
+    """Layers that both labels share and train, and one layer for each label on top of them."""
 
     def __init__(self, job):
         super().__init__()
@@ -22,14 +22,14 @@ class TwoTasks(nn.Module):
 
 
 def step(model, batch):
-    """One loss an example: the sum of the labels' losses."""
+    """Returns one loss for each example: the sum of the losses of its labels."""
     losses = [model.weights[name] * nn.functional.binary_cross_entropy_with_logits(logits, batch.labels[name], reduction="none")
               for name, logits in model(batch).items()]
     return torch.stack(losses).sum(0)
 
 
 def predict(model, batch):
-    """The logits of each label of a batch that is held out."""
+    """Returns the logits of each label for a held-out batch."""
     return model(batch)
 
 

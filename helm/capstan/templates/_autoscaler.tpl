@@ -1,5 +1,5 @@
-{{/* A HorizontalPodAutoscaler. Takes root, role, name and kind of the workload, and the values that say how: minReplicas,
-     maxReplicas, behavior, metrics; where these are none, `otherwise`. */}}
+{{/* A HorizontalPodAutoscaler. Arguments: root, and the role, name and kind of the workload; the values minReplicas, maxReplicas,
+     behavior and metrics; `otherwise`: the metrics if the values have none. */}}
 {{- define "capstan.autoscaler" -}}
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -15,7 +15,7 @@ spec:
     {{- toYaml .values.behavior | nindent 4 }}
 {{- end }}
 
-{{/* A metric of it: that much of what pods have requested. Takes resource and percent. */}}
+{{/* A metric of the autoscaler: a percentage of what the pods have requested. Arguments: resource, percent. */}}
 {{- define "capstan.utilization" -}}
 type: Resource
 resource:
@@ -23,7 +23,7 @@ resource:
   target: {type: Utilization, averageUtilization: {{ .percent }}}
 {{- end }}
 
-{{/* How many shards there are at first. */}}
+{{/* How many shards the job begins with. */}}
 {{- define "capstan.shards" -}}
 {{- if (.Values.ps.autoscaling).enabled }}{{ .Values.ps.autoscaling.minReplicas }}{{ else }}{{ default 1 .Values.ps.replicas }}{{ end -}}
 {{- end }}

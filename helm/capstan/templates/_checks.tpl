@@ -1,4 +1,4 @@
-{{/* "yes" if a path is on a volume of the pods of a role, and nothing otherwise. Arguments: root, role, path. */}}
+{{/* "yes" if the path is on a volume of the pods of a role, otherwise empty. Arguments: root, role, path. */}}
 {{- define "capstan.hasPath" -}}
 {{- $v := .root.Values -}}
 {{- $path := .path -}}
@@ -10,7 +10,7 @@
 {{- $found -}}
 {{- end -}}
 
-{{/* Values that cannot work are refused here, with a reason, and not by a pod that never starts. */}}
+{{/* Refuses values that cannot work, and says why. Otherwise a pod would never start, without a reason that users see. */}}
 {{- define "capstan.checks" -}}
 {{- $v := .Values -}}
 {{- $name := include "capstan.fullname" . -}}

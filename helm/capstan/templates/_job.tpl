@@ -1,6 +1,6 @@
-{{/* The job file, and what of it concerns the cluster. */}}
+{{/* The job file, and those of its settings that concern the cluster. */}}
 
-{{/* Takes out of a map, at every depth, what is null; gives nothing. */}}
+{{/* Removes null values from a map, at every depth, in place. Its result is empty. */}}
 {{- define "capstan.dropNulls" -}}
 {{- $map := . -}}
 {{- range $key, $value := $map -}}
@@ -9,13 +9,13 @@
 {{- end -}}
 {{- end -}}
 
-{{/* A text, or a number as one: the same for --set, which gives whole numbers, and for files and the values of an earlier release, which
-give floats, and those Go writes as 2.0261129e+07. */}}
+{{/* A text, or a number as text. --set gives whole numbers, but files and the values of an earlier release give floats, which Go would
+write as 2.0261129e+07. Here all of them give the same text. */}}
 {{- define "capstan.text" -}}
 {{- if and (or (kindIs "float64" .) (kindIs "int64" .)) (eq (floor .) (float64 .)) }}{{ printf "%.0f" (float64 .) }}{{ else }}{{ toString . }}{{ end -}}
 {{- end -}}
 
-{{/* job.yaml as the chief reads it: text stays as it is; a map without a name gets the release's. */}}
+{{/* job.yaml as the chief reads it. Text stays as it is. A map without a name gets the name of the release. */}}
 {{- define "capstan.job" -}}
 {{- if kindIs "string" .Values.job -}}
 {{ .Values.job }}
@@ -26,7 +26,7 @@ give floats, and those Go writes as 2.0261129e+07. */}}
 {{- end -}}
 {{- end -}}
 
-{{/* What is looked at in the job's sections: what each is a map of. */}}
+{{/* The sections of the job that the chart reads, each with an example of the map that it has to be. */}}
 {{- define "capstan.jobSections" -}}
 data: "{format: csv, train: s3://bucket/train/*.csv}"
 model: "{preset: deepfm}"
@@ -35,8 +35,8 @@ table: "{byte_budget: 4GiB}"
 checkpoint: "{uri: s3://bucket/prefix}"
 {{- end -}}
 
-{{/* The job as a map, for whoever looks at something in it; like the chief, without what is null. Any template may be the first to look,
-so what is no map where one belongs is refused here. */}}
+{{/* The job as a map, for templates that read it. Null values are left out, as the chief does. Any template may be the first to read the
+job, so this refuses sections that are no maps. */}}
 {{- define "capstan.jobMap" -}}
 {{- $job := include "capstan.job" . | fromYaml -}}
 {{- if hasKey $job "Error" }}{{ fail (printf "job: is not YAML: %s" $job.Error) }}{{ end -}}
@@ -57,7 +57,7 @@ so what is no map where one belongs is refused here. */}}
 {{- toYaml $job -}}
 {{- end -}}
 
-{{/* A size as Kubernetes or job.yaml writes it (2Gi, 64MiB, 1G, 500MB, 1e9), in bytes. */}}
+{{/* Converts a size as Kubernetes or job.yaml writes it (2Gi, 64MiB, 1G, 500MB, 1e9) to bytes. */}}
 {{- define "capstan.bytes" -}}
 {{- $text := toString . -}}
 {{- $number := regexFind "^[0-9.]+(e[+]?[0-9]+)?" $text -}}

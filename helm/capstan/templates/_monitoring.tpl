@@ -4,8 +4,8 @@
 {{- mul (regexFind "^[0-9]+" $text | atoi) (get (dict "ms" 1 "s" 1000 "m" 60000) (regexFind "[a-z]+$" $text)) -}}
 {{- end -}}
 
-{{/* A text of Prometheus in which each rate is one over four scrapes at least: over fewer there may be none, where one scrape
-     is late or fails. Arguments: root, text. */}}
+{{/* A text of Prometheus in which each rate is taken over at least four scrapes. With fewer there may be no value if one scrape is
+     late or fails. Arguments: root, text. */}}
 {{- define "capstan.rateWindows" -}}
 {{- $least := mul 4 (include "capstan.scrapeMilliseconds" .root | atoi) -}}
 {{- $text := .text -}}
@@ -18,7 +18,7 @@
 {{- $text -}}
 {{- end -}}
 
-{{/* A dashboard whose queries know how far scrapes are apart, if it is further than Grafana takes for granted. Arguments: root, text. */}}
+{{/* A dashboard whose queries contain the time between scrapes, if that is longer than Grafana assumes. Arguments: root, text. */}}
 {{- define "capstan.dashboard" -}}
 {{- $text := include "capstan.rateWindows" . -}}
 {{- if gt (include "capstan.scrapeMilliseconds" .root | atoi) 15000 -}}

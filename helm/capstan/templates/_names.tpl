@@ -1,6 +1,6 @@
 {{/* Names, labels and images. */}}
 
-{{/* At most 40 characters, so that every name made of it stays below 63, also with a hash behind it. */}}
+{{/* A name of at most 40 characters. So every name that is made of it has less than 63, also with a hash at the end. */}}
 {{- define "capstan.fullname" -}}
 {{- $name := default .Release.Name .Values.fullnameOverride -}}
 {{- if gt (len $name) 40 -}}
@@ -14,7 +14,7 @@
 {{- default (ternary (include "capstan.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
 {{- end -}}
 
-{{/* The account of the workers, or of the pods that serve, where they have one of their own; the release's for everybody else.
+{{/* The service account of a role: that of the workers or of the serving pods if they have one of their own, otherwise that of the release.
 Arguments: root, role. */}}
 {{- define "capstan.roleServiceAccountName" -}}
 {{- $own := default dict (get (pick .root.Values.serviceAccount "worker" "serve") .role) -}}
@@ -22,7 +22,7 @@ Arguments: root, role. */}}
 {{- default (include "capstan.serviceAccountName" .root) (default $made $own.name) -}}
 {{- end -}}
 
-{{/* What never changes and selects pods. Arguments: root, role. */}}
+{{/* The labels that select pods. They never change. Arguments: root, role. */}}
 {{- define "capstan.selector" -}}
 app.kubernetes.io/name: capstan
 app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
@@ -31,15 +31,15 @@ app.kubernetes.io/component: {{ .role }}
 {{- end }}
 {{- end -}}
 
-{{/* Labels of an object or pod, as one map: where several say a key, what selects pods wins, and then the first.
-Arguments: root, role (may be empty), labels (a list of maps). */}}
+{{/* The labels of an object or pod, as one map. If several maps have a key, the labels that select pods take precedence, and then the first
+map. Arguments: root, role (may be empty), labels (a list of maps). */}}
 {{- define "capstan.labels" -}}
 {{- $labels := include "capstan.selector" . | fromYaml -}}
 {{- range .labels }}{{ $labels = merge $labels (default dict .) }}{{ end -}}
 {{- toYaml $labels -}}
 {{- end -}}
 
-{{/* What the chart says of each of its objects. Argument: root. */}}
+{{/* The labels that the chart gives to each of its objects. Argument: root. */}}
 {{- define "capstan.chartLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: capstan
@@ -47,7 +47,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* Name, namespace, labels and annotations of an object. Arguments: root, name, role; labels, annotations. */}}
+{{/* The name, namespace, labels and annotations of an object. Arguments: root, name, role; labels, annotations. */}}
 {{- define "capstan.metadata" -}}
 name: {{ .name | toYaml }}
 namespace: {{ .root.Release.Namespace | toYaml }}
@@ -60,7 +60,7 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* Arguments: root, role (chief, ps, worker, cli, torch). */}}
+{{/* The image of a role. Arguments: root, role (chief, ps, worker, cli, torch). */}}
 {{- define "capstan.image" -}}
 {{- $image := .root.Values.image -}}
 {{- $name := printf "%s/%s" $image.repository .role -}}
@@ -68,7 +68,7 @@ annotations:
 {{- include "capstan.imageAt" (dict "root" .root "registry" $image.registry "name" $name "tag" $tag "digest" (get $image.digests .role)) -}}
 {{- end -}}
 
-{{/* An image by its digest or else its tag. Arguments: root, registry, name, tag, digest. */}}
+{{/* An image by its digest or, without one, by its tag. Arguments: root, registry, name, tag, digest. */}}
 {{- define "capstan.imageAt" -}}
 {{- $registry := default .registry .root.Values.global.imageRegistry -}}
 {{- if $registry }}{{ trimSuffix "/" $registry }}/{{ end }}{{ .name }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end -}}

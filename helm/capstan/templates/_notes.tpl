@@ -1,4 +1,4 @@
-{{/* What helm says after an installation. */}}
+{{/* The notes that helm prints after an installation. */}}
 {{- define "capstan.notes" -}}
 {{- $name := include "capstan.fullname" . -}}
 {{- $namespace := .Release.Namespace -}}

@@ -1,12 +1,12 @@
-{{/* The pods of chief, ps and worker are alike; this is their one template. */}}
+{{/* The template of all pods of chief, ps and worker, which differ little. */}}
 
-{{/* The Secret with the keys of a role; empty: it has none. Arguments: root, role. */}}
+{{/* The name of the Secret with a role's keys for the object store; empty if it has none. Arguments: root, role. */}}
 {{- define "capstan.s3Secret" -}}
 {{- $s3 := .root.Values.s3 -}}
 {{- default $s3.existingSecret (get (dict "worker" $s3.workerSecret "serve" $s3.serveSecret) .role) -}}
 {{- end -}}
 
-{{/* Credentials and place of the object store, as all S3 clients read them. Arguments: root, role. */}}
+{{/* The environment variables with the credentials and the address of the object store, as all S3 clients read them. Arguments: root, role. */}}
 {{- define "capstan.s3Env" -}}
 {{- with .root.Values.s3.endpoint }}
 - {name: AWS_ENDPOINT_URL_S3, value: {{ . | quote }}}
@@ -22,15 +22,15 @@
 {{- end }}
 {{- end -}}
 
-{{/* The port of the object store: that of s3.endpoint. */}}
+{{/* The port of the object store, from s3.endpoint. */}}
 {{- define "capstan.s3Port" -}}
 {{- $url := urlParse (default "https://aws" .Values.s3.endpoint) -}}
 {{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
 {{- default (ternary "80" "443" (eq $url.scheme "http")) $port -}}
 {{- end -}}
 
-{{/* The roles that speak to an object store, as a list: workers for the data, shards for checkpoints, the chief for both, and who
-serves for checkpoints and the texts of vocabularies. */}}
+{{/* The roles that use an object store, as a list: workers for the data, shards for checkpoints, the chief for both, and serving pods for
+checkpoints and vocabularies. */}}
 {{- define "capstan.remoteRoles" -}}
 {{- $job := include "capstan.jobMap" . | fromYaml -}}
 {{- $data := contains "s3://" (toJson $job.data) -}}
@@ -42,7 +42,7 @@ serves for checkpoints and the texts of vocabularies. */}}
 {{- toYaml $roles -}}
 {{- end -}}
 
-{{/* The keys as files, which are read anew: a Secret that is corrected, or made later, needs no restart. */}}
+{{/* The keys as files. Processes read them again, so a Secret that is corrected, or created later, needs no restart. */}}
 {{- define "capstan.s3Volume" -}}
 {{- with include "capstan.s3Secret" . -}}
 - name: s3-keys
@@ -55,7 +55,7 @@ serves for checkpoints and the texts of vocabularies. */}}
 {{- end -}}
 {{- end -}}
 
-{{/* The volume that checkpoints are on, as a pod's volume source; {} where they are in an object store. */}}
+{{/* The volume with the checkpoints, as a volume source of a pod; {} if the checkpoints are in an object store. */}}
 {{- define "capstan.checkpointVolume" -}}
 {{- if .Values.checkpoint.claim.enabled -}}
 {{- dict "persistentVolumeClaim" (dict "claimName" (printf "%s-checkpoints" (include "capstan.fullname" .))) | toYaml -}}
@@ -64,7 +64,7 @@ serves for checkpoints and the texts of vocabularies. */}}
 {{- end -}}
 {{- end -}}
 
-{{/* Volumes and mounts of a role. Arguments: root, role. Gives {volumes: [...], mounts: [...]}. */}}
+{{/* The volumes and mounts of a role, as {volumes: [...], mounts: [...]}. Arguments: root, role. */}}
 {{- define "capstan.volumes" -}}
 {{- $v := .root.Values -}}
 {{- $own := get $v .role -}}
@@ -79,7 +79,7 @@ serves for checkpoints and the texts of vocabularies. */}}
 {{- $volumes = append $volumes (merge (dict "name" "checkpoint") $checkpoint) -}}
 {{- $mounts = append $mounts (merge (dict "name" "checkpoint" "mountPath" $v.checkpoint.mountPath) (ternary (dict "readOnly" true) dict (eq .role "serve"))) -}}
 {{- end -}}
-{{- /* Who serves reads the texts of vocabularies, which may lie beside the data. */ -}}
+{{- /* Serving pods read vocabularies, which may be on the volume with the data. */ -}}
 {{- $texts := and (eq .role "serve") (contains "\"vocabulary\"" (toJson (include "capstan.jobMap" .root | fromYaml).data)) -}}
 {{- if and $v.data.volume (or $texts (has .role (list "chief" "worker"))) -}}
 {{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
@@ -111,7 +111,7 @@ readinessProbe:
   {{- toYaml .readinessProbe | nindent 2 }}
 {{- end -}}
 
-{{/* Spread constraints count the pods of their own role unless they say otherwise. Arguments: root, role. */}}
+{{/* The topology spread constraints. They count the pods of their own role unless they have a selector. Arguments: root, role. */}}
 {{- define "capstan.spread" -}}
 {{- range (get .root.Values .role).topologySpreadConstraints }}
 - {{- if not .labelSelector }}
@@ -123,7 +123,7 @@ readinessProbe:
 {{- end }}
 {{- end -}}
 
-{{/* What all pods of the chart have in common. Arguments: root, role. */}}
+{{/* The settings that all pods of the chart have in common. Arguments: root, role. */}}
 {{- define "capstan.podBasics" -}}
 {{- $asks := and (eq .role "wait") .root.Values.wait.autoScaleToZero -}}
 serviceAccountName: {{ ternary (printf "%s-wait" (include "capstan.fullname" .root)) (include "capstan.roleServiceAccountName" .) $asks | toYaml }}
@@ -137,7 +137,7 @@ securityContext:
   {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
 {{- end -}}
 
-{{/* Where pods may run, and before whom. Argument: the values of the role. */}}
+{{/* The scheduling of pods: where they may run, and with which priority. Argument: the values of the role. */}}
 {{- define "capstan.placement" -}}
 {{- range $key := list "priorityClassName" "nodeSelector" "tolerations" "affinity" -}}
 {{- with get $ $key }}
@@ -146,12 +146,12 @@ securityContext:
 {{- end -}}
 {{- end -}}
 
-{{/* Seconds in which a worker that ends finishes its steps: 4 with the values of a release that does not know of it. */}}
+{{/* How many seconds an ending worker has to finish its steps. It is 4 if the values of an earlier release do not have this setting. */}}
 {{- define "capstan.drainSeconds" -}}
 {{- int (default 4 .Values.worker.drainSeconds) -}}
 {{- end -}}
 
-{{/* A whole pod template. Arguments: root, role, args (a list). */}}
+{{/* A complete pod template. Arguments: root, role, args (a list). */}}
 {{- define "capstan.pod" -}}
 {{- $v := .root.Values -}}
 {{- $own := get $v .role -}}

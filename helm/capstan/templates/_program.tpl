@@ -1,26 +1,26 @@
-{{/* The user's own program, which workers are, and which serves what they have trained: its image, its code and how it is started. */}}
+{{/* The user's own program, which runs as the workers and serves the trained model: its image, its code and its command. */}}
 
-{{/* Where worker.code is mounted, and the program starts. */}}
+{{/* The folder in which worker.code is mounted and the program starts. */}}
 {{- define "capstan.codePath" -}}/app{{- end -}}
 
-{{/* "yes": workers are a program of the user's. Empty: they are Capstan's. Argument: root. */}}
+{{/* "yes" if the workers run a program of the user's; empty if they run Capstan's worker. Argument: root. */}}
 {{- define "capstan.ownProgram" -}}
 {{- $worker := .Values.worker -}}
 {{- if or $worker.code $worker.command $worker.image.repository }}yes{{ end -}}
 {{- end -}}
 
-{{/* job.model.user; empty: the model is none of the user's own. Argument: root. */}}
+{{/* The value of job.model.user; empty if the model is not one of the user's own. Argument: root. */}}
 {{- define "capstan.userModel" -}}
 {{- $model := (include "capstan.jobMap" . | fromYaml).model -}}
 {{- with $model }}{{ default "" .user }}{{ end -}}
 {{- end -}}
 
-{{/* "yes": the pods of a role run a program of the user's. Arguments: root, role. */}}
+{{/* "yes" if the pods of the role run a program of the user's; otherwise empty. Arguments: root, role. */}}
 {{- define "capstan.runsOwnProgram" -}}
 {{- if has .role (list "worker" "serve") }}{{ include "capstan.ownProgram" .root }}{{ end -}}
 {{- end -}}
 
-{{/* The user's image, or Capstan's with PyTorch. Argument: root. */}}
+{{/* The image of the program: the user's, or Capstan's with PyTorch. Argument: root. */}}
 {{- define "capstan.programImage" -}}
 {{- $image := .Values.worker.image -}}
 {{- if $image.repository -}}
@@ -30,7 +30,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The files of worker.code, as a map; {} where it names a ConfigMap. Argument: root. */}}
+{{/* The files of worker.code, as a map; {} if worker.code names a ConfigMap. Argument: root. */}}
 {{- define "capstan.codeFiles" -}}
 {{- $files := dict -}}
 {{- if kindIs "map" .Values.worker.code -}}
@@ -40,13 +40,14 @@
 {{- toYaml $files -}}
 {{- end -}}
 
-{{/* The name of the ConfigMap with the code; empty: there is none. Argument: root. */}}
+{{/* The name of the ConfigMap with the code; empty if there is none. Argument: root. */}}
 {{- define "capstan.codeConfigMap" -}}
 {{- $code := .Values.worker.code -}}
 {{- if kindIs "string" $code }}{{ $code }}{{ else if $code }}{{ printf "%s-code" (include "capstan.fullname" .) }}{{ end -}}
 {{- end -}}
 
-{{/* The program among the files of worker.code: the only one, or that of job.model.user; empty: nobody knows. Argument: root. */}}
+{{/* The name of the program among the files of worker.code: the only file, or the one that job.model.user names; empty if unknown.
+Argument: root. */}}
 {{- define "capstan.mainFile" -}}
 {{- $files := include "capstan.codeFiles" . | fromYaml -}}
 {{- $named := include "capstan.userModel" . -}}
@@ -57,7 +58,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The words of the command line that starts the program, as a list; []: its image alone knows. Argument: root. */}}
+{{/* The words of the command line that starts the program, as a list; [] if the image's own command starts it. Argument: root. */}}
 {{- define "capstan.programWords" -}}
 {{- $worker := .Values.worker -}}
 {{- $words := list -}}
@@ -69,7 +70,7 @@
 {{- toYaml $words -}}
 {{- end -}}
 
-{{/* The same as a shell reads it. Argument: root. */}}
+{{/* The same command line, quoted for a shell. Argument: root. */}}
 {{- define "capstan.programLine" -}}
 {{- $quoted := list -}}
 {{- range include "capstan.programWords" . | fromYamlArray -}}
@@ -78,7 +79,7 @@
 {{- join " " $quoted -}}
 {{- end -}}
 
-{{/* What the container of a worker runs, and with which arguments. Argument: root. */}}
+{{/* The command of a worker's container, and its arguments. Argument: root. */}}
 {{- define "capstan.programCommand" -}}
 {{- $worker := .Values.worker -}}
 {{- if $worker.command }}
@@ -96,7 +97,7 @@ workingDir: {{ include "capstan.codePath" . }}
 {{- end }}
 {{- end -}}
 
-{{/* What flags tell a worker of Capstan's, as capstan_ps reads it. Argument: root. */}}
+{{/* The environment variables by which capstan_ps gets what Capstan's worker gets by flags. Argument: root. */}}
 {{- define "capstan.programEnv" -}}
 - {name: CAPSTAN_CHIEF, value: {{ include "capstan.chiefAddress" . | quote }}}
 - {name: CAPSTAN_CHIEF_DEADLINE, value: {{ int .Values.chief.deadlineSeconds | quote }}}
@@ -106,7 +107,7 @@ workingDir: {{ include "capstan.codePath" . }}
 {{ include "capstan.pythonEnv" . }}
 {{- end -}}
 
-{{/* How Python runs in a container whose root cannot be written. */}}
+{{/* The environment variables with which Python runs in a container with a read-only root file system. */}}
 {{- define "capstan.pythonEnv" -}}
 # The one folder that can be written, beside the user's own volumes.
 - {name: HOME, value: /tmp}
@@ -118,7 +119,7 @@ workingDir: {{ include "capstan.codePath" . }}
 - {name: OMP_WAIT_POLICY, value: passive}
 {{- end -}}
 
-{{/* Volumes and mounts of a program. Arguments: root, role. Gives {volumes: [...], mounts: [...]}. */}}
+{{/* The volumes and mounts of a program, as {volumes: [...], mounts: [...]}. Arguments: root, role. */}}
 {{- define "capstan.programVolumes" -}}
 {{- $volumes := list -}}
 {{- $mounts := list -}}
@@ -135,7 +136,7 @@ workingDir: {{ include "capstan.codePath" . }}
 {{- dict "volumes" $volumes "mounts" $mounts | toYaml -}}
 {{- end -}}
 
-{{/* Programs that cannot start are refused with a reason. Argument: root. */}}
+{{/* Refuses programs that cannot start, and says why. Argument: root. */}}
 {{- define "capstan.programChecks" -}}
 {{- $worker := .Values.worker -}}
 {{- $own := include "capstan.ownProgram" . -}}

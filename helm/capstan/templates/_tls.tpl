@@ -1,16 +1,16 @@
-{{/* Mutual TLS: where a role's certificate is. A role that is none of the job's (wait, test) is admin. */}}
+{{/* Mutual TLS: where the certificate of a role is. Pods that are no processes of the job (wait, test) have the role admin. */}}
 
-{{/* The certificate's role of a pod's role. */}}
+{{/* The role in the certificate of pods of a role. Argument: the role. */}}
 {{- define "capstan.tlsRole" -}}
 {{- ternary . "admin" (has . (list "chief" "ps" "worker")) -}}
 {{- end -}}
 
-{{/* Arguments: root, role (of the certificate). */}}
+{{/* The name of the Secret with the certificate of a role. Arguments: root, role (of the certificate). */}}
 {{- define "capstan.tlsSecret" -}}
 {{- default (printf "%s-%s-tls" (include "capstan.fullname" .root) .role) (get .root.Values.tls.secrets .role) -}}
 {{- end -}}
 
-{{/* As volumes, mounts and environment of a pod. Arguments: root, role (of the pod). Empty without TLS. */}}
+{{/* The certificate as volumes, mounts and environment of a pod; empty without TLS. Arguments: root, role (of the pod). */}}
 {{- define "capstan.tlsVolume" -}}
 {{- $tls := .root.Values.tls -}}
 {{- if and $tls.enabled $tls.csiDriver (eq .role "ps") -}}
@@ -47,8 +47,8 @@
 {{- end -}}
 {{- end -}}
 
-{{/* How many seconds before its end a certificate that nobody has renewed is an alert: a week, or half of tls.renewBefore where that
-is less. */}}
+{{/* How many seconds before its expiry a certificate that was not renewed raises an alert: a week, or half of tls.renewBefore if that is
+less. */}}
 {{- define "capstan.tlsEndingSeconds" -}}
 {{- $text := .Values.tls.renewBefore -}}
 {{- if not (regexMatch "^([0-9]+(h|m|s))+$" $text) -}}
@@ -61,9 +61,9 @@ is less. */}}
 {{- min 604800 (div $seconds 2) -}}
 {{- end -}}
 
-{{/* Refuses an upgrade that turns TLS on or off while shards are there: a shard with it and one without understand nobody but their
-like, and a rolling update replaces the next one only when the one before is ready, which needs them all. Without a cluster to ask
-(`helm template`), and at a rollback, nothing is refused. */}}
+{{/* Refuses an upgrade that turns TLS on or off while shards exist. A shard with TLS cannot talk to one without it. A rolling update
+replaces a shard only when the one before is ready, but for that the shard needs all others, so the update would never end. Without a
+cluster to ask (`helm template`), and at a rollback, nothing is refused. */}}
 {{- define "capstan.tlsSwitchChecks" -}}
 {{- $wanted := .Values.tls.enabled -}}
 {{- $name := printf "%s-ps" (include "capstan.fullname" .) -}}

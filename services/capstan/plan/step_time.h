@@ -9,7 +9,7 @@
 //
 // Without rounds a trainer computes a batch while it pushes the previous one and pulls for the next
 // one, so a step takes the longer of both. If all trainers together need more of a resource than
-// there is, a step is longer by a wait. there is, a step is longer by a wait.
+// there is, a step is longer by a wait.
 #ifndef CAPSTAN_PLAN_STEP_TIME_H_
 #define CAPSTAN_PLAN_STEP_TIME_H_
 

@@ -1,7 +1,7 @@
 // How the chief recognizes the process of a shard. The view shows everyone in the job the
 // incarnations of the shards, so a shard derives its incarnation from a secret, which it sends only
 // to the chief. A peer that does not know the secret is not that process, and every chief can
-// verify that without information from its predecessor. told anything by the one before.
+// verify that without information from its predecessor.
 #ifndef CAPSTAN_SECURITY_SHARD_SECRET_H_
 #define CAPSTAN_SECURITY_SHARD_SECRET_H_
 

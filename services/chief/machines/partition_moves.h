@@ -6,8 +6,7 @@
 //   kIdle -> kOrdered: a view names the batch's moves; it is stored, and published
 //         -> kCopying: each source is polled until its copies are at the targets
 //         -> kCatchingUp: each source is polled until it has sent what has changed since it was
-//         last
-//            asked, as some sources finished their copies long before others
+//            last asked, as some sources finished their copies long before others
 //         -> kCopied: until nothing is under way that the switch would disturb: the closing of
 //            streams, a checkpoint, a round. Where that takes a while, back to kCatchingUp
 //         -> kFinishing: each source is frozen, and is polled until the targets have everything
@@ -15,8 +14,7 @@
 //            it is stored, and published
 //         -> kIdle
 //   Cancel() leads back to kIdle from every phase but kSwitched: a view without the moves unfreezes
-//   the sources.
-//   go on.
+//   the sources, which go on.
 #ifndef CAPSTAN_CHIEF_MACHINES_PARTITION_MOVES_H_
 #define CAPSTAN_CHIEF_MACHINES_PARTITION_MOVES_H_
 
@@ -56,8 +54,7 @@ struct MoveOptions {
   absl::Duration copy_poll = absl::Milliseconds(50);
   absl::Duration catch_up_poll = absl::Milliseconds(10);  // while it catches up.
   // Sources that wait for the switch catch up again after this pause, or after four times as long
-  // as catching up took, if that is longer: they spend at most a fifth of the time on it. catching
-  // up took, if that is longer: so they do it for a fifth of the time at most.
+  // as catching up took, if that is longer: they spend at most a fifth of the time on it.
   absl::Duration catch_up_pause = absl::Milliseconds(200);
   absl::Duration finish_poll = absl::Milliseconds(3);  // How often a frozen source is polled.
   // How long to wait after a batch that was given up: doubled each time.

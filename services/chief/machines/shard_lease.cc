@@ -29,7 +29,7 @@ bool ShardLease::IsOver(uint64_t incarnation, absl::Time now) const {
   return now >= (found == until_.end() ? inherited_until_ : found->second);
 }
 // While leases of a predecessor have to be waited for, a process that was forgotten here would be
-// waited for again. count as one of the predecessor's again.
+// waited for again.
 void ShardLease::ForgetThoseOver(absl::Time now) {
   if (now < inherited_until_) return;
   std::erase_if(until_, [now](const auto& lease) { return now >= lease.second; });

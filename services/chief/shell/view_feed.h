@@ -4,8 +4,7 @@
 // one, if that is smaller. Only shards get views with the trainers. Others get views without them,
 // and no view that differs from the one before in the trainers alone, so that the workers of a
 // large job are not informed of each other. If the watch of a shard's process ends, the process may
-// have ended: see TakeEnded. not told of each other. A shard's process whose watch has ended may be
-// gone: see TakeEnded.
+// have ended: see TakeEnded.
 #ifndef CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_
 #define CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_
 

@@ -17,7 +17,6 @@ struct CopyOrder {
   bool close = false;
   // The purpose of the copy, for the trace only: this move, while the partition is served, or this
   // checkpoint; 0.0 and empty: neither.
-  // served, or this checkpoint; 0.0 and empty: neither.
   ViewEpoch move = {};
   std::string checkpoint = {};
 };

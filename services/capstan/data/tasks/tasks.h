@@ -11,7 +11,7 @@
 // the records of a file are estimated from its beginning; if more than kMostSampled files are not
 // counted, the size of a record is measured in kMostSampled of them, evenly distributed, and
 // assumed for all others. Tasks are planned beyond the estimate: such tasks may turn out to be
-// short or empty, and the last one is open-ended. short or empty, and the last one is open-ended.
+// short or empty, and the last one is open-ended.
 #ifndef CAPSTAN_DATA_TASKS_TASKS_H_
 #define CAPSTAN_DATA_TASKS_TASKS_H_
 
